@@ -173,7 +173,9 @@ int run_reported(CommandOptions const& options, std::string const& command) {
   if (ranks().rank > 0) return report.exit;
   if (path.empty() || report.exit == static_cast<int>(ExitCode::usage)) return report.exit;
   try {
-    report.memory = peak_memory();
+    auto const expected               = report.memory.expected_peak_bytes;
+    report.memory                     = peak_memory();
+    report.memory.expected_peak_bytes = expected;
     write_report(path, report);
   } catch (...) {
     // One line is enough if the first failure has printed its own.

@@ -68,6 +68,11 @@ FactorMatrices<Scalar, Space> const& CpAlsRun<Scalar, Space>::factors() const {
   return m_body->factors();
 }
 template <class Scalar, class Space>
+std::vector<double> CpAlsRun<Scalar, Space>::factor_rows(int n, count_t first, count_t count) const {
+  return m_body->factor_rows(n, first, count);
+}
+
+template <class Scalar, class Space>
 void CpAlsRun<Scalar, Space>::restore(CpAlsState const& state) {
   m_body->restore(state);
 }

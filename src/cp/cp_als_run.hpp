@@ -4,6 +4,7 @@
 #pragma once
 
 #include <Kokkos_Core.hpp>
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -20,6 +21,7 @@
 #include "cp/arrange_components.hpp"
 #include "cp/cp_als_workspace.hpp"
 #include "cp/degeneracy.hpp"
+#include "cp/gather_factors.hpp"
 #include "cp/iteration_numbers.hpp"
 #include "cp/shared_rows.hpp"
 #include "dense/gram.hpp"
@@ -57,7 +59,7 @@ public:
         m_ranks(ranks),
         m_rank_sums(rank_sums_of(ranks)),
         m_norm(scaled_norm(space, *X, ranks ? ranks->norm_squared() : X->norm_squared(), m_rank_sums)),
-        m_options(checked(*X, options, start)),
+        m_options(checked(*X, options, start, ranks != nullptr)),
         m_rule(options.tolerance),
         m_work(space, X->extents(), start.rank()),
         m_format_workspace(X->make_workspace(space, start.rank())),
@@ -156,8 +158,13 @@ public:
   [[nodiscard]] CpAlsState state() const {
     CpAlsState state = state_without_factors();
     for (int n = 0; n < order(); ++n)
-      state.factors.push_back(m_ranks ? m_ranks->to_root(n, factor(n)) : to_host<Scalar>(m_space, factor(n)));
+      state.factors.push_back(m_ranks ? whole_factor<Scalar, Space>(*m_ranks, n, factor(n))
+                                      : to_host<Scalar>(m_space, factor(n)));
     return state;
+  }
+  [[nodiscard]] std::vector<double> factor_rows(int n, count_t first, count_t count) const {
+    if (m_ranks) return m_ranks->rows_to_root(n, factor(n), first, count);
+    return to_host<Scalar>(m_space, rows_of<Scalar, Space>(factor(n), first, count));
   }
   [[nodiscard]] FactorMatrices<Scalar, Space> const& factors() const { return m_result.model.factors; }
   [[nodiscard]] CpAlsState state_without_factors() const {
@@ -231,14 +238,14 @@ public:
 
 private:
   static CpAlsOptions checked(ErasedFormat<Scalar, Space> const& X, CpAlsOptions options,
-                              FactorMatrices<Scalar, Space> const& start) {
+                              FactorMatrices<Scalar, Space> const& start, bool on_ranks) {
     expect_run_limits(options.max_iterations, options.tolerance, options.time_limit_s);
     POLYAD_EXPECTS(X.extents().order() >= 2, "CP-ALS needs a tensor of at least two modes");
     expect_no_duplicates(X);
     POLYAD_EXPECTS(options.rank == 0 || start.rank() == options.rank, "the start has rank ", start.rank(),
                    ", not ", options.rank);
     expect_factors(start, X.extents());
-    expect_stored_rows(options.rows, X.extents());
+    if (!on_ranks) expect_stored_rows(options.rows, X.extents());  // else the lists are of the whole tensor
     options.rank = start.rank();
     return options;
   }
@@ -326,19 +333,7 @@ private:
   }
   /// The whole model on the first rank, an empty one on the others.
   void gather_model() {
-    count_t const rank = m_options.rank;
-    FactorMatrices<Scalar, Space> whole;
-    if (m_ranks->is_root()) {
-      std::vector<count_t> rows;
-      for (int n = 0; n < order(); ++n) rows.push_back(m_ranks->rows(n));
-      whole = FactorMatrices<Scalar, Space>(m_space, Extents(std::span<count_t const>(rows)), rank);
-    }
-    for (int n = 0; n < order(); ++n) {
-      auto const matrix = m_ranks->to_root(n, factor(n));
-      if (m_ranks->is_root()) from_host<Scalar>(m_space, matrix, whole[n]);
-      m_result.model.factors[n] = {};
-    }
-    m_result.model.factors = whole;
+    m_result.model.factors = whole_factors<Scalar, Space>(m_space, *m_ranks, m_result.model.factors);
     if (!m_ranks->is_root()) m_result.model = {};
   }
   /// The inverse of mode n's normal equations, and the weights that go with it.

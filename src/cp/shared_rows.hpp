@@ -39,8 +39,9 @@ public:
   [[nodiscard]] virtual double largest(double here) const   = 0;
   /// Whether `here` is true on any rank.
   [[nodiscard]] virtual bool any(bool here) = 0;
-  /// The whole factor, row-major, on rank 0; nothing elsewhere.
-  [[nodiscard]] virtual std::vector<double> to_root(int n, Matrix const& A) = 0;
+  /// Rows `first` to first + count - 1 of the whole factor, row-major, on rank 0; nothing elsewhere.
+  [[nodiscard]] virtual std::vector<double> rows_to_root(int n, Matrix const& A, count_t first,
+                                                         count_t count) = 0;
   /// The reverse. `whole` is read on rank 0 only.
   virtual void from_root(int n, std::vector<double> const& whole, Matrix const& A) = 0;
   [[nodiscard]] virtual bool is_root() const                                       = 0;

@@ -15,6 +15,7 @@
 #include "polyad/core/error.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/core/rank.hpp"
+#include "polyad/tensor/compact.hpp"
 #include "polyad/tensor/sum_duplicates.hpp"
 
 namespace polyad {
@@ -70,19 +71,22 @@ std::vector<count_t> make_blocks(RankGroup const& ranks, LabelledNonzeros<Index>
   return as_it_is;
 }
 
-/// The random start of a block's rows: those of the whole factor, whatever their labels.
+/// The random start of a block's rows: those of the whole factor, whatever their labels and positions.
+/// \param stored  CpAlsOptions::rows
 template <class Scalar, class Space>
 void fill_start(Space const& space, FactorMatrix<Scalar, Space> const& rows, std::uint64_t seed, int n,
-                Partition const& partition) {
-  count_t const first = partition.first_row(partition.rank, n);
-  if (!partition.labelled || of_mode(partition.grid, n) == 1)
-    return fill_random_rows<Scalar, Space>(space, rows, seed, n, first);
-  std::vector<double> start;
-  for (count_t i = 0; i < rows.extent(0); ++i)
-    for (count_t r = 0; r < rows.extent(1); ++r)
-      start.push_back(
-          counter_uniform(seed, static_cast<std::uint64_t>(n), partition.row_of_label(n, first + i), r));
-  from_host<Scalar>(space, start, rows);
+                Partition const& partition, std::vector<StoredRows> const& stored) {
+  count_t const first  = partition.first_row(partition.rank, n);
+  bool const is_list   = !stored.empty() && of_mode(stored, n).is_list();
+  bool const is_random = partition.labelled && of_mode(partition.grid, n) > 1;
+  if (!is_random && !is_list) return fill_random_rows<Scalar, Space>(space, rows, seed, n, first);
+  std::vector<std::uint64_t> numbers;
+  numbers.reserve(rows.extent(0));
+  for (count_t i = 0; i < rows.extent(0); ++i) {
+    count_t const row = partition.row_of_label(n, first + i);
+    numbers.push_back(is_list ? of_mode(stored, n).number(row) : row);
+  }
+  fill_numbered_rows<Scalar, Space>(space, rows, numbers, seed, n);
 }
 
 /// Bytes of a rank's nonzeros, its rows of the factors, and the MTTKRPs of its longest mode.
@@ -199,13 +203,14 @@ CpAlsRun<Scalar, Space> cp_als_run(Communicator<Space> const& ranks,
   auto const& space     = ranks.space();
   auto const& partition = share.partition;
   count_t const rank    = options.rank == 0 ? X.rank() : options.rank;
+  expect_stored_rows(options.rows, partition.extents);
   FactorMatrices<Scalar, Space> start(space, share.block.extents(), static_cast<count_t>(checked_rank(rank)));
   for (int n = 0; n < start.order(); ++n)  // an empty range has one row, which stays zero
     fill_start<Scalar, Space>(
         space,
         Kokkos::subview(start[n], Kokkos::make_pair(count_t(0), partition.row_count(ranks.rank(), n)),
                         Kokkos::ALL),
-        options.seed, n, partition);
+        options.seed, n, partition, options.rows);
   if (ranks.size() == 1) return CpAlsRun<Scalar, Space>(space, X, options, std::move(start));
   return CpAlsRun<Scalar, Space>(
       space, X.inside(), options, std::move(start),

@@ -6,12 +6,15 @@
 #include <algorithm>
 #include <numeric>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "cp/shared_rows.hpp"
 #include "distributed/exchange.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/distributed/cp_als.hpp"
+#include "polyad/tensor/compact.hpp"
+#include "polyad/tensor/stored_rows.hpp"
 
 namespace polyad::detail {
 
@@ -75,23 +78,43 @@ public:
     return sum > 0;
   }
 
-  [[nodiscard]] std::vector<double> to_root(int n, Matrix const& A) override {
-    auto const own = to_host<Scalar>(m_ranks.space(), owned(n, A));
+  [[nodiscard]] std::vector<double> rows_to_root(int n, Matrix const& A, count_t first,
+                                                 count_t count) override {
+    // Each rank sends its rows in the order of their labels.
+    std::vector<std::pair<count_t, count_t>> labels;  // and rows
+    for (count_t row = first; row < first + count; ++row)
+      labels.emplace_back(m_partition.label_of_row(n, row), row);
+    std::sort(labels.begin(), labels.end());
+    auto const of_rank = [&](int k) {
+      count_t const begin = owned_count(k, n) == 0 ? 0 : m_partition.first_owned_row(k, n);
+      auto const at       = [&](count_t label) {
+        return std::lower_bound(labels.begin(), labels.end(), std::pair(label, count_t(0)));
+      };
+      return std::span(at(begin), at(begin + owned_count(k, n)));
+    };
+    std::vector<count_t> positions;
+    for (auto const& [label, row] : of_rank(m_ranks.rank()))
+      positions.push_back(label - m_partition.first_owned_row(m_ranks.rank(), n));
+    Matrix const mine  = owned(n, A);
+    count_t const size = mine.extent(0);
+    auto const own     = to_host<Scalar>(
+        m_ranks.space(),
+        look_up_rows<Scalar, Space>(m_ranks.space(), mine, StoredRows(size), StoredRows(size, positions)));
     std::vector<count_t> to(static_cast<std::size_t>(m_ranks.size()), 0);
     std::vector<count_t> from = to;
     to[0]                     = own.size();
-    if (is_root()) from = owned_elements(n, A.extent(1));
-    std::vector<double> received(std::accumulate(from.begin(), from.end(), count_t(0)));
+    for (int k = 0; is_root() && k < m_ranks.size(); ++k) of_mode(from, k) = of_rank(k).size() * A.extent(1);
+    std::vector<double> received(is_root() ? count * A.extent(1) : 0);
     m_ranks.host().all_to_all(own.data(), to, received.data(), from);
-    std::vector<double> whole(received.size());
+    std::vector<double> rows(received.size());
     auto const columns = static_cast<std::ptrdiff_t>(A.extent(1));
-    auto row           = received.begin();
+    auto next          = received.begin();
     for (int k = 0; is_root() && k < m_ranks.size(); ++k)
-      for_each_owned_row(k, n, [&](count_t i) {
-        std::copy_n(row, columns, whole.begin() + static_cast<std::ptrdiff_t>(i) * columns);
-        row += columns;
-      });
-    return whole;
+      for (auto const& [label, row] : of_rank(k)) {
+        std::copy_n(next, columns, rows.begin() + static_cast<std::ptrdiff_t>(row - first) * columns);
+        next += columns;
+      }
+    return rows;
   }
 
   void from_root(int n, std::vector<double> const& whole, Matrix const& A) override {

@@ -14,6 +14,7 @@
 #include "fast_tucker/orthogonal_squares.hpp"
 #include "fast_tucker/sgd.hpp"
 #include "fast_tucker/shrinkage.hpp"
+#include "fast_tucker/snapshot_matrix.hpp"
 #include "formats/row_owners.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
@@ -22,7 +23,7 @@ namespace polyad::detail {
 
 /// The epochs of one run, without the errors: for benchmarks and for custom loops. The constructor allocates
 /// everything. Shares X. On several ranks the model's A^(n) have the rows that this rank owns, and all ranks
-/// call the functions together; save and restore are for one rank.
+/// call the functions together; save_numbers, put_matrices and restore are for one rank.
 template <class Scalar, class Index, class Space>
 class FastTuckerEpochs {
 public:
@@ -130,22 +131,26 @@ public:
     return m_C;
   }
 
-  /// Saves the number of epochs, the matrices and the optimiser's own state. Waits.
-  void save(FastTuckerState& state) const {
+  /// Saves the number of epochs and the optimiser's small numbers. Waits.
+  void save_numbers(FastTuckerState& state) const {
     state.epoch = static_cast<std::uint64_t>(m_epoch);
-    for (auto* matrices : {&state.factors, &state.cores, &state.intermediates, &state.moments})
-      matrices->clear();
+    if (m_options.optimizer == FastTuckerOptimizer::als) state.squares = m_squares.to_host(m_space);
+  }
+  /// Refers to the matrices, and to the optimiser's own.
+  void put_matrices(FastTuckerSnapshot& snapshot) const {
+    auto const in_blocks = [&](FactorMatrix<Scalar, Space> const& matrix) {
+      return snapshot_matrix<Scalar, Space>(m_space, matrix);
+    };
     for (int n = 0; n < m_model.order(); ++n) {
-      state.factors.push_back(to_host<Scalar>(m_space, m_model.A(n)));
-      state.cores.push_back(to_host<Scalar>(m_space, m_model.B(n)));
-      state.intermediates.push_back(to_host<Scalar>(m_space, m_C[n]));
+      snapshot.factors.push_back(in_blocks(m_model.A(n)));
+      snapshot.cores.push_back(in_blocks(m_model.B(n)));
+      snapshot.intermediates.push_back(in_blocks(m_C[n]));
       if (m_options.optimizer != FastTuckerOptimizer::adam) continue;
       for (auto const* adam : {&of_mode(m_work, n).adam_A, &of_mode(m_work, n).adam_B}) {
-        state.moments.push_back(to_host<Scalar>(m_space, adam->mean));
-        state.moments.push_back(to_host<Scalar>(m_space, adam->square));
+        snapshot.moments.push_back(in_blocks(adam->mean));
+        snapshot.moments.push_back(in_blocks(adam->square));
       }
     }
-    if (m_options.optimizer == FastTuckerOptimizer::als) state.squares = m_squares.to_host(m_space);
   }
   /// Goes on from there. Waits. \throws UsageError unless the shapes are this run's
   void restore(FastTuckerState const& state) {

@@ -201,15 +201,17 @@ FastTuckerResult<Scalar, Space> fit(Space const& space, DividedTensor<Scalar, In
   }
   put_facts(X, sets, saving.facts);
   auto const save = [&] {
-    FastTuckerState state = saving.facts;
-    epochs.save(state);
+    FastTuckerState& state = saving.facts;
+    epochs.save_numbers(state);
     state.kept_epoch  = static_cast<std::uint64_t>(result.kept_epoch);
     state.best        = tells ? best : 0;
     auto const errors = times(result.errors, saving.unscaled);
     state.kept_errors = {state_errors(errors.train), state_errors(errors.validation),
                          state_errors(errors.test)};
-    if (tells) state.kept = kept.to_host(space, model.order());
-    saving.to->save(state);
+    FastTuckerSnapshot snapshot{state};
+    epochs.put_matrices(snapshot);
+    if (tells) snapshot.kept = kept.in_blocks(space, model.order());
+    saving.to->save(snapshot);
   };
   if (saving.saves() && first == 1 && saving.facts.has_choice) save();
   bool const over = tells && first > 1 && first - 1 - result.kept_epoch >= options.patience;
@@ -290,7 +292,7 @@ FastTuckerResult<Scalar, Space> fit_scaled(
     if (fills)
       detail::fill_start_of_rows(space, model, std::sqrt(X.norm_squared() / static_cast<double>(X.nnz())),
                                  with.seed, with.targets, first_rows);
-    auto fitted = fit(space, X, of, with, model, tell, saving);
+    auto fitted = fit(space, X, of, with, model, tell, std::move(saving));  // called once
     if (of.train.on_host() && format.format == "auto")
       fitted.format.because = "what a run holds of the training set does not fit the memory beside it";
     return fitted;

@@ -7,6 +7,7 @@
 #include <array>
 #include <vector>
 
+#include "fast_tucker/snapshot_matrix.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 #include "polyad/tensor/fast_tucker_model.hpp"
@@ -37,12 +38,12 @@ struct KeptModel {
       copy_matrix(space, model.B(n), of_mode(B, n));
     }
   }
-  /// A^(n) and B^(n), a mode. Waits.
-  [[nodiscard]] std::vector<std::vector<double>> to_host(Space const& space, int order) const {
-    std::vector<std::vector<double>> matrices;
+  /// A^(n) and B^(n), a mode.
+  [[nodiscard]] std::vector<FastTuckerSnapshot::Matrix> in_blocks(Space const& space, int order) const {
+    std::vector<FastTuckerSnapshot::Matrix> matrices;
     for (int n = 0; n < order; ++n) {
-      matrices.push_back(polyad::to_host<Scalar>(space, of_mode(A, n)));
-      matrices.push_back(polyad::to_host<Scalar>(space, of_mode(B, n)));
+      matrices.push_back(snapshot_matrix<Scalar, Space>(space, of_mode(A, n)));
+      matrices.push_back(snapshot_matrix<Scalar, Space>(space, of_mode(B, n)));
     }
     return matrices;
   }

@@ -9,6 +9,7 @@
 
 #include "core/host_side.hpp"
 #include "formats/choose_format.hpp"
+#include "formats/format_bytes.hpp"
 #include "formats/format_trial.hpp"
 #include "formats/format_wish.hpp"
 #include "formats/lost_digits.hpp"
@@ -303,6 +304,51 @@ auto AnyFormat<Scalar, Index, Space>::stream(Space const& space,
   return X;
 }
 
+namespace {
+
+/// A survey of a tensor of which only the extents and the nonzeros are known.
+TensorSurvey survey_of_extents(Extents const& extents, count_t nnz) {
+  TensorSurvey survey;
+  survey.nnz = nnz;
+  for (int n = 0; n < extents.order(); ++n) {
+    ModeSurvey& mode = survey.modes.emplace_back();
+    mode.extent      = extents[n];
+    mode.rows[0]     = std::min(extents[n], nnz);
+    mode.nonzeros[0] = nnz;
+    mode.fibers      = static_cast<double>(nnz);
+  }
+  return survey;
+}
+
+}  // namespace
+
+template <class Scalar, class Index, class Space>
+FormatBytes detail::format_bytes(Space const& space, Extents const& extents, count_t nnz,
+                                 AnyFormatOptions const& options) {
+  AnyFormatOptions asked = options;
+  if (!asked.survey) asked.survey = survey_of_extents(extents, nnz);
+  FormatBytes bytes;
+  bytes.name = split_format_text(options.format).name;
+  if (bytes.name == "auto") bytes.name = usual_format<Scalar, Index, Space>(options.needs, options.only_mode);
+  if (bytes.name.empty()) {
+    auto const list = candidates_of<Scalar, Index>(space, asked, wish_of(space, asked, true, 0));
+    if (!list.empty()) bytes.name = list.front().name;
+  }
+  auto const machine = ceilings_for<Scalar>(space, options, 0);
+  CostInput const input{*asked.survey, machine, options.rank, sizeof(Scalar), sizeof(Index)};
+  count_t const coordinates      = coordinate_bytes(input);
+  FormatCosts const* const costs = find_format_costs(bytes.name);
+  if (costs == nullptr) {
+    bytes.stored = bytes.built = coordinates;
+    return bytes;
+  }
+  bytes.shares    = costs->shares_the_tensor;
+  bytes.stored    = costs->storage_bytes(input) - (bytes.shares ? coordinates : 0);
+  bytes.built     = costs->on_host ? bytes.stored : costs->build_bytes(input);
+  bytes.workspace = costs->workspace_bytes(input);
+  return bytes;
+}
+
 double expected_iterations(int most, double tolerance) {
   // Runs to the default tolerance on the tensors of data/ end after 5 to 50 iterations.
   constexpr double iterations_to_tolerance = 20;
@@ -365,6 +411,8 @@ std::vector<FormatShape> detail::try_shapes(Space const& space, CooTensor<Scalar
       Kokkos::DefaultExecutionSpace const&,                                                                 \
       CooTensor<Scalar, Index, AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace>::host_space> const&, \
       AnyFormatOptions const&);                                                                             \
+  template FormatBytes detail::format_bytes<Scalar, Index>(                                                 \
+      Kokkos::DefaultExecutionSpace const&, Extents const&, count_t, AnyFormatOptions const&);              \
   template std::vector<FormatShape> detail::try_shapes(                                                     \
       Kokkos::DefaultExecutionSpace const&, CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
       std::string const&, count_t)

@@ -139,12 +139,14 @@ struct TermsAtOnce {
 /// What a format states about itself. The bytes do not include the factors.
 struct FormatCosts {
   std::string_view name;
-  bool residual      = false;   // offers the residual sweep and least squares for rows (formats/format.hpp)
-  bool deterministic = false;   // has a fixed order of summation, on devices too
-  bool on_host       = false;   // keeps the tensor in host memory and streams it
-  TermsAtOnce terms_at_once{};  // for loses_digits()
+  bool residual      = false;  // offers the residual sweep and least squares for rows (formats/format.hpp)
+  bool deterministic = false;  // has a fixed order of summation, on devices too
+  bool shares_the_tensor = false;  // its coordinates and values
+  bool on_host           = false;  // keeps the tensor in host memory and streams it
+  TermsAtOnce terms_at_once{};     // for loses_digits()
   std::uint64_t (*storage_bytes)(CostInput const&);
-  /// The most that a build holds beside the tensor's coordinates: what is stored by then, and scratch.
+  /// The most that a build holds in addition to the tensor's coordinates: what is stored by then, and
+  /// scratch.
   std::uint64_t (*build_bytes)(CostInput const&);
   std::uint64_t (*workspace_bytes)(CostInput const&);
   ModeTerms (*mttkrp)(CostInput const&, int mode);

@@ -91,6 +91,34 @@ void write_checkpoint(std::filesystem::path const& path, Checkpoint const& check
   file.commit();
 }
 
+namespace {
+
+/// The factors of `checkpoint`, as `read` returns them.
+std::vector<ElementBlocks> blocks_read_by(Checkpoint const& checkpoint, ReadFactorRows const& read) {
+  std::vector<ElementBlocks> factors;
+  for (std::size_t n = 0; n < checkpoint.extents.size(); ++n) {
+    auto next = [&read, n, block = std::vector<double>()](std::uint64_t first, std::uint64_t count) mutable {
+      block = read(n, first, count);
+      return std::span<double const>(block);
+    };
+    factors.emplace_back(stored_rows(checkpoint.rows, n, checkpoint.extents[n]), checkpoint.rank,
+                         std::move(next), false);
+  }
+  return factors;
+}
+
+}  // namespace
+
+void write_checkpoint(std::filesystem::path const& path, Checkpoint const& checkpoint,
+                      ReadFactorRows const& read) {
+  write_checkpoint(path, checkpoint, blocks_read_by(checkpoint, read));
+}
+
+void read_factors_in_blocks(Checkpoint const& checkpoint, ReadFactorRows const& read) {
+  for (auto const& factor : blocks_read_by(checkpoint, read))
+    factor.for_each_block([](std::span<double const>) {});
+}
+
 Checkpoint read_checkpoint(std::filesystem::path const& path) {
   FileBytes const file(path);
   auto const refuse = [&](std::string const& reason) { throw InputError(file.name(), 0, 0, reason); };

@@ -36,6 +36,12 @@ public:
              std::to_string(columns));
     m_writer.numbers(x);
   }
+  void numbers(FastTuckerSnapshot::Matrix const& x, std::uint64_t rows, std::uint64_t columns) {
+    if (x.rows != rows || x.columns != columns)
+      refuse("has a matrix of " + std::to_string(x.rows) + " x " + std::to_string(x.columns) + ", not " +
+             std::to_string(rows) + " x " + std::to_string(columns));
+    x.for_each_block([&](std::span<double const> block) { m_writer.numbers(block); });
+  }
   template <class List>
   void resize(List& list, std::uint64_t size) {
     if (list.size() != size)
@@ -115,9 +121,9 @@ void errors(Archive& archive, StateErrors& of) {
 }
 
 /// One matrix for each mode, I_n or J_n x the number that `columns` returns. None at all unless `there`.
-template <class Archive, class Rows, class Columns>
-void matrices(Archive& archive, bool there, std::vector<std::vector<double>>& list, std::size_t order,
-              Rows const& rows, Columns const& columns) {
+template <class Archive, class List, class Rows, class Columns>
+void matrices(Archive& archive, bool there, List& list, std::size_t order, Rows const& rows,
+              Columns const& columns) {
   archive.resize(list, there ? order : 0);
   for (std::size_t n = 0; n < list.size(); ++n) archive.numbers(list[n], rows(n), columns(n));
 }
@@ -166,8 +172,9 @@ void biases(Archive& archive, FastTuckerState& state, std::uint64_t order) {
   matrices(archive, time > 0, state.drifts, order, rows, [&](std::size_t n) { return state.bins[n]; });
 }
 
-template <class Archive>
-void fields(Archive& archive, FastTuckerState& state) {
+/// \param of  has the matrices: the state itself, or a snapshot
+template <class Archive, class Matrices>
+void fields(Archive& archive, FastTuckerState& state, Matrices& of) {
   archive.text(state.precision, longest_name);
   archive.text(state.format, longest_name);
   archive.text(state.asked, longest_asked);
@@ -189,23 +196,21 @@ void fields(Archive& archive, FastTuckerState& state) {
   auto const I = [&](std::size_t n) { return state.extents[n]; };
   auto const J = [&](std::size_t n) { return state.columns[n]; };
   auto const R = [&](std::size_t) { return state.rank; };
-  matrices(archive, true, state.factors, order, I, J);
-  matrices(archive, true, state.cores, order, J, R);
-  matrices(archive, true, state.intermediates, order, I, R);
-  bool has_squares = !state.squares.empty(), has_moments = !state.moments.empty(),
-       has_kept = !state.kept.empty();
+  matrices(archive, true, of.factors, order, I, J);
+  matrices(archive, true, of.cores, order, J, R);
+  matrices(archive, true, of.intermediates, order, I, R);
+  bool has_squares = !state.squares.empty(), has_moments = !of.moments.empty(), has_kept = !of.kept.empty();
   flag(archive, has_squares);
   archive.numbers(state.squares, has_squares ? order : 0, state.rank);
   // Two of A^(n), then two of B^(n); and one of each.
   flag(archive, has_moments);
   matrices(
-      archive, has_moments, state.moments, 4 * order,
+      archive, has_moments, of.moments, 4 * order,
       [&](std::size_t k) { return k % 4 < 2 ? I(k / 4) : J(k / 4); },
       [&](std::size_t k) { return k % 4 < 2 ? J(k / 4) : state.rank; });
   flag(archive, has_kept);
   matrices(
-      archive, has_kept, state.kept, 2 * order,
-      [&](std::size_t k) { return k % 2 == 0 ? I(k / 2) : J(k / 2); },
+      archive, has_kept, of.kept, 2 * order, [&](std::size_t k) { return k % 2 == 0 ? I(k / 2) : J(k / 2); },
       [&](std::size_t k) { return k % 2 == 0 ? J(k / 2) : state.rank; });
 }
 
@@ -216,7 +221,18 @@ void write_fast_tucker_checkpoint(std::filesystem::path const& path, FastTuckerS
   Writes archive(file);
   std::uint64_t number = version;
   archive.u64(number);
-  fields(archive, const_cast<FastTuckerState&>(state));  // Writes changes nothing of it
+  auto& same = const_cast<FastTuckerState&>(state);  // Writes changes nothing of it
+  fields(archive, same, same);
+  archive.finish();
+  file.commit();
+}
+
+void write_fast_tucker_checkpoint(std::filesystem::path const& path, FastTuckerSnapshot const& snapshot) {
+  AtomicFile file(path);
+  Writes archive(file);
+  std::uint64_t number = version;
+  archive.u64(number);
+  fields(archive, const_cast<FastTuckerState&>(snapshot.facts), snapshot);
   archive.finish();
   file.commit();
 }
@@ -231,7 +247,7 @@ FastTuckerState read_fast_tucker_checkpoint(std::filesystem::path const& path) {
                      "is a checkpoint of version " + std::to_string(found) + "; this Polyad reads version " +
                          std::to_string(version));
   FastTuckerState state;
-  fields(archive, state);
+  fields(archive, state, state);
   archive.finish();
   state.file = path.string();
   return state;

@@ -18,6 +18,13 @@ std::pair<CoordinateList, CoordinateList> partition(CoordinateList const& list,
         std::size_t const order = list.extents.size();
         auto& first_indices     = parts.first.indices.emplace<Indices>();
         auto& second_indices    = parts.second.indices.emplace<Indices>();
+        // Arrays that grow would hold up to half as much again.
+        std::uint64_t count = 0;
+        for (std::uint64_t p = 0; p < list.nnz(); ++p) count += second(p) ? 1 : 0;
+        first_indices.reserve((list.nnz() - count) * order);
+        second_indices.reserve(count * order);
+        parts.first.values.reserve(list.nnz() - count);
+        parts.second.values.reserve(count);
         for (std::uint64_t p = 0; p < list.nnz(); ++p) {
           bool const taken = second(p);
           auto& target     = taken ? second_indices : first_indices;

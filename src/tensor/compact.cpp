@@ -144,11 +144,6 @@ View allocate(Space const& space, char const* label, count_t count) {
                    std::to_string(extent) + " rows");
 }
 
-/// Whether a mode of which `occurring` rows occur is renumbered.
-bool is_empty_enough(count_t extent, count_t occurring, CompactRule const& rule) {
-  return static_cast<double>(extent - occurring) > rule.empty_share * static_cast<double>(extent);
-}
-
 /// The rows of mode n that occur; without numbers if the mode stays as it is.
 template <class Index, class Space>
 Occurring<Space> find_occurring(Space const& space, IndicesOf<Index, Space> const& indices, int n,
@@ -166,7 +161,7 @@ Occurring<Space> find_occurring(Space const& space, IndicesOf<Index, Space> cons
     rows.before = allocate<Numbers<Space>>(space, "polyad::rows_before", words);
     Kokkos::parallel_scan("polyad::count_occurring", RangeOf<Space>(space, 0, words),
                           CountBits<Space>{rows.words, rows.before}, count);
-    if (!is_empty_enough(extent, count, rule)) return {};
+    if (!rule.is_empty_enough(extent, count)) return {};
     rows.numbers = allocate<Numbers<Space>>(space, "polyad::row_numbers", count);
     Kokkos::parallel_for("polyad::numbers_of_rows", RangeOf<Space>(space, 0, words),
                          NumbersOfBits<Space>{rows.words, rows.before, rows.numbers});
@@ -187,7 +182,7 @@ Occurring<Space> find_occurring(Space const& space, IndicesOf<Index, Space> cons
   }
   DistinctNumbers<Space> find{column, {}};
   Kokkos::parallel_scan("polyad::count_distinct_rows", RangeOf<Space>(space, 0, nnz), find, count);
-  if (count == 0 || !is_empty_enough(extent, count, rule)) return {};
+  if (count == 0 || !rule.is_empty_enough(extent, count)) return {};
   rows.numbers = find.distinct = allocate<Numbers<Space>>(space, "polyad::row_numbers", count);
   Kokkos::parallel_scan("polyad::distinct_rows", RangeOf<Space>(space, 0, nnz), find, count);
   return rows;
@@ -327,6 +322,18 @@ void detail::fill_stored_rows(Space const& space, FactorMatrix<Scalar, Space> co
 }
 
 template <class Scalar, class Space>
+void detail::fill_numbered_rows(Space const& space, FactorMatrix<Scalar, Space> const& matrix,
+                                std::vector<std::uint64_t> const& numbers, std::uint64_t seed, int n) {
+  POLYAD_EXPECTS(numbers.size() == matrix.extent(0), numbers.size(), " numbers of ", matrix.extent(0),
+                 " rows");
+  if (numbers.empty()) return;  // no numbers would mean all rows
+  Kokkos::parallel_for("polyad::fill_random_stored", RangeOf<Space>(space, 0, matrix.extent(0)),
+                       FillRandomStored<Scalar, Space>{
+                           matrix, {numbers_on_device(space, numbers)}, seed, static_cast<std::uint64_t>(n)});
+  space.fence("polyad::fill_random");
+}
+
+template <class Scalar, class Space>
 void fill_random(Space const& space, FactorMatrices<Scalar, Space> const& factors,
                  std::vector<StoredRows> const& rows, std::uint64_t seed) {
   POLYAD_EXPECTS(rows.empty() || rows.size() == static_cast<std::size_t>(factors.order()), rows.size(),
@@ -373,6 +380,9 @@ template RowNumbers<Kokkos::DefaultExecutionSpace> row_numbers(Kokkos::DefaultEx
   template void detail::fill_stored_rows<Scalar>(Kokkos::DefaultExecutionSpace const&,                       \
                                                  FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, \
                                                  std::vector<StoredRows> const&, std::uint64_t, int);        \
+  template void detail::fill_numbered_rows<Scalar>(                                                          \
+      Kokkos::DefaultExecutionSpace const&, FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&,      \
+      std::vector<std::uint64_t> const&, std::uint64_t, int);                                                \
   template FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> look_up_rows<Scalar>(                         \
       Kokkos::DefaultExecutionSpace const&, FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&,      \
       StoredRows const&, StoredRows const&)

@@ -93,10 +93,16 @@ TuckerStart<Scalar, Space> random_start(Space const& space, Extents const& exten
     count_t const rows = owners == nullptr ? extents[n] : owners->rows(n);
     auto const random  = make_factor_matrix<Scalar>(space, "polyad::tucker_start", rows, rank);
     auto const whole   = make_factor_matrix<Scalar>(space, "polyad::tucker_factor", extents[n], rank);
-    if (owners == nullptr)
+    if (owners == nullptr) {
       fill_stored_rows<Scalar, Space>(space, random, options.rows, options.seed, n);
-    else
+    } else if (options.rows.empty() || !of_mode(options.rows, n).is_list()) {
       fill_random_rows(space, random, options.seed, n, owners->first_row(n));
+    } else {
+      auto const begin =
+          of_mode(options.rows, n).numbers().begin() + static_cast<std::ptrdiff_t>(owners->first_row(n));
+      fill_numbered_rows<Scalar, Space>(space, random, {begin, begin + static_cast<std::ptrdiff_t>(rows)},
+                                        options.seed, n);
+    }
     vectors.orthonormalize(random, owners == nullptr ? whole : owners->owned(n, whole), n);
     if (owners != nullptr) owners->gather_rows(n, whole);
     U.push_back(whole);

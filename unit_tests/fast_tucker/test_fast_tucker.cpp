@@ -230,7 +230,7 @@ void expect_goes_on(FastTuckerOptions options) {
   format.deterministic = true;
   std::vector<FastTuckerState> states;
   FastTuckerCheckpoints checkpoints;
-  checkpoints.save   = [&](FastTuckerState const& state) { states.push_back(state); };
+  checkpoints.save   = [&](FastTuckerSnapshot const& snapshot) { states.push_back(snapshot.state()); };
   checkpoints.every  = 2;
   options.max_epochs = 5;
   auto const whole   = fast_tucker(space, sets, options, FastTuckerCallback{}, format, checkpoints);

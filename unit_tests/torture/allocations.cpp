@@ -203,7 +203,9 @@ std::vector<Case> all_cases(Wanted const& wanted) {
     FastTuckerCheckpoints checkpoints;
     double sum        = 0;
     checkpoints.every = 1;
-    checkpoints.save  = [&](FastTuckerState const& state) { sum += sum_of(state.factors[0]); };
+    checkpoints.save  = [&](FastTuckerSnapshot const& snapshot) {
+      sum += sum_of(snapshot.state().factors[0]);
+    };
     FastTuckerData<float, std::uint32_t, Space> data;
     data.train = ratings;
     static_cast<void>(fast_tucker(space, data, options, FastTuckerCallback{}, {}, checkpoints));

@@ -174,6 +174,9 @@ public:
   [[nodiscard]] CpAlsState state_without_factors() const;
   /// A^(n) as in state(), not copied: the next iteration overwrites them. Of several ranks, this rank's.
   [[nodiscard]] FactorMatrices<Scalar, Space> const& factors() const;
+  /// `count` rows of A^(n) from row `first` on, row-major, as in state(). Of several ranks all call it
+  /// together, and the first gets them. Waits.
+  [[nodiscard]] std::vector<double> factor_rows(int n, count_t first, count_t count) const;
   /// Before the first iteration: resumes from a run of the same shape, and goes on counting. Waits.
   /// \throws UsageError when the shapes differ
   void restore(CpAlsState const& state);

@@ -21,6 +21,7 @@
 #include "polyad/distributed/communicator.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
 #include "polyad/formats/any_format.hpp"
+#include "polyad/tensor/compact.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tucker/tucker.hpp"
 
@@ -38,6 +39,16 @@ using ProcessGrid = std::vector<int>;
 /// Cuts a mode into `parts` ranges of rows with about as many nonzeros each. nonzeros[i] are those of row i.
 /// Returns parts + 1 rows, from 0 to the last; ranges may be empty.
 [[nodiscard]] std::vector<count_t> balanced_cuts(std::span<count_t const> nonzeros, int parts);
+
+/// compact_coordinates (tensor/compact.hpp) of a tensor of which each rank has some of the nonzeros: the rows
+/// that occur on any rank count. All ranks get the same lists, and renumber alike; CpAlsOptions::rows and
+/// TuckerOptions::rows take them, with the new extents for the tensor. Ranks exchange a bit for each row of a
+/// mode that has at most 64 rows for each nonzero, and otherwise the numbers of the rows that occur.
+/// \throws UsageError on all ranks for a coordinate outside a mode that may be renumbered; MemoryError
+template <class Index, class Space>
+[[nodiscard]] std::vector<StoredRows> compact_coordinates(Communicator<Space> const& ranks,
+                                                          std::span<Index> indices, Extents const& extents,
+                                                          CompactRule const& rule = {});
 
 struct PartitionOptions {
   ProcessGrid grid = {};  // empty: cheapest_grid

@@ -23,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "polyad/core/memory_plan.hpp"
 #include "polyad/core/stop_reason.hpp"
 #include "polyad/fast_tucker/predict.hpp"
 #include "polyad/formats/any_format.hpp"
@@ -168,7 +169,7 @@ using FastTuckerCallback = std::function<bool(FastTuckerEpoch const&)>;
 /// Writes the state of a run, and resumes from one: with the same bits if the format sums in a fixed order.
 struct FastTuckerCheckpoints {
   /// Called after every `every` epochs, the last epoch, and a search (with its choice). None: never.
-  std::function<void(FastTuckerState const&)> save;
+  std::function<void(FastTuckerSnapshot const&)> save;
   int every = 10;
   /// Resumes from this state. Choice and biases are not repeated, and the count of epochs continues. The
   /// options must be those of the state's run, except for epochs and time. The choice then has no start.
@@ -236,6 +237,15 @@ template <class Scalar, class Index, class Space>
                                                           FastTuckerCallback const& callback       = {},
                                                           AnyFormatOptions const& format           = {},
                                                           FastTuckerCheckpoints const& checkpoints = {});
+
+/// Adds the memory of such a run without a start to the plan, which has its sets: a search, the build of the
+/// format, the epochs and the model's file. If the search chooses R, it is planned up to a rank of 16, and
+/// the epochs for a rank of 8.
+/// \param entries  of the training set
+template <class Scalar, class Index, class Space>
+void plan_fast_tucker(MemoryPlan& plan, Space const& space, Extents const& extents, count_t entries,
+                      FastTuckerOptions const& options, AnyFormatOptions const& format = {},
+                      FastTuckerCheckpoints const& checkpoints = {});
 
 /// Whether this many entries should stay in host memory (FastTuckerData::train_on_host). They should if the
 /// named format streams, or if the run's arrays for them exceed the device's free memory.

@@ -78,7 +78,7 @@ struct AnyFormatOptions {
   /// The bytes of the tensor's memory that the tensor, its format and the model may take together. Unset: the
   /// free bytes and those of the tensor itself.
   std::optional<count_t> memory_bytes = {};
-  /// The most bytes of that memory that are held before the format is built, while the tensor is brought there.
+  /// The most bytes of that memory that are held before the format is built, while the tensor is loaded.
   /// Candidates need at least as much (FormatCandidate::need_bytes).
   count_t loading_bytes = 0;
   /// Unset: build makes the survey, and copies a device's coordinates to the host for it.

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -42,12 +43,23 @@ struct Checkpoint {
 /// \throws WriteError; the previous file then stays
 void write_checkpoint(std::filesystem::path const& path, Checkpoint const& checkpoint);
 
+/// Returns `count` rows of A^(n) from row `first` on, row-major.
+using ReadFactorRows =
+    std::function<std::vector<double>(std::size_t n, std::uint64_t first, std::uint64_t count)>;
+/// The same of factors that are read in blocks; those of `checkpoint` are not. \throws WriteError
+void write_checkpoint(std::filesystem::path const& path, Checkpoint const& checkpoint,
+                      ReadFactorRows const& read);
+/// Calls `read` as this does, and drops what it returns: for ranks that take part in reading.
+void read_factors_in_blocks(Checkpoint const& checkpoint, ReadFactorRows const& read);
+
 /// \throws InputError for a file that is damaged, cut short or no checkpoint
 [[nodiscard]] Checkpoint read_checkpoint(std::filesystem::path const& path);
 
 /// \throws UsageError unless the arrays have the sizes that the state says; WriteError, and the previous file
 ///         then stays
 void write_fast_tucker_checkpoint(std::filesystem::path const& path, FastTuckerState const& state);
+/// The same of a state whose matrices are read in blocks from where they are.
+void write_fast_tucker_checkpoint(std::filesystem::path const& path, FastTuckerSnapshot const& snapshot);
 
 /// \throws InputError for a file that is damaged, cut short or no checkpoint of fast_tucker
 [[nodiscard]] FastTuckerState read_fast_tucker_checkpoint(std::filesystem::path const& path);

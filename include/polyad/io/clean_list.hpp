@@ -40,8 +40,8 @@ void drop_values(CoordinateList& list, std::function<bool(double)> const& unwant
 [[nodiscard]] std::optional<std::uint64_t> line_of_nonzero(std::filesystem::path const& path,
                                                            std::uint64_t nonzero);
 
-/// Nonzero p (from 0) goes into the second list where second(p) is true, else into the first. Both keep the
-/// order, the duplicates and the extents.
+/// Nonzero p (from 0) goes into the second list if second(p) is true, which is called twice, else into the
+/// first. Both keep the order, the duplicates and the extents.
 [[nodiscard]] std::pair<CoordinateList, CoordinateList> partition(
     CoordinateList const& list, std::function<bool(std::uint64_t)> const& second);
 

@@ -23,6 +23,11 @@ namespace polyad {
 struct CompactRule {
   count_t least_rows = 1'000'000;  // shorter modes stay
   double empty_share = 0.5;        // a mode is renumbered if more than this share of its rows is empty
+
+  /// Whether a mode of which `occurring` rows occur is renumbered, if it is long enough.
+  [[nodiscard]] bool is_empty_enough(count_t extent, count_t occurring) const {
+    return static_cast<double>(extent - occurring) > empty_share * static_cast<double>(extent);
+  }
 };
 
 template <class Tensor>
@@ -79,6 +84,11 @@ namespace detail {
 template <class Scalar, class Space>
 void fill_stored_rows(Space const& space, FactorMatrix<Scalar, Space> const& matrix,
                       std::vector<StoredRows> const& rows, std::uint64_t seed, int n);
+
+/// Fills row i with the random numbers of row numbers[i] of mode n. Waits for `space`. \throws MemoryError
+template <class Scalar, class Space>
+void fill_numbered_rows(Space const& space, FactorMatrix<Scalar, Space> const& matrix,
+                        std::vector<std::uint64_t> const& numbers, std::uint64_t seed, int n);
 
 }  // namespace detail
 

@@ -4,8 +4,11 @@
 // file. Free of Kokkos.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -60,6 +63,48 @@ struct FastTuckerState {
   std::vector<std::vector<double>> kept;     // with patience: A^(n) and B^(n) of the kept epoch, a mode
 
   bool operator==(FastTuckerState const&) const = default;
+};
+
+/// The state of a run whose matrices stay where they are: a checkpoint reads them in blocks.
+struct FastTuckerSnapshot {
+  struct Matrix {
+    std::uint64_t rows = 0, columns = 0;
+    /// Returns `count` rows from row `first` on. They are valid until the next call.
+    std::function<std::span<double const>(std::uint64_t first, std::uint64_t count)> read;
+
+    /// Calls f(std::span<double const>) with the elements in their order, whole rows at a time.
+    template <class F>
+    void for_each_block(F const& f) const {
+      if (columns == 0) return;
+      constexpr std::uint64_t elements = std::uint64_t{1} << 16;
+      std::uint64_t const most         = std::max<std::uint64_t>(1, elements / columns);
+      for (std::uint64_t first = 0; first < rows; first += most) f(read(first, std::min(most, rows - first)));
+    }
+  };
+
+  FastTuckerState const& facts;  // without the matrices below
+  std::vector<Matrix> factors = {}, cores = {}, intermediates = {}, moments = {}, kept = {};
+
+  /// A copy of everything.
+  [[nodiscard]] FastTuckerState state() const {
+    FastTuckerState copy = facts;
+    auto const copied    = [](std::vector<Matrix> const& matrices) {
+      std::vector<std::vector<double>> lists;
+      for (Matrix const& matrix : matrices) {
+        auto& list = lists.emplace_back();
+        list.reserve(matrix.rows * matrix.columns);
+        matrix.for_each_block(
+            [&](std::span<double const> block) { list.insert(list.end(), block.begin(), block.end()); });
+      }
+      return lists;
+    };
+    copy.factors       = copied(factors);
+    copy.cores         = copied(cores);
+    copy.intermediates = copied(intermediates);
+    copy.moments       = copied(moments);
+    copy.kept          = copied(kept);
+    return copy;
+  }
 };
 
 }  // namespace polyad

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "polyad/core/memory_plan.hpp"
 #include "polyad/core/stop_reason.hpp"
 #include "polyad/formats/any_format.hpp"
 #include "polyad/tensor/tucker_model.hpp"
@@ -80,6 +81,15 @@ using TuckerCallback = std::function<bool(TuckerIteration const&)>;
 
 /// The requirements for a format: any_format(space, coo, format_options(options)).
 [[nodiscard]] AnyFormatOptions format_options(TuckerOptions const& options);
+
+/// Adds the memory of such a run to the plan: the start, the build of the usual format, the iterations and
+/// the model's file.
+/// \param nnz    of the tensor
+/// \param hosvd  whether the start is that of hosvd_tucker_start, not the random one
+/// \param coordinates  of the tensor, which the program releases once the format is built
+template <class Scalar, class Index, class Space>
+void plan_tucker(MemoryPlan& plan, Space const& space, Extents const& extents, count_t nnz,
+                 TuckerOptions const& options, bool hosvd, MemoryPlan::Held coordinates);
 
 /// HOOI. Waits for `space`.
 /// \param start  It is copied, unless it is handed over by std::move: then the result overwrites its Views,

@@ -208,8 +208,8 @@ int run(TrainOptions const& options, Report& report) {
   if (!options.resume.empty()) checkpoints.resume = read_state(options);
   bool saved = false;
   if (!options.checkpoint.empty())
-    checkpoints.save = [&](FastTuckerState const& state) {
-      io::write_fast_tucker_checkpoint(options.checkpoint, state);
+    checkpoints.save = [&](FastTuckerSnapshot const& snapshot) {
+      io::write_fast_tucker_checkpoint(options.checkpoint, snapshot);
       saved = true;
     };
   std::optional<Session> session;

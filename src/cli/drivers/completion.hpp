@@ -29,7 +29,7 @@ using OnEpoch = std::function<bool(IterationReport const&)>;
 /// The state to resume, and the receiver of new states.
 struct TrainCheckpoints {
   std::optional<FastTuckerState> resume;
-  std::function<void(FastTuckerState const&)> save;  // none: no checkpoints
+  std::function<void(FastTuckerSnapshot const&)> save;  // none: no checkpoints
 };
 
 /// A model that was fitted.

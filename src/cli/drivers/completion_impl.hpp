@@ -8,15 +8,18 @@
 #include <sstream>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "cli/drivers/completion.hpp"
 #include "cli/format_choice/machine.hpp"
+#include "cli/memory/loading_bytes.hpp"
 #include "cli/run/communicator.hpp"
 #include "cli/run/interrupt.hpp"
 #include "cli/run/ranks.hpp"
 #include "cli/tensors/device_tensor.hpp"
 #include "cli/tensors/survey_list.hpp"
 #include "polyad/core/device_memory.hpp"
+#include "polyad/core/memory_plan.hpp"
 #include "polyad/distributed/cp_als.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
 #include "polyad/formats/any_format.hpp"
@@ -153,6 +156,36 @@ CompletionReport report_of(FastTuckerOptions const& options, std::optional<Choic
   return report;
 }
 
+/// Reports the memory that a run on one rank will need, unless the training set stays in host memory: then a
+/// device takes what is free. \throws MemoryError if it is not free
+template <class Scalar, class Index>
+void expect_completion_fits(Space const& space, TrainOptions const& options, CompletionSets const& sets,
+                            FastTuckerOptions const& asked, AnyFormatOptions const& format,
+                            FastTuckerCheckpoints const& checkpoints, Report& report) {
+  Extents const extents{std::span<count_t const>(sets.train.extents)};
+  if (ranks().size > 1 || stays_on_host<Scalar, Index>(space, extents, sets.train.nnz(), asked, format))
+    return;
+  bool const simulates = options.device_memory.has_value();
+  MemoryPlan plan;
+  count_t lists = 0, divided = 0;
+  for (auto const* set : {&sets.train, &sets.validation, &sets.test}) {
+    lists += listed_bytes(*set, simulates);
+    bool const was_split = options.split > 0 || (options.validate > 0 && set != &sets.test);
+    if (was_split) divided += listed_bytes(*set, simulates);
+  }
+  std::vector<MemoryPlan::Held> coordinates;
+  count_t left = lists;
+  for (auto const* set : {&sets.train, &sets.validation, &sets.test}) {
+    auto const read = plan.hold("the entries as they were read", left);
+    coordinates.push_back(plan.hold("the coordinates of a set", coordinate_bytes(*set, sizeof(Scalar))));
+    left -= listed_bytes(*set, simulates);
+  }
+  plan_fast_tucker<Scalar, Index>(plan, space, extents, sets.train.nnz(), asked, format, checkpoints);
+  // The entries that were divided were there twice.
+  report.memory.expected_peak_bytes = std::max(plan.peak(), lists + divided);
+  plan.expect_fits(available_memory(space) + lists, "the completion");
+}
+
 /// Copies the sets to where the run needs them. Frees the lists. Several ranks take their parts from host
 /// memory.
 template <class Scalar, class Index>
@@ -189,11 +222,12 @@ CompletedModel complete_as(TrainOptions const& options, CompletionSets&& sets, R
     format.survey        = survey_list(sets.train, options.common.threads);
     format.hooks.machine = [&](double) { return machine_ceilings(*report.backend, sizeof(Scalar), 0); };
   }
-  auto const data = to_data<Scalar, Index>(space, std::move(sets), asked, format);
   FastTuckerCheckpoints wanted;
-  wanted.save                   = checkpoints.save;
-  wanted.every                  = options.checkpoint_every;
-  wanted.resume                 = checkpoints.resume ? &*checkpoints.resume : nullptr;
+  wanted.save   = checkpoints.save;
+  wanted.every  = options.checkpoint_every;
+  wanted.resume = checkpoints.resume ? &*checkpoints.resume : nullptr;
+  expect_completion_fits<Scalar, Index>(space, options, sets, asked, format, wanted, report);
+  auto const data               = to_data<Scalar, Index>(space, std::move(sets), asked, format);
   FastTuckerCallback const tell = [&](FastTuckerEpoch const& epoch) { return on_epoch(to_report(epoch)); };
   FastTuckerResult<Scalar, Space> result;
   if (ranks().size > 1) {

@@ -15,6 +15,8 @@
 #include "cli/run/communicator.hpp"
 #include "cli/run/interrupt.hpp"
 #include "cli/run/ranks.hpp"
+#include "cli/tensors/compact_list.hpp"
+#include "cli/tensors/compact_on_ranks.hpp"
 #include "cli/tensors/device_tensor.hpp"
 #include "cli/tensors/read_on_ranks.hpp"
 #include "polyad/core/error.hpp"
@@ -37,10 +39,13 @@ struct WholeTensor {
 template <class Scalar, class Index>
 class FactoringOnRanks {
 public:
-  FactoringOnRanks(CpdOptions const& options, Communicator<Space> const& world, Report& report,
-                   OnIteration const& on_iteration, Checkpoints const& checkpoints)
+  /// \param rows  that are stored, of the whole tensor
+  FactoringOnRanks(CpdOptions const& options, Communicator<Space> const& world,
+                   std::vector<StoredRows> const& rows, Report& report, OnIteration const& on_iteration,
+                   Checkpoints const& checkpoints)
       : m_options(options),
         m_world(world),
+        m_rows(rows),
         m_report(report),
         m_on_iteration(on_iteration),
         m_checkpoints(checkpoints) {}
@@ -59,7 +64,7 @@ public:
     auto const X = build(share);
     WholeTensor const whole{X.chosen(), extents, share.norm_squared};
     if (m_options.restarts > 1) return best_of_restarts(share, X);
-    auto run = cp_als_run(m_world, share, X, library_options(m_options));
+    auto run = cp_als_run(m_world, share, X, als_options());
     if (resumes) run.restore(resumed(whole, share.nnz));
     while (run.is_running()) {
       run.launch();
@@ -71,16 +76,25 @@ public:
       });
       if (m_options.checkpoint.empty() || (run.is_running() && done % m_options.checkpoint_every != 0))
         continue;
-      auto state = run.state();
+      auto const checkpoint = to_checkpoint(m_options, whole, share.nnz, run.state_without_factors(), m_rows);
+      io::ReadFactorRows const read = [&](std::size_t n, std::uint64_t first, std::uint64_t count) {
+        return run.factor_rows(static_cast<int>(n), first, count);
+      };
       if (is_root())
-        io::write_checkpoint(m_checkpoints.file,
-                             to_checkpoint(m_options, whole, share.nnz, std::move(state)));
+        io::write_checkpoint(m_checkpoints.file, checkpoint, read);
+      else
+        io::read_factors_in_blocks(checkpoint, read);
     }
     return outcome(run.take_result());
   }
 
 private:
   [[nodiscard]] bool is_root() const { return m_world.rank() == 0; }
+  [[nodiscard]] CpAlsOptions als_options() const {
+    CpAlsOptions als = library_options(m_options);
+    als.rows         = m_rows;
+    return als;
+  }
 
   AnyFormat<Scalar, Index, Space> build(TensorShare<Scalar, Index, Space>& share) {
     AnyFormatOptions options;
@@ -115,12 +129,13 @@ private:
     if (is_root()) {
       auto const& from = *m_checkpoints.resume;
       whole.format     = from.format;  // any: the iterates of formats differ by rounding alone
-      foreign          = difference_of_runs(m_options, from, whole, nnz);
+      foreign          = difference_of_runs(m_options, from, whole, nnz, m_rows);
     }
     expect_none(foreign);
     if (is_root()) {
       auto const& from = *m_checkpoints.resume;
       state            = state_of(from);
+      keep_stored_rows(from, m_rows, state);
       facts = {static_cast<double>(state.iteration), state.fit, static_cast<double>(state.gram_fallbacks),
                state.weights.empty() ? 0.0 : 1.0};
     }
@@ -150,13 +165,12 @@ private:
   /// As on one rank: the progress line shows the first run, and the report has the best run's iterations.
   RanksOutcome best_of_restarts(TensorShare<Scalar, Index, Space> const& share,
                                 AnyFormat<Scalar, Index, Space> const& X) {
-    auto const start = std::chrono::steady_clock::now();
-    auto const result =
-        cp_als_restarts(m_world, share, X, library_options(m_options), m_options.restarts,
-                        [&](int run, CpAlsIteration const& it) {
-                          if (run > 0 || !is_root()) return interrupt_signal() == 0;
-                          return m_on_iteration({it.iteration, it.fit, it.delta, it.seconds, it.phases});
-                        });
+    auto const start  = std::chrono::steady_clock::now();
+    auto const result = cp_als_restarts(
+        m_world, share, X, als_options(), m_options.restarts, [&](int run, CpAlsIteration const& it) {
+          if (run > 0 || !is_root()) return interrupt_signal() == 0;
+          return m_on_iteration({it.iteration, it.fit, it.delta, it.seconds, it.phases});
+        });
     CpdReport summary;
     summary.restarts_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     for (auto const& run : result.runs)
@@ -183,6 +197,7 @@ private:
 
   CpdOptions const& m_options;
   Communicator<Space> m_world;
+  std::vector<StoredRows> const& m_rows;
   Report& m_report;
   OnIteration const& m_on_iteration;
   Checkpoints const& m_checkpoints;
@@ -196,8 +211,9 @@ RanksOutcome factor_on_ranks(CpdOptions const& options, TensorInput const& input
   auto tensor      = read_on_ranks(input, options.common, report);
   if (tensor.order() < 2)
     throw InputError(input.path.string(), 0, 0, "has one mode only; CP needs two or more");
-  auto const empty = empty_slices_on_ranks(tensor);
-  if (world.rank() == 0) report.input->empty_slices = empty;
+  auto const rows            = compact_list_on_ranks(world, tensor, *report.input);
+  report.input->empty_slices = empty_slices_on_ranks(tensor);
+  add_empty_slices(rows, *report.input);
   // Rank 0 has read the checkpoint and tells the others whether there is one.
   bool const resumes = sums_of_ranks(world.rank() == 0 && checkpoints.resume ? 1 : 0).all > 0;
   Extents const extents{std::span<count_t const>(tensor.extents)};
@@ -217,8 +233,8 @@ RanksOutcome factor_on_ranks(CpdOptions const& options, TensorInput const& input
     return std::visit(
         [&](auto& of_rank) {
           using Block = std::remove_cvref_t<decltype(of_rank.block)>;
-          return FactoringOnRanks<Scalar, typename Block::index_type>(options, world, report, on_iteration,
-                                                                      checkpoints)
+          return FactoringOnRanks<Scalar, typename Block::index_type>(options, world, rows, report,
+                                                                      on_iteration, checkpoints)
               .run(extents, std::move(of_rank), resumes);
         },
         share);

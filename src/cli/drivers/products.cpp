@@ -7,13 +7,16 @@
 #include <string>
 #include <utility>
 
+#include "cli/memory/loading_bytes.hpp"
 #include "cli/run/communicator.hpp"
 #include "cli/run/interrupt.hpp"
 #include "cli/run/ranks.hpp"
 #include "cli/tensors/compact_list.hpp"
+#include "cli/tensors/compact_on_ranks.hpp"
 #include "cli/tensors/device_tensor.hpp"
 #include "cli/tensors/empty_slices.hpp"
 #include "cli/tensors/read_on_ranks.hpp"
+#include "polyad/core/memory_plan.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/distributed/cp_als.hpp"
 #include "polyad/formats/any_format.hpp"
@@ -25,14 +28,14 @@ namespace polyad::cli {
 
 namespace {
 
-/// Calls f(tensor on the device) for the precision and the coordinates' type.
+/// Calls f(tensor on the device) for the precision and the coordinates' type. f may release the tensor.
 template <class F>
 auto with_device_tensor(std::string const& precision, io::CoordinateList&& list, Report& report, F&& f) {
   return with_index_type(list, [&](auto index) {
     using Index        = typename decltype(index)::type;
     auto const as_type = [&](auto scalar) {
       Space const space;
-      auto const coo             = to_device<decltype(scalar), Index>(space, std::move(list), *report.input);
+      auto coo                   = to_device<decltype(scalar), Index>(space, std::move(list), *report.input);
       report.input->empty_slices = count_empty_slices(space, coo);
       stop_if_interrupted("reading the tensor");
       return f(space, coo);
@@ -91,6 +94,29 @@ polyad::TuckerOptions library_options(TuckerOptions const& options) {
   return result;
 }
 
+/// Reports the memory that the run will need. \throws MemoryError if it is not free
+void expect_decomposition_fits(TuckerOptions const& options, polyad::TuckerOptions const& of_library,
+                               io::CoordinateList const& list, Report& report) {
+  with_index_type(list, [&](auto index) {
+    using Index        = typename decltype(index)::type;
+    auto const as_type = [&](auto scalar) {
+      using Scalar = decltype(scalar);
+      Space const space;
+      MemoryPlan plan;
+      plan.pass("the tensor while it is loaded", loading_bytes(list, sizeof(Scalar), false));
+      auto coordinates = plan.hold("the tensor's coordinates", coordinate_bytes(list, sizeof(Scalar)));
+      plan_tucker<Scalar, Index>(plan, space, Extents(std::span<count_t const>(list.extents)), list.nnz(),
+                                 of_library, options.init == "hosvd", std::move(coordinates));
+      report.memory.expected_peak_bytes = plan.peak();
+      std::string core;
+      for (auto const rank : options.ranks) core += (core.empty() ? "" : " x ") + std::to_string(rank);
+      plan.expect_fits(available_memory(space) + listed_bytes(list, false),
+                       "a Tucker decomposition with a core of " + core);
+    };
+    options.precision == "f32" ? as_type(float()) : as_type(double());
+  });
+}
+
 template <class Result>
 TuckerReport to_report(Result const& result) {
   return {result.fit, result.fit_error, result.reason == StopReason::converged, to_string(result.reason), {}};
@@ -98,15 +124,17 @@ TuckerReport to_report(Result const& result) {
 
 template <class Scalar, class Index>
 int decompose_as(TuckerOptions const& options, Communicator<Space> const& world, io::CoordinateList&& part,
-                 Report& report, std::function<bool(IterationReport const&)> const& on_iteration) {
+                 std::vector<StoredRows> const& rows, Report& report,
+                 std::function<bool(IterationReport const&)> const& on_iteration) {
   Extents const extents{std::span<count_t const>(part.extents)};
   auto const indices = take_indices<Index>(part);
   auto const values  = std::exchange(part.values, {});
   AnyFormatOptions format;
   format.hooks.progress = stop_if_interrupted;
+  auto asked            = library_options(options);
+  asked.rows            = rows;
   auto const result     = tucker<Scalar>(
-      world, extents, std::span<Index const>(indices), std::span<double const>(values),
-      library_options(options),
+      world, extents, std::span<Index const>(indices), std::span<double const>(values), asked,
       [&](TuckerIteration const& it) {
         return on_iteration({it.iteration, it.fit, it.delta, it.seconds, {}});
       },
@@ -154,15 +182,17 @@ io::HostArray multiply(TtmcOptions const& options, io::CoordinateList&& tensor,
 
 void decompose(TuckerOptions const& options, io::CoordinateList&& tensor, Report& report,
                std::function<bool(IterationReport const&)> const& on_iteration) {
-  auto const rows = compact_list(tensor, *report.input);
-  with_device_tensor(options.precision, std::move(tensor), report, [&](Space const& space, auto const& coo) {
+  auto const rows     = compact_list(tensor, *report.input);
+  auto tucker_options = library_options(options);
+  tucker_options.rows = rows;
+  expect_decomposition_fits(options, tucker_options, tensor, report);
+  with_device_tensor(options.precision, std::move(tensor), report, [&](Space const& space, auto& coo) {
     using Scalar = typename std::remove_cvref_t<decltype(coo)>::scalar_type;
     add_empty_slices(rows, *report.input);
-    auto tucker_options = library_options(options);
-    tucker_options.rows = rows;
     auto start = options.init == "hosvd" ? hosvd_tucker_start(space, coo, tucker_options)
                                          : random_tucker_start<Scalar>(space, coo.extents(), tucker_options);
     auto const X      = build_format(space, coo, report);
+    coo               = {};
     auto const result = tucker(space, X, tucker_options, std::move(start), [&](TuckerIteration const& it) {
       return on_iteration({it.iteration, it.fit, it.delta, it.seconds, {}});
     });
@@ -174,12 +204,14 @@ void decompose(TuckerOptions const& options, io::CoordinateList&& tensor, Report
 int decompose_on_ranks(TuckerOptions const& options, io::CoordinateList&& part, Report& report,
                        std::function<bool(IterationReport const&)> const& on_iteration) {
   auto const world           = make_communicator(false);
+  auto const rows            = compact_list_on_ranks(world, part, *report.input);
   report.input->empty_slices = empty_slices_on_ranks(part);
+  add_empty_slices(rows, *report.input);
   return with_index_type_on_ranks(part, [&](auto index) {
     using Index = typename decltype(index)::type;
     if (options.precision == "f32")
-      return decompose_as<float, Index>(options, world, std::move(part), report, on_iteration);
-    return decompose_as<double, Index>(options, world, std::move(part), report, on_iteration);
+      return decompose_as<float, Index>(options, world, std::move(part), rows, report, on_iteration);
+    return decompose_as<double, Index>(options, world, std::move(part), rows, report, on_iteration);
   });
 }
 

@@ -77,12 +77,22 @@ std::string difference_of_runs(CpdOptions const& options, io::Checkpoint const& 
   double const norm_squared = X.norm_squared();
   same = same && (checkpoint.norm_squared == norm_squared ||
                   std::abs(checkpoint.norm_squared - norm_squared) <= 1e-6 * norm_squared);
-  // Earlier versions, and runs on several ranks, store all rows.
-  if (!rows.empty()) same = same && (checkpoint.rows.empty() || checkpoint.rows == rows);
-  if (!same) return "is a checkpoint of another tensor";
-  if (rows.empty() && !checkpoint.rows.empty())
-    return "stores only the rows that occur, which a run on several ranks cannot resume: resume it on one";
-  return {};
+  // Earlier versions store all rows.
+  if (!rows.empty())
+    same = same && (checkpoint.rows.empty() || checkpoint.rows == rows);
+  else
+    same = same && checkpoint.rows.empty();
+  return same ? std::string() : "is a checkpoint of another tensor";
+}
+
+/// The factors of a checkpoint that has all rows, of the rows that the run stores.
+/// All updates of an iteration make the rows that do not occur zero, so the Gram matrices stay the same.
+inline void keep_stored_rows(io::Checkpoint const& checkpoint, std::vector<StoredRows> const& rows,
+                             CpAlsState& state) {
+  if (rows.empty() || !checkpoint.rows.empty()) return;
+  io::HostKtensor all{
+      std::vector<double>(checkpoint.rank, 1.0), checkpoint.extents, std::move(state.factors), {}};
+  state.factors = io::with_rows(std::move(all), rows).factors;
 }
 
 /// \throws InputError for a checkpoint of another run
@@ -126,11 +136,7 @@ CpAlsResult<typename F::scalar_type, typename F::space_type> resumable_als(
   if (checkpoints.resume) {
     expect_same_run(options, *checkpoints.resume, X, nnz, als.rows);
     auto state = state_of(*checkpoints.resume);
-    if (checkpoints.resume->rows.empty() && !als.rows.empty()) {
-      // All updates of an iteration make the rows that do not occur zero, so the Gram matrices stay the same.
-      io::HostKtensor all{std::vector<double>(als.rank, 1.0), checkpoints.resume->extents, state.factors, {}};
-      state.factors = io::with_rows(std::move(all), als.rows).factors;
-    }
+    keep_stored_rows(*checkpoints.resume, als.rows, state);
     run.restore(state);
   }
   while (run.is_running()) {

@@ -13,7 +13,7 @@
 namespace polyad::cli {
 namespace {
 
-/// Counts the nonzeros of a list that do not come behind the one before.
+/// Counts the nonzeros of a list that do not come after the one before.
 template <class Index>
 struct CountUnordered {
   Index const* indices;

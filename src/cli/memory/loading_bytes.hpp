@@ -16,8 +16,9 @@ namespace polyad::cli {
 [[nodiscard]] std::uint64_t coordinate_bytes(io::CoordinateList const& list, int scalar_bytes);
 
 /// The most bytes of the tensor's memory that are held until the coordinates are there: the list and the
-/// coordinates, or the coordinates and what it takes to sum their duplicates, unless they are in lexicographic
-/// order. Needs a Session. \param sums  whether duplicates are summed
+/// coordinates, or the coordinates and what it takes to sum their duplicates, unless they are in
+/// lexicographic order. Needs a Session.
+/// \param sums  whether duplicates are summed
 [[nodiscard]] std::uint64_t loading_bytes(io::CoordinateList const& list, int scalar_bytes,
                                           bool simulates_device, bool sums = true);
 

@@ -113,7 +113,8 @@ Json to_json(IterationReport const& iteration) {
 
 Json to_json(MemoryReport const& memory) {
   return {{"host_peak_bytes", memory.host_peak_bytes},
-          {"device_peak_bytes", memory.device_peak_bytes ? Json(*memory.device_peak_bytes) : Json()}};
+          {"device_peak_bytes", memory.device_peak_bytes ? Json(*memory.device_peak_bytes) : Json()},
+          {"expected_peak_bytes", memory.expected_peak_bytes ? Json(*memory.expected_peak_bytes) : Json()}};
 }
 
 Json to_json(RestartReport const& restart) {

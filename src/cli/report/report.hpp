@@ -89,6 +89,8 @@ struct IterationReport {
 struct MemoryReport {
   std::uint64_t host_peak_bytes = 0;
   std::optional<std::uint64_t> device_peak_bytes;  // nothing: the device is the host
+  /// What the run was expected to need of the memory in which it computes, without the process itself.
+  std::optional<std::uint64_t> expected_peak_bytes;
 };
 
 struct RestartReport {

@@ -80,7 +80,7 @@ void Session::print_configuration(std::ostream& out) const {
 }
 
 MemoryReport peak_memory() {
-  return {peak_memory_bytes(), device_peak};
+  return {peak_memory_bytes(), device_peak, {}};
 }
 
 std::string kokkos_version() {

@@ -21,16 +21,20 @@ std::vector<StoredRows> compact_list(io::CoordinateList& list, InputReport& repo
                                    Extents(std::span<count_t const>(list.extents)));
       },
       list.indices);
-  if (rows.empty()) return rows;
+  put_stored_rows(rows, list, report);
+  return rows;
+}
+
+void put_stored_rows(std::vector<StoredRows> const& rows, io::CoordinateList& list, InputReport& report) {
+  if (rows.empty()) return;
   for (std::size_t n = 0; n < rows.size(); ++n) list.extents[n] = rows[n].size();
   report.stored_rows = list.extents;
-  if (extents_need_wide_index(list.extents) || !list.wide()) return rows;
+  if (extents_need_wide_index(list.extents) || !list.wide()) return;
   auto const& wide = std::get<1>(list.indices);
   io::UninitializedVector<std::uint32_t> indices(wide.size());
   std::transform(wide.begin(), wide.end(), indices.begin(),
                  [](std::uint64_t index) { return static_cast<std::uint32_t>(index); });
   list.indices = std::move(indices);
-  return rows;
 }
 
 void add_empty_slices(std::vector<StoredRows> const& rows, InputReport& report) {

@@ -17,6 +17,10 @@ namespace polyad::cli {
 /// gets their numbers.
 [[nodiscard]] std::vector<StoredRows> compact_list(io::CoordinateList& list, InputReport& report);
 
+/// Gives a list that was renumbered its extents, and 32-bit indices if they suffice. The report gets the
+/// numbers of stored rows.
+void put_stored_rows(std::vector<StoredRows> const& rows, io::CoordinateList& list, InputReport& report);
+
 /// Adds the rows that are not stored to the report's empty slices.
 void add_empty_slices(std::vector<StoredRows> const& rows, InputReport& report);
 

@@ -202,25 +202,27 @@ BuildTerms streamed_sorted_build(CostInput const& input) {
 }  // namespace
 
 std::vector<FormatCosts> coo_costs() {
-  FormatCosts const scratch{.name            = "coo-scratch",
-                            .terms_at_once   = {1, 1},
-                            .storage_bytes   = coordinate_bytes,  // those of the tensor
-                            .build_bytes     = costs::no_bytes,
-                            .workspace_bytes = costs::no_bytes,
-                            .mttkrp          = atomic_walk,
-                            .build           = no_build,
-                            .weights         = scratch_weights};
+  FormatCosts const scratch{.name              = "coo-scratch",
+                            .shares_the_tensor = true,
+                            .terms_at_once     = {1, 1},
+                            .storage_bytes     = coordinate_bytes,  // those of the tensor
+                            .build_bytes       = costs::no_bytes,
+                            .workspace_bytes   = costs::no_bytes,
+                            .mttkrp            = atomic_walk,
+                            .build             = no_build,
+                            .weights           = scratch_weights};
   FormatCosts tiny_vec = scratch;
   tiny_vec.name        = "coo-tiny-vec";
   tiny_vec.weights     = tiny_vec_weights;
-  FormatCosts const permuted{.name            = "coo-permuted",
-                             .residual        = true,
-                             .storage_bytes   = permuted_bytes,
-                             .build_bytes     = permuted_build_bytes,
-                             .workspace_bytes = costs::no_bytes,
-                             .mttkrp          = permuted_walk,
-                             .build           = permuted_build,
-                             .weights         = permuted_weights};
+  FormatCosts const permuted{.name              = "coo-permuted",
+                             .residual          = true,
+                             .shares_the_tensor = true,
+                             .storage_bytes     = permuted_bytes,
+                             .build_bytes       = permuted_build_bytes,
+                             .workspace_bytes   = costs::no_bytes,
+                             .mttkrp            = permuted_walk,
+                             .build             = permuted_build,
+                             .weights           = permuted_weights};
   FormatCosts const sorted{.name            = "sorted",
                            .residual        = true,
                            .deterministic   = true,
