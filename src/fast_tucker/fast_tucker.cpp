@@ -334,9 +334,7 @@ FastTuckerResult<Scalar, Space> go_on(Space const& space, Sets<Scalar, Index, Sp
   auto chosen = with_shape(with_chosen(options, state), sets.train.order());
   if (state.has_choice) chosen.max_epochs = std::min(chosen.max_epochs, last_epochs);
   auto const model = biased_model<Scalar>(space, sets.train.extents(), state);
-  auto facts       = state;
-  for (auto* arrays : {&facts.factors, &facts.cores, &facts.intermediates, &facts.moments, &facts.kept})
-    arrays->clear();
+  auto facts       = without_matrices(state);
   auto result =
       fit_scaled(space, sets, chosen, model, false, format, callback, {&checkpoints, std::move(facts)});
   if (state.has_choice) {

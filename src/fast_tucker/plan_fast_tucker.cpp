@@ -198,13 +198,10 @@ void plan_fast_tucker(MemoryPlan& plan, Space const& space, Extents const& exten
   }
   FastTuckerPlan<Scalar, Index, Space> run(plan, space, extents, shaped, format);
   Held resumed;
-  if (state != nullptr) {
-    resumed = plan.hold("the state that is resumed", bytes_of(*state));
-    plan.pass("a copy of its facts", bytes_of(*state));
-  }
+  if (state != nullptr) resumed = plan.hold("the state that is resumed", bytes_of(*state));
   if (leaves_choice(options) && state == nullptr)
     run.choose(entries, options.rank == 0 && options.columns.empty());
-  run.fit(entries, static_cast<bool>(checkpoints.save));
+  run.fit(entries, state != nullptr || checkpoints.save);
 }
 
 #define POLYAD_PLAN_FAST_TUCKER(Scalar, Index)                                                     \

@@ -85,6 +85,42 @@ std::string asked_text(FastTuckerOptions const& options) {
   return text.text();
 }
 
+FastTuckerState without_matrices(FastTuckerState const& state) {
+  FastTuckerState facts;
+  facts.file            = state.file;
+  facts.precision       = state.precision;
+  facts.format          = state.format;
+  facts.asked           = state.asked;
+  facts.extents         = state.extents;
+  facts.nnz             = state.nnz;
+  facts.validation_nnz  = state.validation_nnz;
+  facts.norm_squared    = state.norm_squared;
+  facts.rank            = state.rank;
+  facts.columns         = state.columns;
+  facts.targets         = state.targets;
+  facts.shrinkage       = state.shrinkage;
+  facts.ridge           = state.ridge;
+  facts.ridge_per_entry = state.ridge_per_entry;
+  facts.drift_bins      = state.drift_bins;
+  facts.drift_damping   = state.drift_damping;
+  facts.has_choice      = state.has_choice;
+  facts.candidates      = state.candidates;
+  facts.choice_s        = state.choice_s;
+  facts.choice_biases   = state.choice_biases;
+  facts.choice_model    = state.choice_model;
+  facts.mean            = state.mean;
+  facts.biases          = state.biases;
+  facts.time_mode       = state.time_mode;
+  facts.bins            = state.bins;
+  facts.drifts          = state.drifts;
+  facts.epoch           = state.epoch;
+  facts.kept_epoch      = state.kept_epoch;
+  facts.best            = state.best;
+  facts.kept_errors     = state.kept_errors;
+  facts.squares         = state.squares;
+  return facts;
+}
+
 void refuse_state(FastTuckerState const& state, std::string const& what) {
   if (!state.file.empty()) throw InputError(state.file, 0, 0, what);
   throw UsageError("the state " + what);

@@ -17,6 +17,9 @@ namespace polyad::detail {
 /// The options that determine the iterates: "rank 8; columns 8,8; ...".
 [[nodiscard]] std::string asked_text(FastTuckerOptions const& options);
 
+/// A copy of all but factors, cores, intermediates, moments and kept.
+[[nodiscard]] FastTuckerState without_matrices(FastTuckerState const& state);
+
 /// \throws InputError where the state has a file, else UsageError
 [[noreturn]] void refuse_state(FastTuckerState const& state, std::string const& what);
 

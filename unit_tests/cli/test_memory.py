@@ -79,6 +79,27 @@ class Memory(ToolTest):
             self.assertEqual(statuses, sorted(statuses, reverse=True), name)  # more memory never does less
             self.assertEqual(statuses[-1], 0)
 
+    def test_tucker_and_completion_are_refused_at_the_start(self):
+        runs = {
+            "tucker": (("--ranks", "6,6,6", "-i", 2, "-o", "model.npz"), "a Tucker decomposition with a core of 6 x 6 x 6"),
+            "fast-tucker": (("-r", 8, "--shrink", 5, "-i", 2, "-o", "model.npz", "--checkpoint", "state.ckpt"), "the completion"),
+        }
+        for command, (arguments, what) in runs.items():
+            statuses, says = [], []
+            for mib in range(64, 320, 24):
+                result = subprocess.run([TOOL, command, "x.pten", "-t", "2", *map(str, arguments)],
+                                        cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                        timeout=300, preexec_fn=lambda mib=mib: resource.setrlimit(
+                                            resource.RLIMIT_DATA, (mib << 20, mib << 20)))
+                self.assertIn(result.returncode, (0, 4), result.stderr)
+                if result.returncode == 4:  # no iteration before
+                    self.assertRegex(result.stderr, r"\Apolyad: [^\n]+\n\Z", f"{command} within {mib} MiB")
+                    says.append(result.stderr)
+                statuses.append(result.returncode)
+            self.assertEqual(statuses, sorted(statuses, reverse=True), command)  # more memory never does less
+            self.assertEqual(statuses[-1], 0)
+            self.assertTrue(any(what in text and "most of it are" in text for text in says), says)
+
     def test_stacks_of_threads(self):
         for kind, threads, mib in ((resource.RLIMIT_DATA, 2, range(20, 44, 2)), (resource.RLIMIT_AS, 8, range(64, 260, 12))):
             statuses = [

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The memory that `estimate` predicts and the most that a run of that format had. Writing the model needs no copy."""
+"""The memory that `estimate` predicts for cpd, and that tucker and fast-tucker expect at their start, next to the most that the
+runs had. Writing models and checkpoints needs no copy."""
 import json
 import unittest
 
@@ -17,6 +18,13 @@ class Peaks(ToolTest):
         if memory["device_peak_bytes"] is not None:
             self.skipTest("the formats are in the memory of a device")
         return memory["host_peak_bytes"]
+
+    def expect_expected(self, command, *arguments):
+        """The memory that a run expects at its start."""
+        with self.subTest(command=command, arguments=arguments):
+            peak   = self.peak(command, *arguments)
+            memory = json.loads((self.folder / "run.json").read_text())["memory"]
+            self.expect_near(memory["expected_peak_bytes"], peak)
 
     def expect_near(self, needs, peak):
         self.assertLessEqual(abs(peak - needs), max(0.1 * needs, 20 * MB), f"{needs / MB} MB, peak {peak / MB} MB")
@@ -46,6 +54,27 @@ class LargeModel(Peaks):
     def test_floats(self):
         self.check(16, "f32")
 
+    def test_tucker(self):
+        for precision, ranks in (("f32", "8,8,8"), ("f64", "12,12,12"), ("f64", "2,2,2")):
+            self.expect_expected("tucker", "-i", 1, "--ranks", ranks, "--precision", precision, "-o", "model.npz")
+        self.expect_expected("tucker", "-i", 1, "--ranks", "4,4,4", "--init", "hosvd", "-o", "model.npz")
+
+    def test_completion(self):
+        files = ("-i", 1, "-o", "model.npz", "--checkpoint", "state.ckpt")
+        for precision in ("f32", "f64"):
+            self.expect_expected("fast-tucker", "-r", 16, "--shrink", 5, "--precision", precision, *files)
+        # With core steps, sets that are divided, and the best epoch.
+        self.expect_expected("fast-tucker", "-r", 16, "-j", 8, "--shrink", 5, "--split", 0.1, "--validate", 0.1,
+                             "--patience", 2, *files)
+        self.expect_expected("fast-tucker", "-r", 8, "--optimizer", "adam", *files)
+        self.expect_expected("fast-tucker", "-r", 8, "--optimizer", "sgd", "--lr", 1e-4, *files)
+        self.expect_expected("fast-tucker", "-r", 8, *files)  # searches
+
+    def test_resumed_completion(self):
+        run = ("fast-tucker", "-r", 16, "--shrink", 5)
+        self.peak(*run, "-i", 1, "--checkpoint", "state.ckpt")
+        self.expect_expected(*run, "-i", 2, "--resume", "state.ckpt", "-o", "model.npz")
+
 
 class LargeTensor(Peaks):
     """The build is the peak, or what precedes it: the list and the coordinates, and sums of duplicates."""
@@ -59,6 +88,16 @@ class LargeTensor(Peaks):
 
     def test_floats(self):
         self.check(10, "f32")
+
+    def test_tucker(self):
+        self.expect_expected("tucker", "-i", 1, "--ranks", "2,2,2,2", "--precision", "f32", "-o", "model.npz")
+        self.expect_expected("tucker", "-i", 1, "--ranks", "8,8,8,8", "-o", "model.npz")
+
+    def test_completion(self):
+        for optimizer in ("als", "sgd"):
+            self.expect_expected("fast-tucker", "-i", 1, "-r", 8, "--optimizer", optimizer, "--lr", 1e-4, "--reg", 5, "-o",
+                                 "model.npz", "--checkpoint", "state.ckpt")
+        self.expect_expected("fast-tucker", "-i", 1, "-r", 8, "--precision", "f32", "-o", "model.npz")  # searches
 
 
 if __name__ == "__main__":

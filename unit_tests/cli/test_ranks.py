@@ -4,6 +4,7 @@ one message."""
 import json
 import os
 import pathlib
+import random
 import re
 import signal
 import subprocess
@@ -63,6 +64,38 @@ class Ranks(ToolTest):
                 self.assertEqual(report["input"]["nnz"], 900)
         self.succeed("cpd", self.tensor, "-r", 4, "-i", 6, "--tol", 0, "-o", "one.npz")
         self.succeed("compare", "one.npz", "m.npz")
+
+    def test_rows_that_do_not_occur(self):
+        """Ranks store the rows that one rank stores, and resume each other's checkpoints."""
+        dims      = (2 * 10**6, 3, 10**12, 20)
+        generator = random.Random(1)
+        tensor    = {tuple(d - 1 for d in dims): 1.0}
+        while len(tensor) < 300:
+            tensor[tuple(generator.randrange(d) for d in dims)] = generator.uniform(0.5, 1)
+        x   = self.write("s.tns", tns(tensor))
+        cpd = ("cpd", x, "-r", 3, "--tol", 0, "--format", "sorted")
+        one = self.report_of(*cpd, "-i", 6, "-o", "one.npz")
+        self.succeed(*cpd, "-i", 3, "--checkpoint", "one.ckpt")
+        for ranks in (2, 3):
+            with self.subTest(ranks):
+                report, _ = self.report_on(ranks, *cpd, "-i", 6, "-o", "m.npz")
+                self.expect_fits(report, one)
+                for key in ("dims", "stored_rows", "empty_slices"):
+                    self.assertEqual(report["input"][key], one["input"][key])
+                self.assertIn("factor match     1.000000", self.succeed("compare", "one.npz", "m.npz").stdout)
+                report, _ = self.report_on(ranks, *cpd, "-i", 6, "--resume", "one.ckpt", "-o", "m.npz")
+                self.assertEqual([it["iteration"] for it in report["iterations"]], [4, 5, 6])
+                self.assertIn("factor match     1.000000", self.succeed("compare", "one.npz", "m.npz").stdout)
+                self.report_on(ranks, *cpd, "-i", 3, "--checkpoint", "ranks.ckpt")
+                self.assertEqual(len((self.folder / "ranks.ckpt").read_bytes()), len((self.folder / "one.ckpt").read_bytes()))
+                self.succeed(*cpd, "-i", 6, "--resume", "ranks.ckpt", "-o", "m.npz")
+                self.assertIn("factor match     1.000000", self.succeed("compare", "one.npz", "m.npz").stdout)
+        tucker = ("tucker", x, "--ranks", "2,2,2,2", "-i", 3, "--tol", 0)
+        alone  = self.report_of(*tucker)
+        report, _ = self.report_on(2, *tucker, "-o", "t.npz")
+        self.expect_fits(report, alone)
+        self.assertEqual(report["input"]["stored_rows"], alone["input"]["stored_rows"])
+        self.assertAlmostEqual(self.report_of("compare", "t.npz", x)["result"]["fit"], alone["result"]["fit"], delta=1e-9)
 
     def test_each_rank_reads_a_part(self):
         self.succeed("convert", self.tensor, "t.pten")

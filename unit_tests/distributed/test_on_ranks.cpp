@@ -19,6 +19,7 @@
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
 #include "support/host_models.hpp"
+#include "support/tensor_with_empty_rows.hpp"
 
 namespace polyad::test {
 namespace {
@@ -388,6 +389,86 @@ TEST_CASE("A state goes on", "[mpi]") {
   REQUIRE(result.history.size() == 4);
   for (std::size_t k = 0; k < 4; ++k)
     CHECK(std::abs(result.history[k].fit - unbroken.history[k + 4].fit) <= 1e-10);
+}
+
+TEST_CASE("Ranks store the rows that occur, and fit as one rank", "[mpi]") {
+  auto const sparse = test::tensor_with_empty_rows();
+  Extents const extents{std::span<count_t const>(sparse.extents)};
+  auto const rank        = static_cast<std::size_t>(world().rank());
+  auto const ranks       = static_cast<std::size_t>(world().size());
+  auto const order       = sparse.extents.size();
+  auto const indices     = std::vector<std::uint32_t>(sparse.indices.begin(), sparse.indices.end());
+  std::size_t const from = sparse.nnz() * rank / ranks, to = sparse.nnz() * (rank + 1) / ranks;
+  // Modes of 90 and 24 rows are renumbered. Bits are exchanged, or lists where there are more rows than that.
+  for (bool const wide : {false, true}) {
+    CompactRule const rule{.least_rows = 10};
+    auto whole        = indices;
+    auto const of_one = compact_coordinates(std::span(whole), extents, rule);
+    REQUIRE(of_one.size() == 3);
+    std::vector<std::uint32_t> part(indices.begin() + static_cast<std::ptrdiff_t>(from * order),
+                                    indices.begin() + static_cast<std::ptrdiff_t>(to * order));
+    auto own_extents = sparse.extents;
+    if (wide) own_extents[0] = own_extents[2] = 1000000;  // above 64 rows for each nonzero
+    Extents const given{std::span<count_t const>(own_extents)};
+    auto const rows = compact_coordinates(world(), std::span(part), given, rule);
+    REQUIRE(rows.size() == 3);
+    for (std::size_t n = 0; n < 3; ++n) {
+      CHECK(rows[n].numbers() == of_one[n].numbers());
+      CHECK(rows[n].extent() == own_extents[n]);
+    }
+    CHECK(std::equal(part.begin(), part.end(), whole.begin() + static_cast<std::ptrdiff_t>(from * order)));
+    std::vector<double> const values(sparse.values.begin() + static_cast<std::ptrdiff_t>(from),
+                                     sparse.values.begin() + static_cast<std::ptrdiff_t>(to));
+    auto const stored = compact_extents(given, rows);
+    for (double const relabel_above : {0.0, 1e9}) {  // with random labels where they help, and without
+      PartitionOptions partition;
+      partition.rank          = 2;
+      partition.relabel_above = relabel_above;
+      auto const share        = distribute<double>(world(), stored, std::span<std::uint32_t const>(part),
+                                                   std::span<double const>(values), partition);
+      auto options            = options_of(2, 5);
+      options.rows            = rows;
+      auto const result       = cp_als(world(), share, options);
+      // Of one rank.
+      Communicator<TestSpace> const alone{TestSpace()};
+      auto const all =
+          distribute<double>(alone, compact_extents(given, rows), std::span<std::uint32_t const>(whole),
+                             std::span<double const>(sparse.values), partition);
+      auto const of_alone = cp_als(alone, all, options);
+      REQUIRE(result.history.size() == of_alone.history.size());
+      for (std::size_t k = 0; k < result.history.size(); ++k)
+        CHECK(std::abs(result.history[k].fit - of_alone.history[k].fit) <= 1e-10);
+      if (world().rank() != 0) continue;
+      CHECK(result.model.rows == rows);
+      for (int n = 0; n < 3; ++n) CHECK(result.model.factors[n].extent(0) == stored[n]);
+    }
+  }
+  std::vector<std::uint32_t> outside(world().rank() + 1 == world().size() ? order : 0, 95);
+  CHECK_THROWS_AS(compact_coordinates(world(), std::span(outside), extents, {.least_rows = 10}), UsageError);
+  std::vector<std::uint32_t> none;
+  CHECK(compact_coordinates(world(), std::span(none), extents, {.least_rows = 10}).empty());
+}
+
+TEST_CASE("Rows of a factor reach the root in blocks", "[mpi]") {
+  Random random(21);
+  auto const tensor = testing::distinct(testing::random_tensor(random, {29, 18, 7}, 400));
+  for (double const relabel_above : {0.0, 1e9}) {
+    auto const share = share_of<double>(tensor, {}, true, relabel_above);
+    auto const X     = any_format(TestSpace(), share.block, format_options(options_of(3, 1)));
+    auto run         = cp_als_run(world(), share, X, options_of(3, 1));
+    run.launch();
+    run.finish({});
+    auto const state = run.state();
+    for (std::size_t n = 0; n < 3; ++n) {
+      std::vector<double> read;
+      for (count_t first = 0; first < tensor.extents[n]; first += 5) {
+        auto const rows =
+            run.factor_rows(static_cast<int>(n), first, std::min<count_t>(5, tensor.extents[n] - first));
+        read.insert(read.end(), rows.begin(), rows.end());
+      }
+      CHECK(read == state.factors[n]);
+    }
+  }
 }
 
 TEST_CASE("A state of another run is refused on all ranks", "[mpi]") {

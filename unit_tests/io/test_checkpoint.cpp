@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Checkpoints: what is written reads back, and what is damaged is refused.
+#include <algorithm>
 #include <cstdint>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "io/crc32c.hpp"
 #include "polyad/core/error.hpp"
@@ -192,6 +195,49 @@ TEST_CASE("checkpoints of fast_tucker round-trip, and damage is detected", "[io]
   polyad::io::write_checkpoint(folder / "c", sample());
   REQUIRE(error_of_state(polyad::test::content_of(folder / "c")) == ": is a checkpoint of another command");
   REQUIRE(error_of_state("1 1 1\n") == ": is not a checkpoint");
+}
+
+TEST_CASE("a snapshot whose matrices are read in blocks is written as its state", "[io]") {
+  polyad::test::TemporaryFolder const folder;
+  auto state                   = full_state();
+  constexpr std::uint64_t many = 70000;  // numbers: more than a block
+  state.extents                = {many / 2, 2};
+  state.biases[0]              = std::vector<double>(many / 2, 0.5);
+  state.drifts[0]              = std::vector<double>(many, 0.25);
+  std::vector<double> numbers(many);
+  for (std::uint64_t k = 0; k < many; ++k) numbers[k] = static_cast<double>(k);
+  state.factors[0] = state.intermediates[0] = state.moments[0] = state.moments[1] = state.kept[0] = numbers;
+  auto facts                                                                                      = state;
+  for (auto* arrays : {&facts.factors, &facts.cores, &facts.intermediates, &facts.moments, &facts.kept})
+    arrays->clear();
+  polyad::FastTuckerSnapshot snapshot{facts};
+  std::size_t most  = 0;
+  auto const matrix = [&](std::vector<double> const& of, std::uint64_t rows) {
+    return polyad::FastTuckerSnapshot::Matrix{
+        rows, of.size() / rows,
+        [&most, &of, columns = of.size() / rows](std::uint64_t first, std::uint64_t count) {
+          most = std::max<std::size_t>(most, count * columns);
+          return std::span<double const>(of).subspan(first * columns, count * columns);
+        }};
+  };
+  for (std::size_t n = 0; n < 2; ++n) {
+    snapshot.factors.push_back(matrix(state.factors[n], state.extents[n]));
+    snapshot.cores.push_back(matrix(state.cores[n], state.columns[n]));
+    snapshot.intermediates.push_back(matrix(state.intermediates[n], state.extents[n]));
+    for (std::size_t k = 4 * n; k < 4 * n + 4; ++k)
+      snapshot.moments.push_back(matrix(state.moments[k], k % 4 < 2 ? state.extents[n] : state.columns[n]));
+    snapshot.kept.push_back(matrix(state.kept[2 * n], state.extents[n]));
+    snapshot.kept.push_back(matrix(state.kept[2 * n + 1], state.columns[n]));
+  }
+  polyad::io::write_fast_tucker_checkpoint(folder / "whole", state);
+  polyad::io::write_fast_tucker_checkpoint(folder / "blocks", snapshot);
+  REQUIRE(polyad::test::content_of(folder / "blocks") == polyad::test::content_of(folder / "whole"));
+  REQUIRE(most == 65536);
+  REQUIRE(snapshot.state() == state);
+  snapshot.kept.pop_back();
+  REQUIRE_THROWS_AS(polyad::io::write_fast_tucker_checkpoint(folder / "blocks", snapshot),
+                    polyad::UsageError);
+  REQUIRE(polyad::test::content_of(folder / "blocks") == polyad::test::content_of(folder / "whole"));
 }
 
 TEST_CASE("checkpoints of fast_tucker are refused where arrays and sizes disagree", "[io]") {
