@@ -399,7 +399,7 @@ TEST_CASE("Ranks store the rows that occur, and fit as one rank", "[mpi]") {
   auto const order       = sparse.extents.size();
   auto const indices     = std::vector<std::uint32_t>(sparse.indices.begin(), sparse.indices.end());
   std::size_t const from = sparse.nnz() * rank / ranks, to = sparse.nnz() * (rank + 1) / ranks;
-  // Modes of 90 and 24 rows are renumbered. Bits are exchanged, or lists where there are more rows than that.
+  // Modes of 90 and 24 rows are renumbered, by bits, or by lists of rows if the modes are said to be longer.
   for (bool const wide : {false, true}) {
     CompactRule const rule{.least_rows = 10};
     auto whole        = indices;
@@ -429,7 +429,6 @@ TEST_CASE("Ranks store the rows that occur, and fit as one rank", "[mpi]") {
       auto options            = options_of(2, 5);
       options.rows            = rows;
       auto const result       = cp_als(world(), share, options);
-      // Of one rank.
       Communicator<TestSpace> const alone{TestSpace()};
       auto const all =
           distribute<double>(alone, compact_extents(given, rows), std::span<std::uint32_t const>(whole),

@@ -12,6 +12,8 @@
 
 #include "cli/drivers/resumable_als.hpp"
 #include "cli/format_choice/machine.hpp"
+#include "cli/memory/plan_of_rank.hpp"
+#include "cli/report/host_facts.hpp"
 #include "cli/run/communicator.hpp"
 #include "cli/run/interrupt.hpp"
 #include "cli/run/ranks.hpp"
@@ -20,6 +22,9 @@
 #include "cli/tensors/device_tensor.hpp"
 #include "cli/tensors/read_on_ranks.hpp"
 #include "polyad/core/error.hpp"
+#include "polyad/core/memory_plan.hpp"
+#include "polyad/core/quantity_text.hpp"
+#include "polyad/core/spaces.hpp"
 #include "polyad/distributed/cp_als.hpp"
 #include "polyad/io/saved_models.hpp"
 
@@ -51,7 +56,9 @@ public:
         m_checkpoints(checkpoints) {}
 
   /// \param share  of this rank; its coordinates are released once the format has them
-  RanksOutcome run(Extents const& extents, TensorShare<Scalar, Index, Space>&& share, bool resumes) {
+  /// \param plan  has the distribution, and the share's coordinates
+  RanksOutcome run(Extents const& extents, TensorShare<Scalar, Index, Space>&& share, bool resumes,
+                   MemoryPlan&& plan, MemoryPlan::Held&& coordinates) {
     if (is_root()) {
       m_report.input->nnz = share.nnz;
       m_report.input->duplicates += share.duplicates;
@@ -61,9 +68,24 @@ public:
     }
     stop_if_interrupted("distributing the tensor");
 
+    // If a format is to be chosen, the choice refuses what does not fit.
+    count_t const nnz      = share.block.nnz();
+    bool const named       = m_options.format != "auto";
+    count_t const kept     = share.block.storage_bytes();
+    auto const add_the_run = [&](std::string const& format) {
+      plan_share<Scalar>(plan, share, nnz, std::move(coordinates), format, m_options.rank, resumes);
+    };
+    if (named) {
+      MemoryPlan from_here;
+      plan_share<Scalar>(from_here, share, nnz, from_here.hold("the coordinates of the share", kept),
+                         m_options.format, m_options.rank, resumes);
+      expect_fits_all(from_here, kept);
+    }
     auto const X = build(share);
+    add_the_run(X.chosen());
+    report_memory(plan.peak());
     WholeTensor const whole{X.chosen(), extents, share.norm_squared};
-    if (m_options.restarts > 1) return best_of_restarts(share, X);
+    if (m_options.restarts > 1) return with_peaks(best_of_restarts(share, X));
     auto run = cp_als_run(m_world, share, X, als_options());
     if (resumes) run.restore(resumed(whole, share.nnz));
     while (run.is_running()) {
@@ -85,10 +107,31 @@ public:
       else
         io::read_factors_in_blocks(checkpoint, read);
     }
-    return outcome(run.take_result());
+    return with_peaks(outcome(run.take_result()));
   }
 
 private:
+  /// Refuses on all ranks what one of them has no memory for.
+  void expect_fits_all(MemoryPlan const& plan, count_t held) const {
+    auto const found = of_all_ranks({plan.peak(), available_memory(m_world.space()) + held});
+    for (std::size_t k = 0; k < found.size(); ++k)
+      if (found[k][0] > found[k][1])
+        throw MemoryError("the run of rank " + std::to_string(k) + " with its share in " + m_options.format,
+                          found[k][0], "only " + bytes_text(found[k][1]) + " are free there");
+  }
+  void report_memory(count_t expected) const {
+    auto const of_ranks = of_all_ranks({expected});
+    if (!is_root()) return;
+    m_report.memory.expected_peak_bytes = expected;
+    for (auto const& numbers : of_ranks) m_report.ranks->expected_peak_bytes.push_back(numbers[0]);
+  }
+  RanksOutcome with_peaks(RanksOutcome outcome) const {
+    auto const of_ranks = of_all_ranks({peak_memory_bytes()});
+    if (is_root())
+      for (auto const& numbers : of_ranks) m_report.ranks->host_peak_bytes.push_back(numbers[0]);
+    return outcome;
+  }
+
   [[nodiscard]] bool is_root() const { return m_world.rank() == 0; }
   [[nodiscard]] CpAlsOptions als_options() const {
     CpAlsOptions als = library_options(m_options);
@@ -222,9 +265,10 @@ RanksOutcome factor_on_ranks(CpdOptions const& options, TensorInput const& input
   partition.grid = options.grid;
   partition.rank = options.rank;
   auto const run = [&](auto scalar, auto index) {
-    using Scalar = typename decltype(scalar)::type;
-    using Index  = typename decltype(index)::type;
-    auto share   = [&] {
+    using Scalar    = typename decltype(scalar)::type;
+    using Index     = typename decltype(index)::type;
+    auto const part = part_that_was_read(tensor);
+    auto share      = [&] {
       auto list          = std::exchange(tensor, {});
       auto const indices = take_indices<Index>(list);
       return distribute_narrow<Scalar>(world, extents, std::span<Index const>(indices),
@@ -233,9 +277,11 @@ RanksOutcome factor_on_ranks(CpdOptions const& options, TensorInput const& input
     return std::visit(
         [&](auto& of_rank) {
           using Block = std::remove_cvref_t<decltype(of_rank.block)>;
+          MemoryPlan plan;
+          auto coordinates = plan_distribution<Scalar>(plan, part, sizeof(Index), of_rank, world.size());
           return FactoringOnRanks<Scalar, typename Block::index_type>(options, world, rows, report,
                                                                       on_iteration, checkpoints)
-              .run(extents, std::move(of_rank), resumes);
+              .run(extents, std::move(of_rank), resumes, std::move(plan), std::move(coordinates));
         },
         share);
   };

@@ -24,6 +24,12 @@ struct CountUnordered {
   }
 };
 
+bool in_host_memory(bool simulates_device) {
+  return !simulates_device && !runs_on_device();
+}
+
+}  // namespace
+
 bool is_ordered(io::CoordinateList const& list) {
   using Host  = Kokkos::DefaultHostExecutionSpace;
   using Range = Kokkos::RangePolicy<Host, Kokkos::IndexType<count_t>>;
@@ -42,12 +48,6 @@ bool is_ordered(io::CoordinateList const& list) {
       list.indices);
 }
 
-bool in_host_memory(bool simulates_device) {
-  return !simulates_device && !runs_on_device();
-}
-
-}  // namespace
-
 std::uint64_t listed_bytes(io::CoordinateList const& list, bool simulates_device) {
   return in_host_memory(simulates_device) ? list.bytes() : 0;
 }
@@ -60,7 +60,11 @@ std::uint64_t coordinate_bytes(io::CoordinateList const& list, int scalar_bytes)
 std::uint64_t loading_bytes(io::CoordinateList const& list, int scalar_bytes, bool simulates_device,
                             bool sums) {
   std::uint64_t const coordinates = coordinate_bytes(list, scalar_bytes);
-  std::uint64_t const uploaded    = listed_bytes(list, simulates_device) + coordinates;
+  // Indices of the other type are converted first: 64 bits number more than 2^32 nonzeros.
+  std::uint64_t const converted =
+      needs_wide_index(list) && !list.wide() ? list.nnz() * list.extents.size() * sizeof(std::uint64_t) : 0;
+  std::uint64_t const uploaded =
+      listed_bytes(list, simulates_device) + coordinates + (in_host_memory(simulates_device) ? converted : 0);
   // On a device the host sums duplicates if this does not fit (without_duplicates_by_host).
   if (!sums || !in_host_memory(simulates_device)) return uploaded;
   constexpr std::uint64_t mark = 4;  // count_empty_slices

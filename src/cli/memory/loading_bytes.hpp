@@ -9,6 +9,9 @@
 
 namespace polyad::cli {
 
+/// Whether the nonzeros are in lexicographic order, none twice. Needs a Session.
+[[nodiscard]] bool is_ordered(io::CoordinateList const& list);
+
 /// The bytes of the list that are in the tensor's memory. Zero if that is a device's, or simulates one.
 [[nodiscard]] std::uint64_t listed_bytes(io::CoordinateList const& list, bool simulates_device);
 

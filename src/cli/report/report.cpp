@@ -266,7 +266,9 @@ void write_report(std::filesystem::path const& path, Report const& report) {
                      {"imbalance",
                       {{"nonzeros", report.ranks->nonzeros},
                        {"rows", report.ranks->rows},
-                       {"bytes", report.ranks->bytes}}}};
+                       {"bytes", report.ranks->bytes}}},
+                     {"expected_peak_bytes", report.ranks->expected_peak_bytes},
+                     {"host_peak_bytes", report.ranks->host_peak_bytes}};
   json["options"] = Json::object();
   for (auto const& [name, value] : report.options)
     json["options"][name] = std::visit([](auto const& v) { return Json(v); }, value);

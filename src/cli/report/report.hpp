@@ -59,6 +59,9 @@ struct RanksReport {
   double rows     = 1;
   double bytes    = 1;
   bool labelled   = false;  // rows have random labels
+  // The most memory of each rank: what it was expected to need, and what it had on the host. Of cpd.
+  std::vector<std::uint64_t> expected_peak_bytes = {};
+  std::vector<std::uint64_t> host_peak_bytes     = {};
 };
 
 /// A line for ranks that own rows of every mode. \param what  "entries" or "nonzeros"

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The memory of one of several ranks that run cpd.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/memory/loading_bytes.hpp"
+#include "formats/cost_model.hpp"
+#include "polyad/core/memory_plan.hpp"
+#include "polyad/core/rank.hpp"
+#include "polyad/distributed/cp_als.hpp"
+#include "polyad/io/coordinate_list.hpp"
+
+namespace polyad::cli {
+
+/// The part of the tensor that a rank has read.
+struct PartThatWasRead {
+  std::uint64_t nnz         = 0;
+  std::uint64_t order       = 0;
+  std::uint64_t index_bytes = 4;  // when it was read
+  bool is_ordered           = false;
+};
+
+inline PartThatWasRead part_that_was_read(io::CoordinateList const& list) {
+  return {list.nnz(), list.extents.size(), list.wide() ? 8U : 4U, is_ordered(list)};
+}
+
+/// Adds distribute() to the plan: the part that was read, what is sent and received, and the sort that sums
+/// duplicates. Returns the coordinates of the share.
+/// \param index_bytes  of an index that is sent
+template <class Scalar, class Index, class Space>
+MemoryPlan::Held plan_distribution(MemoryPlan& plan, PartThatWasRead const& part, std::uint64_t index_bytes,
+                                   TensorShare<Scalar, Index, Space> const& share, int ranks) {
+  constexpr std::uint64_t at_a_time = std::uint64_t(1) << 20;  // nonzeros under way (distribute)
+  std::uint64_t const nonzero       = part.order * sizeof(Index) + sizeof(double);
+  std::uint64_t const count         = share.block.nnz();
+  auto const values                 = plan.hold("the values as they were read", part.nnz * sizeof(double));
+  auto read        = plan.hold("the indices as they were read", part.nnz * part.order * part.index_bytes);
+  auto const taken = plan.hold("the indices that are sent", part.nnz * part.order * index_bytes);
+  read.release();
+  auto const received = plan.hold("the nonzeros that were received", count * nonzero);
+  plan.pass("the nonzeros on their way",
+            (std::min(count, at_a_time) + std::min(part.nnz, at_a_time / static_cast<std::uint64_t>(ranks))) *
+                nonzero);
+  auto coordinates =
+      plan.hold("the coordinates of the share", count * (part.order * sizeof(Index) + sizeof(Scalar)));
+  if (!part.is_ordered) plan.pass("the sort that sums duplicates", count * 2 * (8 + 8));
+  return coordinates;
+}
+
+/// A survey that knows extents and nonzeros alone.
+inline TensorSurvey survey_of_share(Extents const& extents, std::uint64_t nnz) {
+  TensorSurvey survey;
+  survey.nnz = nnz;
+  for (int n = 0; n < extents.order(); ++n) {
+    auto& mode       = survey.modes.emplace_back();
+    mode.extent      = extents[n];
+    mode.rows[0]     = std::min<std::uint64_t>(extents[n], nnz);
+    mode.nonzeros[0] = nnz;
+    mode.fibers      = static_cast<double>(nnz);
+  }
+  return survey;
+}
+
+/// Adds a run of CP-ALS on a rank's share to the plan, in a format of that name: the build, the factors, and
+/// on the first rank the whole model.
+/// \param nnz      of the share
+/// \param resumes  whether the first rank has the factors of a checkpoint
+template <class Scalar, class Index, class Space>
+void plan_share(MemoryPlan& plan, TensorShare<Scalar, Index, Space> const& share, std::uint64_t nnz,
+                MemoryPlan::Held coordinates, std::string const& format, std::uint64_t rank, bool resumes) {
+  auto const& partition = share.partition;
+  bool const is_root    = partition.rank == 0;
+  auto const matrix     = [&](std::uint64_t rows) {
+    return MemoryPlan::product({rows, padded_rank<Scalar>(rank), sizeof(Scalar)});
+  };
+  std::uint64_t own = 0, longest = 0, whole = 0, longest_whole = 0, sums = 0;
+  for (int n = 0; n < partition.extents.order(); ++n) {
+    std::uint64_t const rows = share.block.extents()[n];
+    own                      = MemoryPlan::sum(own, matrix(rows));
+    longest                  = std::max(longest, matrix(rows));
+    whole                    = MemoryPlan::sum(whole, matrix(partition.extents[n]));
+    longest_whole            = std::max(longest_whole, matrix(partition.extents[n]));
+    if (partition.sharers(n) > 1)
+      for (auto const owned : partition.owned_rows(partition.rank, n)) sums = std::max(sums, matrix(owned));
+  }
+  MemoryPlan::Held state, resumed;
+  if (resumes && is_root)
+    state = plan.hold("the checkpoint that is resumed",
+                      MemoryPlan::product({whole / sizeof(Scalar), sizeof(double)}));
+  detail::FormatCosts const* const costs = detail::find_format_costs(split_format_text(format).name);
+  MemoryPlan::Held stored;
+  std::uint64_t workspace = 0;
+  if (costs != nullptr) {
+    Ceilings machine;
+    machine.concurrency = static_cast<int>(Space().concurrency());
+    auto const survey   = survey_of_share(share.block.extents(), nnz);
+    detail::CostInput const input{survey, machine, rank, sizeof(Scalar), sizeof(Index)};
+    std::uint64_t const shared = costs->shares_the_tensor ? detail::coordinate_bytes(input) : 0;
+    plan.pass("the build of " + format, costs->build_bytes(input));
+    stored    = plan.hold("the share in " + format, costs->storage_bytes(input) - shared);
+    workspace = costs->workspace_bytes(input);
+    if (shared == 0) coordinates.release();
+  }
+  {
+    auto const factors = plan.hold("the factors of the share", own);
+    if (is_root && resumes) {
+      resumed = plan.hold("the state of the checkpoint",
+                          MemoryPlan::product({whole / sizeof(Scalar), sizeof(double)}));
+      plan.pass("a factor that is sent",
+                MemoryPlan::product({2, longest_whole / sizeof(Scalar), sizeof(double)}));
+      resumed.release();
+    }
+    auto const summed = plan.hold("the sums of ranks", sums);
+    {
+      auto const scratch = plan.hold("the scratch of " + format, workspace);
+      plan.pass("the output of the longest mode", longest);
+    }
+    if (is_root) plan.pass("the whole model", whole);
+  }
+  if (!is_root) return;
+  auto const model = plan.hold("the whole model", whole);
+  plan.pass("a factor in the order of its components", longest_whole);
+}
+
+}  // namespace polyad::cli
