@@ -65,6 +65,20 @@ class Ranks(ToolTest):
         self.succeed("cpd", self.tensor, "-r", 4, "-i", 6, "--tol", 0, "-o", "one.npz")
         self.succeed("compare", "one.npz", "m.npz")
 
+    def test_expected_memory(self):
+        """Each rank's peak is near what it expected when it had its share."""
+        self.succeed("gen", "uniform", "-d", "300000,200000,40", "-n", 600000, "-o", "x.pten")
+        for name in ("sorted", "coo-permuted"):
+            for ranks in (2, 3):
+                report, _ = self.report_on(ranks, "cpd", "x.pten", "-r", 16, "-i", 1, "--format", name, "-o", "m.npz",
+                                           "--checkpoint", "state.ckpt")
+                if report["memory"]["device_peak_bytes"] is not None:
+                    self.skipTest("the shares are in the memory of a device")
+                found = report["ranks"]
+                self.assertEqual(len(found["expected_peak_bytes"]), ranks)
+                for needs, peak in zip(found["expected_peak_bytes"], found["host_peak_bytes"]):
+                    self.assertLessEqual(abs(peak - needs), max(0.1 * needs, 20e6), (name, found))
+
     def test_rows_that_do_not_occur(self):
         """Ranks store the rows that one rank stores, and resume each other's checkpoints."""
         dims      = (2 * 10**6, 3, 10**12, 20)

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -69,16 +70,17 @@ public:
     stop_if_interrupted("distributing the tensor");
 
     // If a format is to be chosen, the choice refuses what does not fit.
+    bool const by_mpi      = std::string_view(m_world.data().name()).starts_with("MPI") && !runs_on_device();
     count_t const nnz      = share.block.nnz();
     bool const named       = m_options.format != "auto";
     count_t const kept     = share.block.storage_bytes();
     auto const add_the_run = [&](std::string const& format) {
-      plan_share<Scalar>(plan, share, nnz, std::move(coordinates), format, m_options.rank, resumes);
+      plan_share<Scalar>(plan, share, nnz, std::move(coordinates), format, m_options.rank, resumes, by_mpi);
     };
     if (named) {
       MemoryPlan from_here;
       plan_share<Scalar>(from_here, share, nnz, from_here.hold("the coordinates of the share", kept),
-                         m_options.format, m_options.rank, resumes);
+                         m_options.format, m_options.rank, resumes, by_mpi);
       expect_fits_all(from_here, kept);
     }
     auto const X = build(share);
@@ -250,8 +252,9 @@ private:
 
 RanksOutcome factor_on_ranks(CpdOptions const& options, TensorInput const& input, Report& report,
                              OnIteration const& on_iteration, Checkpoints const& checkpoints) {
-  auto const world = make_communicator(options.deterministic);
-  auto tensor      = read_on_ranks(input, options.common, report);
+  count_t const base = peak_memory_bytes();  // MPI takes some
+  auto const world   = make_communicator(options.deterministic);
+  auto tensor        = read_on_ranks(input, options.common, report);
   if (tensor.order() < 2)
     throw InputError(input.path.string(), 0, 0, "has one mode only; CP needs two or more");
   auto const rows            = compact_list_on_ranks(world, tensor, *report.input);
@@ -278,7 +281,8 @@ RanksOutcome factor_on_ranks(CpdOptions const& options, TensorInput const& input
         [&](auto& of_rank) {
           using Block = std::remove_cvref_t<decltype(of_rank.block)>;
           MemoryPlan plan;
-          auto coordinates = plan_distribution<Scalar>(plan, part, sizeof(Index), of_rank, world.size());
+          auto const process = plan.hold("the process", base);
+          auto coordinates   = plan_distribution<Scalar>(plan, part, sizeof(Index), of_rank, world.size());
           return FactoringOnRanks<Scalar, typename Block::index_type>(options, world, rows, report,
                                                                       on_iteration, checkpoints)
               .run(extents, std::move(of_rank), resumes, std::move(plan), std::move(coordinates));

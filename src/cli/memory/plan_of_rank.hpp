@@ -69,23 +69,26 @@ inline TensorSurvey survey_of_share(Extents const& extents, std::uint64_t nnz) {
 /// on the first rank the whole model.
 /// \param nnz      of the share
 /// \param resumes  whether the first rank has the factors of a checkpoint
+/// \param by_mpi   whether MPI adds up outputs in host memory: Open MPI 4 then holds up to two copies of one
 template <class Scalar, class Index, class Space>
 void plan_share(MemoryPlan& plan, TensorShare<Scalar, Index, Space> const& share, std::uint64_t nnz,
-                MemoryPlan::Held coordinates, std::string const& format, std::uint64_t rank, bool resumes) {
+                MemoryPlan::Held coordinates, std::string const& format, std::uint64_t rank, bool resumes,
+                bool by_mpi) {
   auto const& partition = share.partition;
   bool const is_root    = partition.rank == 0;
   auto const matrix     = [&](std::uint64_t rows) {
     return MemoryPlan::product({rows, padded_rank<Scalar>(rank), sizeof(Scalar)});
   };
-  std::uint64_t own = 0, longest = 0, whole = 0, longest_whole = 0, sums = 0;
+  std::uint64_t own = 0, longest = 0, whole = 0, longest_whole = 0, sums = 0, added = 0;
   for (int n = 0; n < partition.extents.order(); ++n) {
     std::uint64_t const rows = share.block.extents()[n];
     own                      = MemoryPlan::sum(own, matrix(rows));
     longest                  = std::max(longest, matrix(rows));
     whole                    = MemoryPlan::sum(whole, matrix(partition.extents[n]));
     longest_whole            = std::max(longest_whole, matrix(partition.extents[n]));
-    if (partition.sharers(n) > 1)
-      for (auto const owned : partition.owned_rows(partition.rank, n)) sums = std::max(sums, matrix(owned));
+    if (partition.sharers(n) == 1) continue;
+    added = std::max(added, matrix(rows));
+    for (auto const owned : partition.owned_rows(partition.rank, n)) sums = std::max(sums, matrix(owned));
   }
   MemoryPlan::Held state, resumed;
   if (resumes && is_root)
@@ -117,7 +120,8 @@ void plan_share(MemoryPlan& plan, TensorShare<Scalar, Index, Space> const& share
     auto const summed = plan.hold("the sums of ranks", sums);
     {
       auto const scratch = plan.hold("the scratch of " + format, workspace);
-      plan.pass("the output of the longest mode", longest);
+      auto const output  = plan.hold("the output of the longest mode", longest);
+      if (by_mpi) plan.pass("MPI's copies of the outputs that it adds up", MemoryPlan::product({2, added}));
     }
     if (is_root) plan.pass("the whole model", whole);
   }
