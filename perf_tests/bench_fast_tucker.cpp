@@ -128,10 +128,12 @@ void add_steps(Session& session, TensorChoice const& choice, int rank, char cons
           options.optimizer = FastTuckerOptimizer::sgd;
           options.ridge     = 0;
           options.sgd       = {1e-9, 1e-9, 0, form};
-          FastTuckerEpochs epochs(session.space, any_format(session.space, X), start(session, X, rank),
-                                  options);
+          using Scalar      = typename F::scalar_type;
+          FastTuckerOptimization<Scalar, std::uint32_t, Space> const run(
+              session.space, any_format(session.space, X), start(session, X, rank), options);
+          Sgd<Scalar, std::uint32_t, Space> sgd(run);
           report(state, measure(session.space, session.options.samples,
-                                [&] { cores ? epochs.sgd_cores() : epochs.sgd_factors(); }));
+                                [&] { cores ? sgd.step_cores(1) : sgd.step_factors(1); }));
           state.counters["nnz"] = static_cast<double>(X.nnz());
         });
 }

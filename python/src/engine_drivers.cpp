@@ -97,11 +97,8 @@ polyad::FastTuckerOptions options_of(FastTuckerOptions const& options) {
     drift.bins       = options.drift_bins[n];
     drift.damping    = options.drift_damping.at(n);
   }
-  result.seed = options.seed;
-  POLYAD_EXPECTS(options.optimizer == "als" || options.optimizer == "adam" || options.optimizer == "sgd",
-                 "the optimizer is als, adam or sgd, not '", options.optimizer, "'");
-  if (options.optimizer == "adam") result.optimizer = FastTuckerOptimizer::adam;
-  if (options.optimizer == "sgd") result.optimizer = FastTuckerOptimizer::sgd;
+  result.seed       = options.seed;
+  result.optimizer  = find_optimizer(options.optimizer).id;
   result.max_epochs = options.max_epochs;
   if (options.shrinkage) {
     POLYAD_EXPECTS(options.shrinkage->size() == 3, "shrinkage is (observations, share, to_one)");

@@ -22,7 +22,8 @@ FastTuckerOfRanks<Scalar, Space> fast_tucker(Communicator<Space> const& ranks,
   auto const& space = ranks.space();
   POLYAD_EXPECTS(!parts.format, "ranks choose formats for their rows");
   if (ranks.size() == 1) return {fast_tucker(space, parts, options, callback, format), {}};
-  POLYAD_EXPECTS(options.optimizer == FastTuckerOptimizer::als, "only als runs on several ranks");
+  auto const& optimizer = facts_of(options.optimizer);
+  POLYAD_EXPECTS(optimizer.runs_on_ranks, optimizer.name, " does not run on several ranks");
   auto const host = [&](CooTensor<Scalar, Index, Space> const& set) {
     return set.order() > 0 ? download<HostOf<Space>>(space, set) : CooTensor<Scalar, Index, HostOf<Space>>();
   };

@@ -423,8 +423,7 @@ FastTuckerChoice<Scalar, Space> choose_of_any_scale(Space const& space,
 }  // namespace
 
 bool leaves_choice(FastTuckerOptions const& options) {
-  return options.optimizer == FastTuckerOptimizer::als && !options.shrinkage && !options.ridge &&
-         !options.ridge_per_entry;
+  return draws_rows(options) && !options.shrinkage;
 }
 
 template <class Scalar, class Index, class Space>

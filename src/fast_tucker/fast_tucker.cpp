@@ -456,6 +456,10 @@ FastTuckerModel<Scalar, Space> owned_rows_of_root(Space const& space, Extents co
 
 }  // namespace
 
+bool draws_rows(FastTuckerOptions const& options) {
+  return facts_of(options.optimizer).draws_rows && !options.ridge && !options.ridge_per_entry;
+}
+
 FastTuckerOptions with_shape(FastTuckerOptions options, int order) {
   auto& columns = options.columns;
   if (options.rank == 0)
@@ -474,16 +478,7 @@ AnyFormatOptions format_options(FastTuckerOptions const& options) {
   format.rank       = with_shape(options, 1).rank;
   format.iterations = options.max_epochs;
   format.duplicates = Duplicates::keep;
-  switch (options.optimizer) {
-    case FastTuckerOptimizer::als:
-      format.needs = {Capability::residual_sweep, Capability::row_least_squares};
-      break;
-    case FastTuckerOptimizer::adam:
-      format.needs = {Capability::residual_sweep};
-      break;
-    case FastTuckerOptimizer::sgd:
-      format.needs = {Capability::sgd};
-  }
+  format.needs      = facts_of(options.optimizer).needs;
   return format;
 }
 
@@ -491,7 +486,8 @@ template <class Scalar, class Index, class Space>
 bool stays_on_host(Space const& space, Extents const& extents, count_t entries,
                    FastTuckerOptions const& options, AnyFormatOptions const& format) {
   if (format.format != "auto") return format_offers(format.format, Capability::streaming);
-  if (options.optimizer == FastTuckerOptimizer::sgd || !format.may_stream) return false;
+  bool const streams = facts_of(options.optimizer).needs_of_format(Capability::residual_sweep);
+  if (!streams || !format.may_stream) return false;
   // A host gains nothing by streaming, unless it simulates a device.
   if (std::is_same_v<typename HostOf<Space>::memory_space, typename Space::memory_space> &&
       !left_of_device_memory_limit() && !format.memory_bytes)

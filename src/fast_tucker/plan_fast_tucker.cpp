@@ -91,18 +91,20 @@ public:
   [[nodiscard]] std::vector<Held> epochs(count_t nnz, FastTuckerOptions const& options) {
     std::vector<Held> held;
     held.push_back(m_plan.hold("the products C of factors and cores", factors(options.rank)));
-    if (options.optimizer == FastTuckerOptimizer::sgd) return held;
+    auto const& facts = facts_of(options.optimizer);
+    if (!facts.needs_of_format(Capability::residual_sweep)) return held;
     held.push_back(m_plan.hold("the sums of a sweep", matrix(m_longest, options.rank)));
-    if (options.optimizer == FastTuckerOptimizer::adam) {
+    if (facts.moments > 0) {
+      auto const moments = static_cast<std::uint64_t>(facts.moments);
       held.push_back(m_plan.hold("the gradients of the factors", factors(options.columns)));
-      held.push_back(
-          m_plan.hold("adam's means and squares", MemoryPlan::product({2, factors(options.columns)})));
-      return held;
+      held.push_back(m_plan.hold("the moments of the optimizer",
+                                 MemoryPlan::product({moments, factors(options.columns)})));
     }
+    if (!facts.needs_of_format(Capability::row_least_squares)) return held;
     held.push_back(m_plan.hold("where the rows of all modes begin", MemoryPlan::product({m_rows, 8})));
     held.push_back(m_plan.hold("the sums of long rows",
                                MemoryPlan::product({row_sums_size(nnz, options.rank), sizeof(Scalar)})));
-    bool const shrinks = !options.ridge && !options.ridge_per_entry;
+    bool const shrinks = draws_rows(options);
     for (int n = 0; n < m_extents.order(); ++n)
       if (options.update_cores && !(shrinks && of_mode(options.columns, n) >= options.rank))
         held.push_back(m_plan.hold("the products of a core's step", matrix(m_extents[n], options.rank)));

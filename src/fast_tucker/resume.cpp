@@ -55,9 +55,8 @@ std::string asked_text(FastTuckerOptions const& options) {
   text.list("drift", options.bias.drift,
             [](auto& out, BiasDrift const& drift) { out << drift.bins << '/' << drift.damping; });
   text.write("seed", options.seed);
-  text.write("optimizer", options.optimizer == FastTuckerOptimizer::als    ? "als"
-                          : options.optimizer == FastTuckerOptimizer::adam ? "adam"
-                                                                           : "sgd");
+  auto const& facts = facts_of(options.optimizer);
+  text.write("optimizer", facts.name);
   if (options.shrinkage) {
     auto const& s = *options.shrinkage;
     text.list("shrinkage", std::vector<double>{s.observations, s.share, s.to_one},
@@ -68,12 +67,12 @@ std::string asked_text(FastTuckerOptions const& options) {
   text.write("ridge per entry", options.ridge_per_entry);
   text.write("core ridge", options.core_ridge);
   text.write("core updates", options.update_cores);
-  if (options.optimizer == FastTuckerOptimizer::adam)
+  if (facts.moments > 0)
     text.list(
         "rates",
         std::vector<double>{options.adam.step, options.adam.first, options.adam.second, options.adam.epsilon},
         [](auto& out, double x) { out << x; });
-  if (options.optimizer == FastTuckerOptimizer::sgd)
+  if (facts.has_core_rate)
     text.list(
         "rates",
         std::vector<double>{options.sgd.step, options.sgd.core_step, options.sgd.decay,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An epoch of SGD as in Li et al. ("cuFasterTucker", 2022, Algorithms 1 and 2), with the sweeps of
+// The optimizer sgd. Its epochs are those of Li et al. ("cuFasterTucker", 2022, Algorithms 1 and 2), with the sweeps of
 // formats/format.hpp. First comes a factor sweep for each mode in turn. Then, for each mode in turn, a core
 // sweep and
 //
@@ -10,10 +10,13 @@
 #pragma once
 
 #include <Kokkos_Core.hpp>
+#include <array>
 #include <cmath>
 
 #include "dense/transposed_product.hpp"
 #include "fast_tucker/gradients.hpp"
+#include "fast_tucker/optimizer.hpp"
+#include "polyad/core/per_mode.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
 #include "polyad/formats/format.hpp"
 
@@ -94,5 +97,41 @@ void sgd_core_step(typename F::space_type const& space, F const& X,
                            static_cast<Scalar>(step * core_ridge), B});
   if (rates.form.intermediates) form_intermediates(space, model, n, C);
 }
+
+template <class Scalar, class Index, class Space>
+class Sgd : public Optimizer {
+public:
+  using Run = FastTuckerOptimization<Scalar, Index, Space>;
+
+  explicit Sgd(Run const& run) : m_run(run) {
+    for (int n = 0; n < run.order(); ++n) of_mode(m_work, n) = make_sgd_workspace(run.space, run.model, n);
+  }
+
+  void run(int epoch) override {
+    step_factors(epoch);
+    if (m_run.options.update_cores) step_cores(epoch);
+  }
+  /// The two halves of an epoch. Without `sgd.form.intermediates`, C is out of date between them.
+  void step_factors(int epoch) {
+    auto const& options = m_run.options;
+    for (int n = 0; n < m_run.order(); ++n)
+      sgd_factor_step(m_run.space, m_run.X(n), m_run.model, n, options.sgd, epoch, m_run.ridge(),
+                      options.ridge_per_entry, m_run.C, of_mode(m_work, n));
+  }
+  void step_cores(int epoch) {
+    auto const& options = m_run.options;
+    for (int n = 0; n < m_run.order(); ++n)
+      sgd_core_step(m_run.space, m_run.X(n), m_run.model, n, options.sgd, epoch, options.core_ridge, m_run.C,
+                    of_mode(m_work, n));
+  }
+  void form_C() const override {
+    if (m_run.options.sgd.form.intermediates) return;
+    for (int n = 0; n < m_run.order(); ++n) form_intermediates(m_run.space, m_run.model, n, m_run.C);
+  }
+
+private:
+  Run const& m_run;
+  std::array<SgdWorkspace<Scalar, Space>, max_order> m_work;
+};
 
 }  // namespace polyad::detail

@@ -69,10 +69,8 @@ template <class Scalar, class Index, class Space>
 double detail::value_scale(Space const& space, Entries<Scalar, Index, Space> const& X,
                            FastTuckerOptions const& options,
                            NonzeroOwners<Scalar, Index, Space> const* owners) {
-  bool const shrinks =
-      options.optimizer == FastTuckerOptimizer::als && !options.ridge && !options.ridge_per_entry;
   double const largest = owners ? owners->largest(largest_value(space, X)) : largest_value(space, X);
-  if (!shrinks || !std::isfinite(largest) || largest == 0) return 1;
+  if (!draws_rows(options) || !std::isfinite(largest) || largest == 0) return 1;
   int const exponent = std::clamp(std::ilogb(largest), -1000, 1000);
   return std::abs(exponent) < 30 ? 1 : std::ldexp(1.0, -exponent);
 }

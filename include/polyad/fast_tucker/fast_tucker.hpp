@@ -25,6 +25,7 @@
 
 #include "polyad/core/memory_plan.hpp"
 #include "polyad/core/stop_reason.hpp"
+#include "polyad/fast_tucker/optimizers.hpp"
 #include "polyad/fast_tucker/predict.hpp"
 #include "polyad/formats/any_format.hpp"
 #include "polyad/formats/format.hpp"
@@ -69,8 +70,6 @@ struct Shrinkage {
   double to_one       = 1000;
 };
 
-enum class FastTuckerOptimizer { als, adam, sgd };
-
 /// Drift of a mode's biases: one number for each bin of time. `damping` is in observations.
 struct BiasDrift {
   count_t bins   = 0;  // of equal length; 0: the biases stay as they are
@@ -110,6 +109,9 @@ struct FastTuckerOptions {
   double time_limit_s         = std::numeric_limits<double>::infinity();
   ValueRange range            = {};  // of predictions, within that of the start; the model keeps it
 };
+
+/// Whether rows are drawn to their targets by `shrinkage`, and by no ridge.
+[[nodiscard]] bool draws_rows(FastTuckerOptions const& options);
 
 /// The result of choose_fast_tucker.
 template <class Scalar, class Space>

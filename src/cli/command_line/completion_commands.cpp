@@ -17,6 +17,18 @@ namespace polyad::cli {
 
 namespace {
 
+std::vector<std::string> names_of_optimizers() {
+  std::vector<std::string> names;
+  for (auto const& facts : fast_tucker_optimizers()) names.emplace_back(facts.name);
+  return names;
+}
+std::string summaries_of_optimizers() {
+  std::string text;
+  for (auto const& facts : fast_tucker_optimizers())
+    text += std::string(text.empty() ? "" : "; ") + facts.name + ", " + facts.summary;
+  return text;
+}
+
 // The defaults, the same as in FastTuckerOptions.
 constexpr double usual_share = 0.05, usual_to_one = 1000, usual_ridge = 5;
 
@@ -85,9 +97,7 @@ void add_fast_tucker(Command command, TrainOptions& options) {
                   "Rank of the core; unset: the largest J, or chosen where -j is unset too")
       ->type_name("R");
   add_iterations(command, options.max_epochs, "Most epochs", 1, "epoch");
-  command
-      .add_choice("--optimizer", options.optimizer, {"als", "adam", "sgd"},
-                  "als, least squares; adam, whole sweeps; sgd, the paper's updates")
+  command.add_choice("--optimizer", options.optimizer, names_of_optimizers(), summaries_of_optimizers())
       ->type_name("NAME");
   command.add_option("--lr", options.learning_rate, "Learning rate of adam, and of sgd's factors")
       ->type_name("X")
@@ -244,15 +254,22 @@ void add_similar(Command command, SimilarOptions& options) {
 void expect_format_for_optimizer(TrainOptions const& options) {
   expect_format(options.format);
   if (options.format == "auto") return;
-  auto const has = [&](Capability capability) { return format_offers(options.format, capability); };
-  if (options.optimizer == "als" && !has(Capability::row_least_squares))
-    refuse("--optimizer als needs all entries of a row together, but " + options.format +
-           " does not keep them so. Take --optimizer adam or sgd, or --format auto");
-  if (options.optimizer == "adam" && !has(Capability::residual_sweep))
-    refuse("--optimizer adam needs a residual sweep, but " + options.format +
+  auto const has    = [&](Capability capability) { return format_offers(options.format, capability); };
+  auto const& facts = options.optimizer_facts();
+  auto const lacks  = [&](Capability capability) {
+    return facts.needs_of_format(capability) && !has(capability);
+  };
+  if (lacks(Capability::row_least_squares))
+    refuse("--optimizer " + options.optimizer + " needs all entries of a row together, but " +
+           options.format + " does not keep them so. Take --optimizer " +
+           optimizer_names(
+               [](auto const& other) { return !other.needs_of_format(Capability::row_least_squares); }) +
+           ", or --format auto");
+  if (lacks(Capability::residual_sweep))
+    refuse("--optimizer " + options.optimizer + " needs a residual sweep, but " + options.format +
            " has none. Take --format auto");
-  if (options.optimizer == "sgd" && !has(Capability::sgd))
-    refuse("--optimizer sgd does not run on " + options.format +
+  if (lacks(Capability::sgd))
+    refuse("--optimizer " + options.optimizer + " does not run on " + options.format +
            ". Take one of these formats: " + format_names({Capability::sgd}));
 }
 
@@ -270,7 +287,9 @@ void check(TrainOptions const& options) {
   if (options.time_mode >= 0 && !options.biases) refuse("--time-mode is about biases: not with --no-biases");
   for (double const number : options.shrink) expect_from_zero("--shrink", number);
   if (!options.shrink.empty() && !options.shrinks()) refuse("--shrink is for als without --reg-per-entry");
-  if (!options.targets.empty() && options.optimizer != "als") refuse("--targets is for als");
+  auto const& optimizer = options.optimizer_facts();
+  if (!options.targets.empty() && !optimizer.draws_rows)
+    refuse("--targets is for " + optimizer_names([](auto const& facts) { return facts.draws_rows; }, "and"));
   for (double const number : {options.learning_rate, options.core_learning_rate})
     if (!(number > 0) || std::isinf(number))
       refuse(fmt::format("--lr and --core-lr take numbers above 0, not {}", number));
@@ -283,15 +302,17 @@ void check(TrainOptions const& options) {
     refuse(fmt::format("--patience takes a number from 0 on, not {}", options.patience));
   if ((options.patience > 0) != (options.validate > 0))
     refuse("--patience and --validate need each other: the held-out entries tell the best epoch");
-  if (options.ridge_per_entry && options.optimizer == "adam") refuse("--reg-per-entry is for als and sgd");
-  if (options.optimizer != "sgd" && !(options.intermediates && options.share_fibers))
+  if (options.ridge_per_entry && !optimizer.ridge_per_entry)
+    refuse("--reg-per-entry is for " +
+           optimizer_names([](auto const& facts) { return facts.ridge_per_entry; }, "and"));
+  if (!optimizer.needs_of_format(Capability::sgd) && !(options.intermediates && options.share_fibers))
     refuse("--no-intermediates and --no-sharing are for sgd");
   expect_format_for_optimizer(options);
   expect_range(options.clip);
-  if (options.deterministic && options.optimizer == "sgd")
-    refuse(
-        "--optimizer sgd is not deterministic: threads update rows in no fixed order. Take --optimizer als "
-        "or adam");
+  if (options.deterministic && !optimizer.has_fixed_order)
+    refuse("--optimizer " + options.optimizer +
+           " is not deterministic: threads update rows in no fixed order. Take --optimizer " +
+           optimizer_names([](auto const& facts) { return facts.has_fixed_order; }));
   // A format that is deterministic only on hosts refuses by itself on a device.
   if (options.deterministic && options.format != "auto" &&
       !format_offers(options.format, Capability::fixed_order))

@@ -126,14 +126,12 @@ std::string errors_text(ErrorReports const& errors) {
 
 /// Reads a checkpoint, whose format must be one that the optimiser accepts.
 FastTuckerState read_state(TrainOptions const& options) {
-  auto state       = io::read_fast_tucker_checkpoint(options.resume);
-  auto const needs = options.optimizer == "als"    ? Capability::row_least_squares
-                     : options.optimizer == "adam" ? Capability::residual_sweep
-                                                   : Capability::sgd;
-  bool known       = state.format != "auto";
+  auto state = io::read_fast_tucker_checkpoint(options.resume);
+  bool known = state.format != "auto";
   try {
     expect_format(state.format);
-    known = known && format_offers(state.format, needs);
+    for (Capability const capability : options.optimizer_facts().needs)
+      known = known && format_offers(state.format, capability);
   } catch (UsageError const&) {
     known = false;
   }
@@ -185,11 +183,10 @@ void summarise(TrainOptions const& options, Report const& report, int last, doub
 /// Refuses options that several ranks do not support.
 void expect_distributed(TrainOptions const& options) {
   char const* const alone = "start polyad without mpirun for them, or leave them out";
-  if (options.optimizer != "als")
-    throw UsageError(
-        fmt::format("--optimizer {} works on one rank only so far: take als, or start polyad "
-                    "without mpirun",
-                    options.optimizer));
+  if (!options.optimizer_facts().runs_on_ranks)
+    throw UsageError(fmt::format(
+        "--optimizer {} works on one rank only so far: take {}, or start polyad without mpirun",
+        options.optimizer, optimizer_names([](auto const& facts) { return facts.runs_on_ranks; })));
   if (!options.checkpoint.empty() || !options.resume.empty())
     throw UsageError(fmt::format("checkpoints of fast-tucker are of one rank only so far: {}", alone));
 }
@@ -256,7 +253,7 @@ int run(TrainOptions const& options, Report& report) {
   if (diverged) {
     report.error =
         fmt::format("diverged in epoch {}: lower --lr{} or raise --reg; {}", last + 1,
-                    options.optimizer == "sgd" ? " and --core-lr" : "",
+                    options.optimizer_facts().has_core_rate ? " and --core-lr" : "",
                     last > 0 ? fmt::format("the model is that of epoch {}", last) : "nothing was learned");
     if (is_root) say("polyad: {}\n", report.error);
     return static_cast<int>(ExitCode::numerical_breakdown);

@@ -60,9 +60,7 @@ inline FastTuckerOptions library_options(TrainOptions const& options) {
   result.bias.damping   = options.bias_damping;
   result.bias.time_mode = options.time_mode;
   result.seed           = options.seed;
-  result.optimizer      = options.optimizer == "als"    ? FastTuckerOptimizer::als
-                          : options.optimizer == "adam" ? FastTuckerOptimizer::adam
-                                                        : FastTuckerOptimizer::sgd;
+  result.optimizer      = find_optimizer(options.optimizer).id;
   result.max_epochs     = options.max_epochs;
   if (!options.shrink.empty()) {
     result.shrinkage = Shrinkage{.observations = options.shrink[0]};
@@ -92,7 +90,7 @@ inline FastTuckerOptions library_options(TrainOptions const& options) {
 inline std::string regularization_text(FastTuckerOptions const& options) {
   std::ostringstream text;  // fmt checks its formats when compiled, which nvcc 13 does not survive
   text.precision(4);
-  if (options.optimizer != FastTuckerOptimizer::als || options.ridge || options.ridge_per_entry) {
+  if (!draws_rows(options)) {
     text << "--reg " << options.ridge.value_or(5) << (options.ridge_per_entry ? " --reg-per-entry" : "");
     return text.str();
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/options/file_options.hpp"
+#include "polyad/fast_tucker/optimizers.hpp"
 
 namespace polyad::cli {
 
@@ -26,7 +27,7 @@ struct TrainOptions {
   std::vector<std::uint64_t> columns;  // J, one number or one a mode; empty: R
   std::optional<std::uint64_t> rank;   // unset: J, or with neither chosen, or 8
   int max_epochs            = 20;
-  std::string optimizer     = "als";  // or "adam" or "sgd"
+  std::string optimizer     = "als";  // a name of polyad/fast_tucker/optimizers.hpp
   double learning_rate      = 0.01;
   double core_learning_rate = 0.1;  // this and the next three: of sgd
   double decay              = 0.1;
@@ -56,7 +57,9 @@ struct TrainOptions {
   std::filesystem::path checkpoint, resume;  // empty: none
   int checkpoint_every = 10;
 
-  [[nodiscard]] bool shrinks() const { return optimizer == "als" && !ridge && !ridge_per_entry; }
+  /// \throws UsageError for an unknown name
+  [[nodiscard]] OptimizerFacts const& optimizer_facts() const { return find_optimizer(optimizer); }
+  [[nodiscard]] bool shrinks() const { return optimizer_facts().draws_rows && !ridge && !ridge_per_entry; }
 };
 
 struct PredictOptions {

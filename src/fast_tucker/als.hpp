@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The optimizer als. For each mode in turn it solves a least-squares problem for every row of A^(n), with all
+// its observations (formats/format.hpp), and takes one step of optimal length for B^(n) (core_step.hpp).
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "dense/intermediates.hpp"
+#include "fast_tucker/core_step.hpp"
+#include "fast_tucker/optimizer.hpp"
+#include "fast_tucker/orthogonal_squares.hpp"
+#include "fast_tucker/shrinkage.hpp"
+#include "polyad/core/per_mode.hpp"
+#include "polyad/fast_tucker/fast_tucker.hpp"
+
+namespace polyad::detail {
+
+template <class Scalar, class Index, class Space>
+class Als : public Optimizer {
+public:
+  using Run = FastTuckerOptimization<Scalar, Index, Space>;
+
+  /// \throws MemoryError
+  explicit Als(Run const& run) : m_run(run), m_sweeps(run) {
+    auto const& model = run.model;
+    for (int n = 0; n < run.order(); ++n) {
+      work(n).transposed =
+          make_factor_matrix<Scalar>(run.space, "polyad::transposed_core", model.rank(), model.columns(n));
+      if (steps_core(n))
+        work(n).core = CoreStepWorkspace<Scalar, Space>(run.space, model, n);
+      else if (model.columns(n) >= model.rank())
+        work(n).squares = orthogonal_squares(run.space, model.B(n));
+    }
+    for (auto const& format : run.tensor.formats()) m_rows.push_back(format.make_row_workspace(run.space));
+    count_t most = 0;
+    for (auto const& format : run.tensor.formats()) most = std::max(most, format.nnz());
+    m_sums    = make_row_sums(most, model.rank());
+    m_squares = ColumnSquares<Scalar, Space>(run.space, model.order(), model.rank());
+    go_on();
+  }
+
+  void go_on() override {
+    for (int n = 0; n < m_run.order(); ++n) update_squares(n);
+  }
+
+  void run(int /*epoch*/) override {
+    for (int n = 0; n < m_run.order(); ++n) solve_mode(n);
+    if (!draws_rows(m_run.options)) return;
+    Kokkos::Array<bool, max_order> balanced{};
+    for (int n = 0; n < m_run.order(); ++n) balanced[n] = target(n) == RowTarget::zero;
+    m_squares.balance(m_run.space, m_run.model, m_run.C, balanced);
+  }
+
+  void save_numbers(FastTuckerState& state) const override { state.squares = m_squares.to_host(m_run.space); }
+  [[nodiscard]] bool accepts(FastTuckerState const& state) const override {
+    return state.moments.empty() &&
+           state.squares.size() == static_cast<std::size_t>(m_run.order()) * m_run.model.rank();
+  }
+  void restore(FastTuckerState const& state) override {
+    for (int n = 0; n < m_run.order(); ++n)
+      if (!steps_core(n) && m_run.model.columns(n) >= m_run.model.rank())
+        work(n).squares = orthogonal_squares(m_run.space, m_run.model.B(n));
+    m_squares.from_host(m_run.space, state.squares);
+  }
+
+private:
+  using RowSums = decltype(RowProblem<Scalar, Space>::sums);
+  struct Work {
+    FactorMatrix<Scalar, Space> transposed;  // B', R x J
+    double squares = 0;                      // B' B is this times the identity, where not 0
+    CoreStepWorkspace<Scalar, Space> core;
+  };
+
+  [[nodiscard]] Work& work(int n) { return of_mode(m_work, n); }
+  /// With shrinkage of C^(n) itself and J >= R, the rows of A^(n) alone reach the least loss. A step of B^(n)
+  /// could not lower it.
+  [[nodiscard]] bool steps_core(int n) const {
+    auto const& options = m_run.options;
+    return options.update_cores && !(draws_rows(options) && m_run.model.columns(n) >= m_run.model.rank());
+  }
+  [[nodiscard]] RowTarget target(int n) const {
+    auto const& targets = m_run.options.targets;
+    return targets.empty() ? RowTarget::zero : targets[static_cast<std::size_t>(n)];
+  }
+  [[nodiscard]] RowStarts<Space> const& row_starts(int n) const {
+    return m_rows[m_run.tensor.owners() ? static_cast<std::size_t>(n) : 0];
+  }
+  void update_squares(int n) const {
+    m_squares.update(m_run.space, n, m_run.own_C(n)[n], of_mode(row_starts(n), n), m_run.tensor.nnz(),
+                     m_sweeps.G(n));
+    if (auto const& owners = m_run.tensor.owners()) owners->sum(m_squares.of_columns(n), m_run.model.rank());
+  }
+  /// \throws MemoryError
+  [[nodiscard]] RowSums make_row_sums(count_t nnz, count_t rank) const {
+    count_t const size = row_sums_size(nnz, rank);
+    expect_fits(m_run.space, "the sums of long rows", size, sizeof(Scalar));
+    return RowSums(Kokkos::view_alloc(m_run.space, Kokkos::WithoutInitializing, "polyad::row_sums"), size);
+  }
+
+  /// The draw of mode n's rows to their target. \pre draws_rows() or a target of one
+  [[nodiscard]] RowPenalty<Space> penalty_of(int n) {
+    Shrinkage const shrinkage = m_run.options.shrinkage.value_or(Shrinkage{});
+    m_squares.set_unit(m_run.space, n);
+    RowPenalty<Space> penalty;
+    penalty.starts         = of_mode(row_starts(n), n);
+    penalty.shrinkage.unit = m_squares.unit();
+    if (target(n) == RowTarget::one) {
+      penalty.shrinkage.nonzeros = shrinkage.to_one;
+      penalty.shrinkage.target   = 1;
+    } else {
+      penalty.shrinkage.nonzeros = shrinkage.observations;
+      penalty.shrinkage.share    = shrinkage.share;
+    }
+    return penalty;
+  }
+
+  void solve_mode(int n) {
+    if (target(n) == RowTarget::left_out) return;
+    auto const& options = m_run.options;
+    auto const& model   = m_run.model;
+    bool const is_drawn = draws_rows(options) || target(n) == RowTarget::one;
+    scaled_transpose(m_run.space, 1.0, model.B(n), work(n).transposed);
+    RowProblem<Scalar, Space> const problem{model.B(n),
+                                            work(n).transposed,
+                                            is_drawn ? 0.0 : m_run.ridge(),
+                                            options.ridge_per_entry,
+                                            work(n).squares,
+                                            m_sums};
+    RowPenalty<Space> const penalty = is_drawn ? penalty_of(n) : RowPenalty<Space>{};
+    auto const C                    = m_run.own_C(n);
+    if (C[n].extent(0) > 0)
+      least_squares_rows(m_run.space, m_run.X(n), C, n, problem, row_starts(n), model.A(n),
+                         penalty.shrinkage);
+    form_intermediates(m_run.space, model, n, C);
+    auto* const owners = m_run.tensor.owners().get();
+    if (steps_core(n))
+      core_step(m_run.space, m_run.X(n), model, n, options.core_ridge, C, m_sweeps.workspace(n), work(n).core,
+                m_sweeps.G(n), penalty, owners);
+    if (owners) owners->gather_rows(n, m_run.C[n]);
+    if (draws_rows(options) || !options.targets.empty()) update_squares(n);
+  }
+
+  Run const& m_run;
+  ResidualSweeps<Scalar, Index, Space> m_sweeps;
+  std::vector<RowStarts<Space>> m_rows;  // one per format
+  RowSums m_sums;                        // shared by all modes
+  ColumnSquares<Scalar, Space> m_squares;
+  std::array<Work, max_order> m_work;
+};
+
+}  // namespace polyad::detail
