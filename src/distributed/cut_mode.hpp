@@ -15,6 +15,69 @@ namespace polyad::detail {
 /// Buckets of a pass: half a mebibyte of numbers for each chunk of the nonzeros.
 inline constexpr count_t most_buckets = count_t(1) << 16;
 
+/// The search for one cut. The row where the nonzeros exceed `end`, the ideal end of a part, lies between
+/// `first` and `last`.
+struct CutSearch {
+  double end;
+  count_t first, last;
+  count_t before;  // nonzeros of the rows before `first`
+  count_t inside;
+
+  [[nodiscard]] bool is_open() const { return last - first > 1; }
+  /// Goes into the bucket of the cut. `counts` are the nonzeros of the buckets of this range, which have
+  /// `width` rows each.
+  void narrow(count_t const* counts, count_t buckets, count_t width) {
+    for (count_t b = 0; b < buckets; ++b) {
+      if (static_cast<double>(before + counts[b]) > end) {
+        first += b * width;
+        if (width < last - first) last = first + width;
+        inside = counts[b];
+        return;
+      }
+      before += counts[b];
+    }
+  }
+  /// A row belongs to the part that gets more than half of it.
+  [[nodiscard]] count_t cut() const {
+    return first + (static_cast<double>(before) + static_cast<double>(inside) / 2 <= end ? 1 : 0);
+  }
+};
+
+/// The ranges that are still searched, each once, cut into the same number of buckets. They are in order, and
+/// none overlaps another.
+class SearchedRanges {
+public:
+  SearchedRanges(std::vector<CutSearch> const& searches, count_t buckets) {
+    for (auto const& search : searches)
+      if (search.is_open() && (m_first.empty() || m_first.back() != search.first)) {
+        m_first.push_back(search.first);
+        m_last.push_back(search.last);
+      }
+    if (m_first.empty()) return;
+    m_each = std::max<count_t>(2, buckets / m_first.size());
+    for (std::size_t r = 0; r < m_first.size(); ++r)
+      m_width.push_back((m_last[r] - m_first[r]) / m_each + ((m_last[r] - m_first[r]) % m_each > 0 ? 1 : 0));
+  }
+  [[nodiscard]] bool empty() const { return m_first.empty(); }
+  /// Buckets of all ranges. This number stands for the rows outside.
+  [[nodiscard]] count_t buckets() const { return m_each * m_first.size(); }
+  [[nodiscard]] count_t bucket_of(count_t row) const {
+    auto const after = std::upper_bound(m_first.begin(), m_first.end(), row);
+    if (after == m_first.begin()) return buckets();
+    auto const r = static_cast<std::size_t>(after - m_first.begin()) - 1;
+    return row < m_last[r] ? r * m_each + (row - m_first[r]) / m_width[r] : buckets();
+  }
+  void narrow(CutSearch& search, std::vector<count_t> const& counts) const {
+    auto const found = std::lower_bound(m_first.begin(), m_first.end(), search.first);
+    auto const r     = static_cast<std::size_t>(found - m_first.begin());
+    search.narrow(counts.data() + r * m_each, m_each, m_width[r]);
+  }
+
+private:
+  std::vector<count_t> m_first, m_last, m_width;
+  count_t m_each = 0;  // buckets of a range
+};
+
 /// Cuts `rows` rows into parts of about as many nonzeros each, of all ranks together: those of balanced_cuts.
 /// \param row_of   row_of(p) is the row of nonzero p of this rank's nnz
 /// \param buckets  in a pass, the same number on all ranks
@@ -31,64 +94,18 @@ std::vector<count_t> cut_rows(RankGroup const& ranks, count_t rows, count_t nnz,
       cuts.push_back(rows / count * part + rows % count * part / count);
     return cuts;
   }
-
-  // The row where the nonzeros exceed the ideal end of a part lies between `first` and `last`.
-  struct Search {
-    double end;
-    count_t first, last;
-    count_t before;  // nonzeros of the rows before `first`
-    count_t inside;
-    [[nodiscard]] bool is_open() const { return last - first > 1; }
-  };
-  std::vector<Search> searches;
+  std::vector<CutSearch> searches;
   for (int part = 1; part < parts; ++part)
     searches.push_back({static_cast<double>(total) * static_cast<double>(part) / static_cast<double>(parts),
                         0, rows, 0, total});
-
-  while (true) {
-    // Each range that is still searched, once. They are in order, and none overlaps another.
-    std::vector<count_t> first, last;
-    for (auto const& search : searches)
-      if (search.is_open() && (first.empty() || first.back() != search.first)) {
-        first.push_back(search.first);
-        last.push_back(search.last);
-      }
-    if (first.empty()) break;
-    count_t const each = std::max<count_t>(2, buckets / first.size());
-    std::vector<count_t> width;
-    for (std::size_t r = 0; r < first.size(); ++r)
-      width.push_back((last[r] - first[r]) / each + ((last[r] - first[r]) % each > 0 ? 1 : 0));
-    count_t const none = each * first.size();
-    auto counts        = count_kinds(nnz, none, [&](count_t p) {
-      count_t const row = row_of(p);
-      auto const after  = std::upper_bound(first.begin(), first.end(), row);
-      if (after == first.begin()) return none;
-      auto const r = static_cast<std::size_t>(after - first.begin()) - 1;
-      return row < last[r] ? r * each + (row - first[r]) / width[r] : none;
-    });
+  for (SearchedRanges ranges(searches, buckets); !ranges.empty(); ranges = SearchedRanges(searches, buckets)) {
+    auto counts = count_kinds(nnz, ranges.buckets(), [&](count_t p) { return ranges.bucket_of(row_of(p)); });
     ranks.all_reduce(counts.data(), counts.size());
-    for (auto& search : searches) {
-      if (!search.is_open()) continue;
-      auto const found = std::lower_bound(first.begin(), first.end(), search.first);
-      auto const r     = static_cast<std::size_t>(found - first.begin());
-      for (count_t b = 0; b < each; ++b) {
-        count_t const inside = counts[r * each + b];
-        if (static_cast<double>(search.before + inside) > search.end) {
-          search.first += b * width[r];
-          if (width[r] < search.last - search.first) search.last = search.first + width[r];
-          search.inside = inside;
-          break;
-        }
-        search.before += inside;
-      }
-    }
+    for (auto& search : searches)
+      if (search.is_open()) ranges.narrow(search, counts);
   }
-  // A row belongs to the part that gets more than half of it.
   cuts.push_back(0);
-  for (auto const& search : searches)
-    cuts.push_back(
-        search.first +
-        (static_cast<double>(search.before) + static_cast<double>(search.inside) / 2 <= search.end ? 1 : 0));
+  for (auto const& search : searches) cuts.push_back(search.cut());
   cuts.push_back(rows);
   return cuts;
 }

@@ -44,42 +44,59 @@ void fill_signed(Space const& space, FactorMatrix<Scalar, Space> const& matrix, 
                        FillSigned<Scalar, Space>{matrix, seed, stream, mean, root_3 * deviation, first});
 }
 
+/// Vectors of one length, in host memory. Every sum has a fixed order, so that the bits are the same
+/// everywhere.
+class HostVectors {
+public:
+  HostVectors(count_t count, count_t size) : m_count(count), m_size(size), m_numbers(count * size) {}
+
+  [[nodiscard]] double& at(count_t i, count_t k) { return m_numbers[i * m_size + k]; }
+  [[nodiscard]] std::vector<double> const& numbers() const { return m_numbers; }
+  [[nodiscard]] double dot(count_t i, count_t l) const {
+    double sum = 0;
+    for (count_t k = 0; k < m_size; ++k)
+      sum = std::fma(m_numbers[i * m_size + k], m_numbers[l * m_size + k], sum);
+    return sum;
+  }
+  /// Makes the vectors orthogonal and of this length (Gram and Schmidt).
+  void orthogonalize(double length) {
+    for (count_t i = 0; i < m_count; ++i) {
+      for (int pass = 0; pass < 2; ++pass)  // a single pass leaves rounding errors
+        for (count_t l = 0; l < i; ++l) subtract(i, l, dot(i, l) / (length * length));
+      double const scale = length / std::sqrt(dot(i, i));
+      for (count_t k = 0; k < m_size; ++k) at(i, k) *= scale;
+    }
+  }
+
+private:
+  void subtract(count_t i, count_t l, double share) {
+    for (count_t k = 0; k < m_size; ++k) at(i, k) = std::fma(-share, at(l, k), at(i, k));
+  }
+
+  count_t m_count, m_size;
+  std::vector<double> m_numbers;
+};
+
 /// J x R numbers of either sign and mean square 1 / R. The rows are orthogonal and of length 1; if there are
 /// more rows than columns, the columns are orthogonal. A random matrix may be nearly singular, and then some
-/// directions of C^(n) would be out of B^(n)'s reach. Made on the host with every sum in a fixed order, so
-/// that the bits are the same everywhere.
+/// directions of C^(n) would be out of B^(n)'s reach.
 /// \param ones  whether the rows must span a row of ones, if there are fewer rows than columns
 inline std::vector<double> orthogonal_core(std::uint64_t seed, std::uint64_t stream, count_t J, count_t R,
                                            bool ones) {
   bool const by_rows  = J <= R;
-  count_t const count = by_rows ? J : R;  // vectors
-  count_t const size  = by_rows ? R : J;  // of a vector
-  std::vector<double> vectors(count * size);
+  count_t const count = by_rows ? J : R;
+  count_t const size  = by_rows ? R : J;
+  HostVectors vectors(count, size);
   for (count_t i = 0; i < count; ++i)
     for (count_t k = 0; k < size; ++k)
-      vectors[i * size + k] = 2 * counter_uniform(seed, stream, by_rows ? i : k, by_rows ? k : i) - 1;
+      vectors.at(i, k) = 2 * counter_uniform(seed, stream, by_rows ? i : k, by_rows ? k : i) - 1;
   if (ones && by_rows)
-    for (count_t k = 0; k < size; ++k) vectors[k] = 1;
-  auto const dot = [&](count_t i, count_t l) {
-    double sum = 0;
-    for (count_t k = 0; k < size; ++k) sum = std::fma(vectors[i * size + k], vectors[l * size + k], sum);
-    return sum;
-  };
-  double const length = std::sqrt(static_cast<double>(size) / static_cast<double>(R));
-  for (count_t i = 0; i < count; ++i) {
-    for (int pass = 0; pass < 2; ++pass)  // a single pass leaves rounding errors
-      for (count_t l = 0; l < i; ++l) {
-        double const share = dot(i, l) / (length * length);
-        for (count_t k = 0; k < size; ++k)
-          vectors[i * size + k] = std::fma(-share, vectors[l * size + k], vectors[i * size + k]);
-      }
-    double const scale = length / std::sqrt(dot(i, i));
-    for (count_t k = 0; k < size; ++k) vectors[i * size + k] *= scale;
-  }
-  if (by_rows) return vectors;
+    for (count_t k = 0; k < size; ++k) vectors.at(0, k) = 1;
+  vectors.orthogonalize(std::sqrt(static_cast<double>(size) / static_cast<double>(R)));
+  if (by_rows) return vectors.numbers();
   std::vector<double> core(J * R);
   for (count_t j = 0; j < J; ++j)
-    for (count_t r = 0; r < R; ++r) core[j * R + r] = vectors[r * size + j];
+    for (count_t r = 0; r < R; ++r) core[j * R + r] = vectors.at(r, j);
   return core;
 }
 
@@ -115,53 +132,74 @@ struct AddToRows {
   }
 };
 
+/// Adds the same numbers to all rows. Waits.
+template <class Scalar, class Space>
+void add_to_rows(Space const& space, std::vector<double> const& row, FactorMatrix<Scalar, Space> const& A) {
+  Kokkos::View<double*, typename Space::device_type> const numbers("polyad::start_row", row.size());
+  auto const host = Kokkos::create_mirror_view(numbers);
+  std::copy(row.begin(), row.end(), host.data());
+  Kokkos::deep_copy(space, numbers, host);
+  Kokkos::parallel_for("polyad::start_row",
+                       Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, A.extent(0)),
+                       AddToRows<Scalar, Space>{A, numbers});
+  space.fence("polyad::fill_start");
+}
+
+/// The modes of a start whose rows are not all ones.
+class FreeModes {
+public:
+  FreeModes(Extents const& extents, std::span<RowTarget const> targets)
+      : m_extents(extents), m_targets(targets) {}
+
+  [[nodiscard]] bool has(int n) const {
+    return m_targets.empty() || m_targets[static_cast<std::size_t>(n)] == RowTarget::zero;
+  }
+  [[nodiscard]] int count() const {
+    int modes = 0;
+    for (int n = 0; n < m_extents.order(); ++n) modes += has(n) ? 1 : 0;
+    return modes;
+  }
+  /// Free modes that are longer than n, or as long and earlier.
+  [[nodiscard]] int longer(int n) const {
+    int modes = 0;
+    for (int m = 0; m < m_extents.order(); ++m) {
+      bool const is_longer = m_extents[m] > m_extents[n] || (m_extents[m] == m_extents[n] && m < n);
+      modes += has(m) && is_longer ? 1 : 0;
+    }
+    return modes;
+  }
+
+private:
+  Extents m_extents;
+  std::span<RowTarget const> m_targets;
+};
+
 template <class Scalar, class Space>
 void fill_start_of_rows(Space const& space, FastTuckerModel<Scalar, Space> const& model, double deviation,
                         std::uint64_t seed, std::span<RowTarget const> targets,
                         std::span<count_t const> first_rows) {
   POLYAD_EXPECTS(targets.empty() || targets.size() == static_cast<std::size_t>(model.order()), "there are ",
                  targets.size(), " targets for ", model.order(), " modes");
-  count_t const R    = model.rank();
-  auto const is_free = [&](int n) {  // not all ones
-    return targets.empty() || targets[static_cast<std::size_t>(n)] == RowTarget::zero;
-  };
-  int free_modes = 0;
-  for (int n = 0; n < model.order(); ++n) free_modes += is_free(n) ? 1 : 0;
+  count_t const R = model.rank();
+  FreeModes const free(model.extents(), targets);
   // R products of as many entries of C have the variance R c^(2 N); an entry of C has J a^2 / R.
   double const target =
       deviation > 0 && std::isfinite(deviation) ? 0.1 * detail::leading_bits(deviation) : 0.1;
-  double const c    = std::pow(target / std::sqrt(static_cast<double>(R)), 1.0 / std::max(1, free_modes));
-  auto const longer = [&](int n) {  // free modes that are longer, or as long and earlier
-    int count = 0;
-    for (int m = 0; m < model.order(); ++m)
-      count += is_free(m) && (model.extents()[m] > model.extents()[n] ||
-                              (model.extents()[m] == model.extents()[n] && m < n))
-                   ? 1
-                   : 0;
-    return count;
-  };
+  double const c = std::pow(target / std::sqrt(static_cast<double>(R)), 1.0 / std::max(1, free.count()));
   for (int n = 0; n < model.order(); ++n) {
     auto const stream  = static_cast<std::uint64_t>(n);
     count_t const J    = model.columns(n);
-    double const scale = is_free(n) ? c : 1.0;
+    double const scale = free.has(n) ? c : 1.0;
     double const a     = scale * std::sqrt(static_cast<double>(R) / static_cast<double>(J));
-    double const share = !is_free(n) ? 1.0 : longer(n) < 2 ? 0.0 : 0.9;
-    auto const core    = detail::orthogonal_core(seed, stream + max_order, J, R, !is_free(n));
+    double const share = !free.has(n) ? 1.0 : free.longer(n) < 2 ? 0.0 : 0.9;
+    auto const core    = detail::orthogonal_core(seed, stream + max_order, J, R, !free.has(n));
     from_host<Scalar>(space, core, model.B(n));
     fill_signed(space, model.A(n), seed, stream, 0, a * std::sqrt(1 - share),
                 first_rows.empty() ? 0 : of_mode(first_rows, n));
-    if (share > 0) {
-      Kokkos::View<double*, typename Space::device_type> const row("polyad::start_row", J);
-      auto const host = Kokkos::create_mirror_view(row);
-      auto const even = detail::even_row(core, J, R);
-      for (count_t j = 0; j < J; ++j) host(j) = scale * std::sqrt(share) * even[j];
-      Kokkos::deep_copy(space, row, host);
-      Kokkos::parallel_for(
-          "polyad::start_row",
-          Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, model.A(n).extent(0)),
-          detail::AddToRows<Scalar, Space>{model.A(n), row});
-      space.fence("polyad::fill_start");
-    }
+    if (share == 0) continue;
+    auto even = detail::even_row(core, J, R);
+    for (double& number : even) number = scale * std::sqrt(share) * number;
+    detail::add_to_rows<Scalar>(space, even, model.A(n));
   }
   space.fence("polyad::fill_start");
 }
