@@ -98,7 +98,8 @@ std::vector<count_t> cut_rows(RankGroup const& ranks, count_t rows, count_t nnz,
   for (int part = 1; part < parts; ++part)
     searches.push_back({static_cast<double>(total) * static_cast<double>(part) / static_cast<double>(parts),
                         0, rows, 0, total});
-  for (SearchedRanges ranges(searches, buckets); !ranges.empty(); ranges = SearchedRanges(searches, buckets)) {
+  for (SearchedRanges ranges(searches, buckets); !ranges.empty();
+       ranges = SearchedRanges(searches, buckets)) {
     auto counts = count_kinds(nnz, ranges.buckets(), [&](count_t p) { return ranges.bucket_of(row_of(p)); });
     ranks.all_reduce(counts.data(), counts.size());
     for (auto& search : searches)

@@ -137,6 +137,48 @@ CooTensor<Scalar, Index, Space> remainder_of(Space const& space, CooTensor<Scala
 
 namespace detail {
 
+/// The factor of values before they are rounded to integers, whose sums are the same in any order. A bias is an
+/// average of remainders, so each bias at most doubles the largest remainder. Hence (terms + 2) 2^terms times
+/// the largest value bounds the remainders of as many biases and drifts. With this scale their sum stays below
+/// 2^62.
+inline double scale_of_sums(double largest, int terms, count_t nnz) {
+  double const bound = std::ldexp(std::max(largest, 1e-300) * (terms + 2), terms);
+  // Very small values would need a scale beyond 2^1000. They are rounded to multiples of 2^-1000.
+  return std::exp2(
+      std::min(1000.0, std::floor(62 - std::log2(bound) - std::log2(static_cast<double>(nnz) + 1))));
+}
+
+/// The sum of the scaled values, of all ranks.
+template <class Space, class Scalar, class Index>
+Sum sum_of_values(Space const& space, Entries<Scalar, Index, Space> const& X, double scale,
+                  NonzeroOwners<Scalar, Index, Space> const* owners) {
+  using Range = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
+  Sum sum     = 0;
+  X.for_each_stretch(
+      space, [&](Space const& on, CooTensor<Scalar, Index, Space> const& stretch, count_t /*first*/) {
+        Sum of_stretch = 0;
+        Kokkos::parallel_reduce("polyad::sum_of_values", Range(on, 0, stretch.nnz()),
+                                SumOfValues<Scalar>{stretch.values().data(), scale}, of_stretch);
+        sum += of_stretch;
+      });
+  return owners ? static_cast<Sum>(owners->sum_on_host(static_cast<std::uint64_t>(sum))) : sum;
+}
+
+/// Sets all biases to zero and allocates the drifts. Returns the most sums that a mode needs.
+template <class Space, class Scalar>
+count_t clear_biases(Space const& space, Extents const& extents, std::vector<BiasDrift> const& drift,
+                     FastTuckerModel<Scalar, Space>& model) {
+  count_t longest = 0;
+  for (int n = 0; n < extents.order(); ++n) {
+    count_t const bins = of_mode(drift, n).bins;
+    longest            = std::max({longest, extents[n], checked_product("the drift", extents[n], bins)});
+    Kokkos::deep_copy(space, model.bias(n), Scalar(0));
+    model.drift(n) = FactorMatrix<Scalar, Space>();
+    if (bins > 0) model.drift(n) = make_factor_matrix<Scalar>(space, "polyad::drift", extents[n], bins);
+  }
+  return longest;
+}
+
 template <class Space, class Scalar, class Index>
 void fit_biases(Space const& space, Entries<Scalar, Index, Space> const& X, BiasOptions const& options,
                 FastTuckerModel<Scalar, Space>& model, NonzeroOwners<Scalar, Index, Space> const* owners) {
@@ -151,36 +193,13 @@ void fit_biases(Space const& space, Entries<Scalar, Index, Space> const& X, Bias
   POLYAD_EXPECTS(nnz > 0, "there are no values to fit a mean to");
   double const largest = owners ? owners->largest(largest_value(space, X)) : largest_value(space, X);
   if (!std::isfinite(largest)) throw NumericalError("a value of the training set is not a finite number");
-  auto const drift = drift_of_modes(options, X.extents(), nnz);
-  int const terms  = X.order() + static_cast<int>(std::count_if(drift.begin(), drift.end(),
-                                                                [](auto const& d) { return d.bins > 0; }));
-  // A bias is an average of remainders, so each bias at most doubles the largest remainder. Hence (N + 2) 2^N
-  // times the largest value bounds the remainders of N biases and drifts. With this scale their sum stays
-  // below 2^62.
-  double const bound = std::ldexp(std::max(largest, 1e-300) * (terms + 2), terms);
-  // Very small values would need a scale beyond 2^1000. They are rounded to multiples of 2^-1000.
-  double const scale = std::exp2(
-      std::min(1000.0, std::floor(62 - std::log2(bound) - std::log2(static_cast<double>(nnz) + 1))));
-
-  Sum sum = 0;
-  X.for_each_stretch(space, [&](Space const& on, Stretch const& stretch, count_t /*first*/) {
-    Sum of_stretch = 0;
-    Kokkos::parallel_reduce("polyad::sum_of_values", Range(on, 0, stretch.nnz()),
-                            SumOfValues<Scalar>{stretch.values().data(), scale}, of_stretch);
-    sum += of_stretch;
-  });
-  // Sums of integers are the same in any order, so ranks do not change them.
-  if (owners) sum = static_cast<Sum>(owners->sum_on_host(static_cast<std::uint64_t>(sum)));
-  model.mean      = static_cast<double>(sum) / scale / static_cast<double>(nnz);
-  count_t longest = 0;  // sums
-  model.time_mode = terms > X.order() ? options.time_mode : -1;
-  for (int n = 0; n < X.order(); ++n) {
-    count_t const bins = of_mode(drift, n).bins;
-    longest = std::max({longest, X.extents()[n], checked_product("the drift", X.extents()[n], bins)});
-    Kokkos::deep_copy(space, model.bias(n), Scalar(0));
-    model.drift(n) = FactorMatrix<Scalar, Space>();
-    if (bins > 0) model.drift(n) = make_factor_matrix<Scalar>(space, "polyad::drift", X.extents()[n], bins);
-  }
+  auto const drift   = drift_of_modes(options, X.extents(), nnz);
+  int const terms    = X.order() + static_cast<int>(std::count_if(drift.begin(), drift.end(),
+                                                                  [](auto const& d) { return d.bins > 0; }));
+  double const scale = scale_of_sums(largest, terms, nnz);
+  model.mean = static_cast<double>(sum_of_values(space, X, scale, owners)) / scale / static_cast<double>(nnz);
+  model.time_mode       = terms > X.order() ? options.time_mode : -1;
+  count_t const longest = clear_biases(space, X.extents(), drift, model);
   expect_fits(space, "the sums of biases", longest, 2 * sizeof(Sum));
   Sums const sums(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::bias_sums"), longest, 2);
   using Rest = Remainder<Scalar, Index>;

@@ -334,21 +334,43 @@ double squares_of(Space const& space, Entries<Scalar, Index, Space> const& X) {
   return sum;
 }
 
+/// A choice before anything is tried: mean and biases alone.
+template <class Scalar, class Space>
+FastTuckerChoice<Scalar, Space> choice_of_biases(FastTuckerOptions const& options, int order) {
+  FastTuckerChoice<Scalar, Space> choice;
+  choice.options           = with_shape(options, order);
+  choice.options.shrinkage = Shrinkage{};
+  if (choice.options.targets.empty())
+    choice.options.targets.assign(static_cast<std::size_t>(order), RowTarget::zero);
+  choice.learns = false;
+  return choice;
+}
+
+/// Mean and biases of the entries that are kept, with the drift that the held-out ones confirm.
+/// \param bias  gets the drift
+template <class Scalar, class Index, class Space>
+FastTuckerModel<Scalar, Space> biases_of(Space const& space, Entries<Scalar, Index, Space> const& kept,
+                                         CooTensor<Scalar, Index, Space> const& held,
+                                         FastTuckerOptions const& options, BiasOptions& bias) {
+  std::vector<count_t> const one_column(static_cast<std::size_t>(kept.order()), 1);
+  FastTuckerModel<Scalar, Space> biases(space, kept.extents(), one_column, 1, options.biases);
+  biases.range = options.range;
+  if (options.biases && bias.time_mode >= 0 && bias.drift.empty())
+    bias.drift = DriftSearch<Scalar, Index, Space>(space, kept, held, bias, biases).run();
+  if (options.biases) fit_biases(space, kept, bias, biases);
+  return biases;
+}
+
 template <class Scalar, class Index, class Space>
 FastTuckerChoice<Scalar, Space> choose_as_they_are(Space const& space,
                                                    Entries<Scalar, Index, Space> const& train,
                                                    FastTuckerOptions const& options,
                                                    AnyFormatOptions const& format, bool chooses_ridge) {
   Kokkos::Timer const clock;
-  FastTuckerChoice<Scalar, Space> choice;
-  choice.options           = with_shape(options, train.order());
-  choice.options.shrinkage = Shrinkage{};
-  if (choice.options.targets.empty())
-    choice.options.targets.assign(static_cast<std::size_t>(train.order()), RowTarget::zero);
+  auto choice      = choice_of_biases<Scalar, Space>(options, train.order());
   auto const parts = detail::hold_out(space, train, share_held_out(train.nnz()));
   auto const& kept = parts.first;
   auto const& held = parts.second;  // nvcc 13 cannot capture a structured binding
-  choice.learns    = false;
   auto bias        = choice.options.bias;
   if (held.nnz() < least_held_out || kept.nnz() == 0) {
     // There is no evidence of drift.
@@ -357,16 +379,11 @@ FastTuckerChoice<Scalar, Space> choose_as_they_are(Space const& space,
     choice.seconds = clock.seconds();
     return choice;
   }
-  std::vector<count_t> const one_column(static_cast<std::size_t>(train.order()), 1);
-  FastTuckerModel<Scalar, Space> biases(space, train.extents(), one_column, 1, options.biases);
-  biases.range = options.range;
-  if (options.biases && bias.time_mode >= 0 && bias.drift.empty())
-    bias.drift = DriftSearch<Scalar, Index, Space>(space, kept, held, bias, biases).run();
+  auto const biases   = biases_of(space, kept, held, options, bias);
   choice.options.bias = bias;
-  if (options.biases) fit_biases(space, kept, bias, biases);
-  auto const sums    = make_error_sums(space, held.nnz());
-  auto const nothing = make_intermediates(space, biases);  // its factors are zero
-  choice.biases      = errors(space, biases, nothing, held, sums);
+  auto const sums     = make_error_sums(space, held.nnz());
+  auto const nothing  = make_intermediates(space, biases);  // its factors are zero
+  choice.biases       = errors(space, biases, nothing, held, sums);
 
   auto const search_options = with_shape(options, train.order());
   Evidence<Scalar, Index, Space> evidence{interactions(space, kept, biases, asked_of(format, search_options)),

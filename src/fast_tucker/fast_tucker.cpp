@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -162,98 +163,145 @@ void expect_limits(FastTuckerOptions const& options) {
   POLYAD_EXPECTS(options.bias.sweeps >= 0, options.bias.sweeps, " sweeps of the biases are negative");
 }
 
-/// \param model  the start, which becomes the result; on several ranks with the rows that this rank owns
+/// A run of fast_tucker: its epochs, the best model so far, and checkpoints.
 template <class Scalar, class Index, class Space>
-FastTuckerResult<Scalar, Space> fit(Space const& space, DividedTensor<Scalar, Index, Space> const& X,
-                                    Sets<Scalar, Index, Space> const& sets, FastTuckerOptions const& options,
-                                    FastTuckerModel<Scalar, Space> model, FastTuckerCallback const& callback,
-                                    Saving saving = {}) {
-  auto const* const owners = X.owners().get();
-  auto const anywhere      = [&](bool here) { return owners ? owners->any(here) : here; };
-  FastTuckerResult<Scalar, Space> result;
-  result.format   = facts_of(X);
-  model.range     = {std::max(model.range.lowest, options.range.lowest),
-                     std::min(model.range.highest, options.range.highest)};
-  auto const sums = sums_for(space, sets);
-  result.biases   = errors_of_biases(space, model, sets, sums, owners);
-  FastTuckerEpochs<Scalar, Index, Space> epochs(space, X, model, options);
-  detail::KeptModel<Scalar, Space> const kept(space, model);
-  kept.keep(space, model);
-  double const most = 10 * std::sqrt(X.norm_squared() / static_cast<double>(X.nnz()));
-  bool const tells  = options.patience > 0 && result.biases.validation.entries > 0;
-  double best       = std::numeric_limits<double>::infinity();
-  if (tells) {  // epoch 0 is mean and biases alone, kept if no epoch is better
-    best = result.biases.validation.rmse;
-    zero_matrix(space, kept.A[0]);
+class FastTuckerRun {
+public:
+  using Tensor = DividedTensor<Scalar, Index, Space>;
+
+  /// \param model  the start, which becomes the result; on several ranks with the rows that this rank owns
+  FastTuckerRun(Space const& space, Tensor const& X, Sets<Scalar, Index, Space> const& sets,
+                FastTuckerOptions const& options, FastTuckerModel<Scalar, Space> const& model, Saving saving)
+      : m_space(space),
+        m_tensor(X),
+        m_sets(sets),
+        m_options(options),
+        m_owners(X.owners().get()),
+        m_saving(std::move(saving)),
+        m_model(in_range(model, options.range)),
+        m_sums(sums_for(space, sets)),
+        m_epochs(space, X, m_model, options),
+        m_kept(space, m_model) {
+    m_result.format = facts_of(X);
+    m_result.biases = errors_of_biases(space, m_model, sets, m_sums, m_owners);
+    m_kept.keep(space, m_model);
+    m_tells = options.patience > 0 && m_result.biases.validation.entries > 0;
+    if (m_tells) {  // epoch 0 is mean and biases alone, kept if no epoch is better
+      m_best = m_result.biases.validation.rmse;
+      zero_matrix(space, m_kept.A[0]);
+    }
+    if (auto const* const state = m_saving.resume()) restore(*state);
+    put_facts(X, sets, m_saving.facts);
   }
-  int first = 1;
-  if (auto const* const state = saving.resume()) {
-    expect_same_run(*state, X, sets, options.patience);
-    epochs.restore(*state);
-    kept.keep(space, model);
-    if (tells) kept.from_host(space, state->kept);
-    best              = tells ? state->best : best;
-    first             = static_cast<int>(state->epoch) + 1;
-    result.kept_epoch = static_cast<int>(state->kept_epoch);
-    result.errors     = {errors_of(state->kept_errors[0]), errors_of(state->kept_errors[1]),
-                         errors_of(state->kept_errors[2])};
-    result.errors     = times(result.errors, 1 / saving.unscaled);
+
+  [[nodiscard]] FastTuckerResult<Scalar, Space> run(FastTuckerCallback const& callback) {
+    if (m_saving.saves() && m_done == 0 && m_saving.facts.has_choice) save();
+    if (m_done > 0 && patience_is_over(m_done)) {
+      m_result.reason = StopReason::early_stop;
+    } else {
+      Kokkos::Timer const total;
+      for (int epoch = m_done + 1; epoch <= m_options.max_epochs; ++epoch)
+        if (!run_epoch(epoch, callback, total)) break;
+    }
+    if (m_tells) m_kept.restore(m_space, m_model);
+    m_space.fence("polyad::fast_tucker");
+    m_result.model = m_model;
+    return std::move(m_result);
   }
-  put_facts(X, sets, saving.facts);
-  auto const save = [&] {
-    FastTuckerState& state = saving.facts;
-    epochs.save_numbers(state);
-    state.kept_epoch  = static_cast<std::uint64_t>(result.kept_epoch);
-    state.best        = tells ? best : 0;
-    auto const errors = times(result.errors, saving.unscaled);
+
+private:
+  static FastTuckerModel<Scalar, Space> in_range(FastTuckerModel<Scalar, Space> model,
+                                                 ValueRange const& range) {
+    model.range = {std::max(model.range.lowest, range.lowest), std::min(model.range.highest, range.highest)};
+    return model;
+  }
+  void restore(FastTuckerState const& state) {
+    expect_same_run(state, m_tensor, m_sets, m_options.patience);
+    m_epochs.restore(state);
+    m_kept.keep(m_space, m_model);
+    if (m_tells) {
+      m_kept.from_host(m_space, state.kept);
+      m_best = state.best;
+    }
+    m_done              = static_cast<int>(state.epoch);
+    m_result.kept_epoch = static_cast<int>(state.kept_epoch);
+    m_result.errors = times(FastTuckerErrors{errors_of(state.kept_errors[0]), errors_of(state.kept_errors[1]),
+                                             errors_of(state.kept_errors[2])},
+                            1 / m_saving.unscaled);
+  }
+  void save() {
+    FastTuckerState& state = m_saving.facts;
+    m_epochs.save_numbers(state);
+    state.kept_epoch  = static_cast<std::uint64_t>(m_result.kept_epoch);
+    state.best        = m_tells ? m_best : 0;
+    auto const errors = times(m_result.errors, m_saving.unscaled);
     state.kept_errors = {state_errors(errors.train), state_errors(errors.validation),
                          state_errors(errors.test)};
     FastTuckerSnapshot snapshot{state};
-    epochs.put_matrices(snapshot);
-    if (tells) snapshot.kept = kept.in_blocks(space, model.order());
-    saving.to->save(snapshot);
-  };
-  if (saving.saves() && first == 1 && saving.facts.has_choice) save();
-  bool const over = tells && first > 1 && first - 1 - result.kept_epoch >= options.patience;
-  if (over) result.reason = StopReason::early_stop;
-  Kokkos::Timer const total;
-  for (int epoch = first; epoch <= options.max_epochs && !over; ++epoch) {
-    Kokkos::Timer const clock;
-    epochs.run();
-    space.fence("polyad::fast_tucker");
-    double const seconds = clock.seconds();
-    auto const found     = errors_of_sets(space, model, epochs.intermediates(), sets, sums, owners);
-    FastTuckerEpoch const report{epoch, found.train, found.validation, found.test, seconds};
-    if (!(report.train.rmse <= most || report.train.rmse == 0)) {  // written so that NaN diverges
-      result.reason = StopReason::diverged;
-      kept.restore(space, model);
-      break;
-    }
-    result.history.push_back(report);
-    if (!tells || report.validation.rmse < best) {
-      best              = report.validation.rmse;
-      result.kept_epoch = epoch;
-      result.errors     = {report.train, report.validation, report.test};
-      kept.keep(space, model);
-    }
-    bool ends = true;
-    if (anywhere(callback && !callback(result.history.back()))) {
-      result.reason = StopReason::interrupted;
-    } else if (tells && epoch - result.kept_epoch >= options.patience) {
-      result.reason = StopReason::early_stop;
-    } else if (anywhere(total.seconds() >= options.time_limit_s)) {
-      result.reason = StopReason::time_limit;
-    } else {
-      ends = epoch == options.max_epochs;
-    }
-    if (saving.saves() && (ends || epoch % saving.to->every == 0)) save();
-    if (ends) break;
+    m_epochs.put_matrices(snapshot);
+    if (m_tells) snapshot.kept = m_kept.in_blocks(m_space, m_model.order());
+    m_saving.to->save(snapshot);
   }
-  if (tells) kept.restore(space, model);
-  space.fence("polyad::fast_tucker");
-  result.model = model;
-  return result;
-}
+  [[nodiscard]] bool anywhere(bool here) const { return m_owners ? m_owners->any(here) : here; }
+  [[nodiscard]] bool patience_is_over(int epoch) const {
+    return m_tells && epoch - m_result.kept_epoch >= m_options.patience;
+  }
+
+  /// Whether the run goes on.
+  [[nodiscard]] bool run_epoch(int epoch, FastTuckerCallback const& callback, Kokkos::Timer const& total) {
+    Kokkos::Timer const clock;
+    m_epochs.run();
+    m_space.fence("polyad::fast_tucker");
+    double const seconds = clock.seconds();
+    auto const found = errors_of_sets(m_space, m_model, m_epochs.intermediates(), m_sets, m_sums, m_owners);
+    FastTuckerEpoch const report{epoch, found.train, found.validation, found.test, seconds};
+    if (has_diverged(report.train.rmse)) {
+      m_result.reason = StopReason::diverged;
+      m_kept.restore(m_space, m_model);
+      return false;
+    }
+    m_result.history.push_back(report);
+    if (!m_tells || report.validation.rmse < m_best) keep(report);
+    auto const reason = reason_to_stop(epoch, anywhere(callback && !callback(report)), total);
+    if (reason) m_result.reason = *reason;
+    bool const ends = reason || epoch == m_options.max_epochs;
+    if (m_saving.saves() && (ends || epoch % m_saving.to->every == 0)) save();
+    return !ends;
+  }
+  /// Also if the error is not a number.
+  [[nodiscard]] bool has_diverged(double rmse) const {
+    double const size = std::sqrt(m_tensor.norm_squared() / static_cast<double>(m_tensor.nnz()));
+    return !(rmse <= 10 * size || rmse == 0);
+  }
+  void keep(FastTuckerEpoch const& epoch) {
+    m_best              = epoch.validation.rmse;
+    m_result.kept_epoch = epoch.epoch;
+    m_result.errors     = {epoch.train, epoch.validation, epoch.test};
+    m_kept.keep(m_space, m_model);
+  }
+  [[nodiscard]] std::optional<StopReason> reason_to_stop(int epoch, bool interrupted,
+                                                         Kokkos::Timer const& total) const {
+    if (interrupted) return StopReason::interrupted;
+    if (patience_is_over(epoch)) return StopReason::early_stop;
+    if (anywhere(total.seconds() >= m_options.time_limit_s)) return StopReason::time_limit;
+    return std::nullopt;
+  }
+
+  Space m_space;
+  Tensor const& m_tensor;
+  Sets<Scalar, Index, Space> const& m_sets;
+  FastTuckerOptions const& m_options;
+  NonzeroOwners<Scalar, Index, Space> const* m_owners;  // null on one rank
+  Saving m_saving;
+  FastTuckerModel<Scalar, Space> m_model;
+  ErrorSums<Space> m_sums;
+  FastTuckerEpochs<Scalar, Index, Space> m_epochs;
+  KeptModel<Scalar, Space> m_kept;
+  bool m_tells  = false;  // the validation set tells which epoch is the best
+  double m_best = std::numeric_limits<double>::infinity();
+  int m_done    = 0;  // epochs before this run
+  FastTuckerResult<Scalar, Space> m_result;
+};
 
 /// A model with numbers of its own for the biases, which shares A^(n) and B^(n).
 template <class Scalar, class Space>
@@ -274,7 +322,7 @@ FastTuckerModel<Scalar, Space> with_own_biases(Space const& space, FastTuckerMod
   return model;
 }
 
-/// fit() of values times value_scale, in a format that is built of these.
+/// A run on values times value_scale, in a format that is built of these.
 /// \param fills  whether to fill the start (fill_start)
 /// \param owners  of several ranks, whose sets are parts and whose start has the owned rows, perhaps null
 template <class Scalar, class Index, class Space>
@@ -292,7 +340,8 @@ FastTuckerResult<Scalar, Space> fit_scaled(
     if (fills)
       detail::fill_start_of_rows(space, model, std::sqrt(X.norm_squared() / static_cast<double>(X.nnz())),
                                  with.seed, with.targets, first_rows);
-    auto fitted = fit(space, X, of, with, model, tell, std::move(saving));  // called once
+    FastTuckerRun<Scalar, Index, Space> run(space, X, of, with, model, std::move(saving));  // called once
+    auto fitted = run.run(tell);
     if (of.train.on_host() && format.format == "auto")
       fitted.format.because = "what a run holds of the training set does not fit the memory beside it";
     return fitted;
@@ -550,8 +599,10 @@ FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
                                             FastTuckerCallback const& callback) {
   expect_limits(options);
   auto const sets = sets_of(space, data);
-  if (data.format)
-    return fit(space, DividedTensor<Scalar, Index, Space>(*data.format), sets, options, start, callback);
+  if (data.format) {
+    DividedTensor<Scalar, Index, Space> const X(*data.format);
+    return FastTuckerRun<Scalar, Index, Space>(space, X, sets, options, start, {}).run(callback);
+  }
   auto with = options;
   with.rank = start.rank();
   return fit_scaled(space, sets, with, start, false, {}, callback);

@@ -105,81 +105,108 @@ struct LeaveOut {
   }
 };
 
+/// The queries by which modes are given. Queries that are the same share a slot.
+class QueryGroups {
+public:
+  struct Group {
+    std::vector<std::vector<count_t>> keys;  // in order, each once
+    std::vector<std::size_t> queries;
+    count_t first_slot = 0;
+  };
+
+  /// \param queries  `width` numbers each
+  QueryGroups(std::span<count_t const> queries, std::size_t width)
+      : m_queries(queries), m_width(width), m_slots(queries.size() / width) {
+    for (std::size_t q = 0; q < m_slots.size(); ++q) {
+      std::vector<bool> given(width);
+      for (std::size_t m = 0; m < width; ++m) given[m] = queries[q * width + m] != every_row;
+      auto& group = m_groups[given];
+      group.keys.push_back(key_of(q));
+      group.queries.push_back(q);
+    }
+    for (auto& [given, group] : m_groups) give_slots(group);
+  }
+
+  [[nodiscard]] std::map<std::vector<bool>, Group> const& groups() const { return m_groups; }
+  [[nodiscard]] std::vector<count_t> const& slots() const { return m_slots; }  // of the queries
+  [[nodiscard]] count_t slot_count() const { return m_slot_count; }
+
+private:
+  [[nodiscard]] std::vector<count_t> key_of(std::size_t q) const {
+    auto const numbers = m_queries.subspan(q * m_width, m_width);
+    std::vector<count_t> key(numbers.begin(), numbers.end());
+    std::replace(key.begin(), key.end(), every_row, count_t(0));
+    return key;
+  }
+  void give_slots(Group& group) {
+    std::sort(group.keys.begin(), group.keys.end());
+    group.keys.erase(std::unique(group.keys.begin(), group.keys.end()), group.keys.end());
+    group.first_slot = m_slot_count;
+    for (std::size_t const q : group.queries) {
+      auto const found = std::lower_bound(group.keys.begin(), group.keys.end(), key_of(q));
+      m_slots[q]       = m_slot_count + static_cast<count_t>(found - group.keys.begin());
+    }
+    m_slot_count += group.keys.size();
+  }
+
+  std::span<count_t const> m_queries;
+  std::size_t m_width;
+  std::map<std::vector<bool>, Group> m_groups;
+  std::vector<count_t> m_slots;
+  count_t m_slot_count = 0;
+};
+
+/// Looks up each nonzero among the keys of all groups. A nonzero of a slot takes the next number of `next`.
+/// Writes its row there, unless `rows` is empty. Waits.
+template <class Scalar, class Index, class Space>
+void look_up_nonzeros(Space const& space, CooTensor<Scalar, Index, Space> const& seen, int mode,
+                      count_t mode_rows, QueryGroups const& queries,
+                      typename SeenRows<Space>::Numbers const& next,
+                      typename SeenRows<Space>::Numbers const& rows) {
+  for (auto const& [given, group] : queries.groups()) {
+    std::vector<count_t> keys;
+    for (auto const& key : group.keys) keys.insert(keys.end(), key.begin(), key.end());
+    FindSeen<Space, Index> kernel{};
+    kernel.indices   = seen.indices().data();
+    kernel.order     = seen.order();
+    kernel.mode      = mode;
+    kernel.mode_rows = mode_rows;
+    for (std::size_t m = 0; m < given.size(); ++m) kernel.given[m] = given[m];
+    kernel.keys       = numbers_from(space, "polyad::queries", keys);
+    kernel.key_count  = group.keys.size();
+    kernel.first_slot = group.first_slot;
+    kernel.next       = next;
+    kernel.rows       = rows;
+    Kokkos::parallel_for("polyad::find_seen",
+                         Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, seen.nnz()),
+                         kernel);
+    space.fence("polyad::find_seen");
+  }
+}
+
 /// Waits for `space`. \throws MemoryError
 template <class Scalar, class Index, class Space>
 SeenRows<Space> find_seen(Space const& space, CooTensor<Scalar, Index, Space> const& seen, int mode,
                           count_t mode_rows, std::span<count_t const> queries) {
-  auto const width    = static_cast<std::size_t>(seen.order() - 1);
-  std::size_t const Q = queries.size() / width;
-  struct Group {
-    std::vector<std::vector<count_t>> keys;
-    std::vector<std::size_t> queries;
-    count_t first_slot = 0;
-  };
-  std::map<std::vector<bool>, Group> groups;  // by which modes are given
-  auto const key_of = [&](std::size_t q) {
-    std::vector<count_t> key(queries.begin() + static_cast<std::ptrdiff_t>(q * width),
-                             queries.begin() + static_cast<std::ptrdiff_t>((q + 1) * width));
-    std::replace(key.begin(), key.end(), every_row, count_t(0));
-    return key;
-  };
-  for (std::size_t q = 0; q < Q; ++q) {
-    std::vector<bool> given(width);
-    for (std::size_t m = 0; m < width; ++m) given[m] = queries[q * width + m] != every_row;
-    auto& group = groups[given];
-    group.keys.push_back(key_of(q));
-    group.queries.push_back(q);
-  }
-  std::vector<count_t> slots(Q);
-  count_t slot_count = 0;
-  for (auto& [given, group] : groups) {
-    std::sort(group.keys.begin(), group.keys.end());
-    group.keys.erase(std::unique(group.keys.begin(), group.keys.end()), group.keys.end());
-    group.first_slot = slot_count;
-    for (std::size_t const q : group.queries)
-      slots[q] = slot_count +
-                 static_cast<count_t>(std::lower_bound(group.keys.begin(), group.keys.end(), key_of(q)) -
-                                      group.keys.begin());
-    slot_count += group.keys.size();
-  }
+  QueryGroups const groups(queries, static_cast<std::size_t>(seen.order() - 1));
+  count_t const slots = groups.slot_count();
   SeenRows<Space> result;
-  auto const walk = [&](Kokkos::View<count_t*, typename Space::device_type> const& next) {
-    for (auto const& [given, group] : groups) {
-      std::vector<count_t> keys;
-      for (auto const& key : group.keys) keys.insert(keys.end(), key.begin(), key.end());
-      FindSeen<Space, Index> kernel{};
-      kernel.indices   = seen.indices().data();
-      kernel.order     = seen.order();
-      kernel.mode      = mode;
-      kernel.mode_rows = mode_rows;
-      for (std::size_t m = 0; m < width; ++m) kernel.given[m] = given[m];
-      kernel.keys       = numbers_from(space, "polyad::queries", keys);
-      kernel.key_count  = group.keys.size();
-      kernel.first_slot = group.first_slot;
-      kernel.next       = next;
-      kernel.rows       = result.rows;
-      Kokkos::parallel_for("polyad::find_seen",
-                           Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, seen.nnz()),
-                           kernel);
-      space.fence("polyad::find_seen");
-    }
-  };
-  auto const counts = numbers_from(space, "polyad::seen_counts", std::vector<count_t>(slot_count, 0));
-  walk(counts);
-  std::vector<count_t> starts(slot_count + 1, 0);
+  auto const counts = numbers_from(space, "polyad::seen_counts", std::vector<count_t>(slots, 0));
+  look_up_nonzeros(space, seen, mode, mode_rows, groups, counts, result.rows);
+  std::vector<count_t> starts(slots + 1, 0);
   Kokkos::deep_copy(
-      space,
-      Kokkos::View<count_t*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>(starts.data() + 1, slot_count),
+      space, Kokkos::View<count_t*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>(starts.data() + 1, slots),
       counts);
   space.fence("polyad::find_seen");
-  for (std::size_t s = 0; s < slot_count; ++s) starts[s + 1] += starts[s];
-  result.slots  = numbers_from(space, "polyad::seen_slots", slots);
+  for (std::size_t s = 0; s < slots; ++s) starts[s + 1] += starts[s];
+  result.slots  = numbers_from(space, "polyad::seen_slots", groups.slots());
   result.starts = numbers_from(space, "polyad::seen_starts", starts);
   if (starts.back() == 0) return result;
   expect_fits(space, "the rows that were seen", starts.back(), sizeof(count_t));
   result.rows = typename SeenRows<Space>::Numbers(
       Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::seen_rows"), starts.back());
-  walk(numbers_from(space, "polyad::seen_next", starts));
+  look_up_nonzeros(space, seen, mode, mode_rows, groups, numbers_from(space, "polyad::seen_next", starts),
+                   result.rows);
   return result;
 }
 

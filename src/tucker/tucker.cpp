@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/run_limits.hpp"
 #include "dense/scale_matrix.hpp"
@@ -133,24 +136,15 @@ Fit final_fit(Space const& space, DividedTensor<Scalar, Index, Space> const& X,
   return measure_tucker_fit(space, tensor, stored, scale, rank_sums_of(owners));
 }
 
-/// HOOI on one rank, or on all ranks together.
+/// \throws UsageError when the start, the format or the limits make no sense
 template <class Scalar, class Index, class Space>
-TuckerResult<Scalar, Space> hooi(Space const& space, DividedTensor<Scalar, Index, Space> const& X,
-                                 TuckerOptions const& options, TuckerStart<Scalar, Space> const& start,
-                                 TuckerCallback const& callback) {
+void expect_hooi_arguments(DividedTensor<Scalar, Index, Space> const& X, TuckerOptions const& options,
+                           TuckerStart<Scalar, Space> const& start) {
   Extents const extents = X.extents();
-  int const order       = extents.order();
-  auto* const owners    = X.owners().get();
-  auto const anywhere   = [&](bool here) { return owners ? owners->any(here) : here; };
-  // A rank without rows has one in its output.
-  auto const own_rows = [&](FactorMatrix<Scalar, Space> const& Y, int n) {
-    if (!owners) return Y;
-    return FactorMatrix<Scalar, Space>(
-        Kokkos::subview(Y, Kokkos::make_pair(count_t(0), owners->rows(n)), Kokkos::ALL));
-  };
   expect_stored_ranks(extents, options);
-  POLYAD_EXPECTS(start.size() == static_cast<std::size_t>(order), start.size(), " factors to start from");
-  for (int n = 0; n < order; ++n) {
+  POLYAD_EXPECTS(start.size() == static_cast<std::size_t>(extents.order()), start.size(),
+                 " factors to start from");
+  for (int n = 0; n < extents.order(); ++n) {
     auto const& U = of_mode(start, n);
     POLYAD_EXPECTS(U.extent(0) == extents[n] && U.extent(1) == of_mode(options.ranks, n),
                    "the start of mode ", n, " is ", U.extent(0), " x ", U.extent(1));
@@ -160,85 +154,154 @@ TuckerResult<Scalar, Space> hooi(Space const& space, DividedTensor<Scalar, Index
   expect_run_limits(options.max_iterations, options.tolerance, options.time_limit_s);
   expect_run_limits(options.vectors.max_iterations, options.vectors.tolerance);
   for (auto const& format : X.formats()) expect_no_duplicates(*format.inside());
-  auto const norm = scaled_norm(space, *X.format(0).inside(), X.norm_squared(), rank_sums_of(owners));
-  double const norm_squared = norm.squared;
-  if (!(norm_squared > 0) || !std::isfinite(norm_squared))
-    throw NumericalError("the tensor's norm is " + std::to_string(std::sqrt(norm_squared)) +
-                         ": no fit can be told");
+}
 
-  TuckerResult<Scalar, Space> result;
-  result.model.rows = options.rows;
-  for (auto const& U : start) result.model.factors.push_back(with_packed_rows<Scalar, Space>(space, U));
-  auto Y = make_shared_outputs(space, X, result.model.factors);
-  LeadingVectors<Scalar, Space> vectors(space, options.vectors, owners);
-  result.model.core =
-      make_factor_matrix<Scalar>(space, "polyad::tucker_core", options.ranks.back(), Y.back().extent(1));
-  for (int n = 0; n < order; ++n) {
-    auto const mine = own_rows(of_mode(Y, n), n);
-    vectors.reserve(mine.extent(0), mine.extent(1), of_mode(options.ranks, n), extents[n]);
-  }
-  StopRule rule(options.tolerance);
-  SquaredNorms formula;  // the last iteration's
-  Kokkos::Timer const clock;
-  for (int iteration = 1; iteration <= options.max_iterations; ++iteration) {
-    double const begin = clock.seconds();
-    double captured    = 0;  // ||G||^2: the last mode's leading squares
-    for (int n = 0; n < order; ++n) {
-      auto const at = static_cast<std::size_t>(n);
-      auto const& U = result.model.factors[at];
-      spttmc(space, X.format(n), result.model.factors, n, Y[at]);
-      if (norm.scale != 1) scale_matrix(space, Y[at], norm.scale);
-      captured = vectors.find(own_rows(Y[at], n), U, n);
-      if (owners) owners->gather_rows(n, U);
-    }
-    if (!std::isfinite(captured))
-      throw NumericalError("the factors are not finite: iteration " + std::to_string(iteration));
-    FormulaNumbers const known{norm_squared, captured, captured, std::sqrt(captured)};
-    formula = squares_of_formula<Scalar>(known, order);
-    TuckerIteration step{iteration, fit_of_iteration(formula).value, 0, 0};
-    step.delta   = step.fit - result.fit;
-    step.seconds = clock.seconds() - begin;
-    result.fit   = step.fit;
-    result.history.push_back(step);
-    auto const reason = rule.after(step.fit, usual_error_of_fit<Scalar>(known, step.fit));
-    if (anywhere(callback && !callback(step))) {
-      result.reason = StopReason::interrupted;
-      break;
-    }
-    if (reason) {
-      result.reason = *reason;
-      break;
-    }
-    if (anywhere(clock.seconds() > options.time_limit_s)) {
-      result.reason = StopReason::time_limit;
-      break;
+/// The squared norm of the tensor. \throws NumericalError when no fit can be told from it
+template <class Scalar, class Index, class Space>
+ScaledNorm norm_of(Space const& space, DividedTensor<Scalar, Index, Space> const& X) {
+  auto const norm =
+      scaled_norm(space, *X.format(0).inside(), X.norm_squared(), rank_sums_of(X.owners().get()));
+  if (!(norm.squared > 0) || !std::isfinite(norm.squared))
+    throw NumericalError("the tensor's norm is " + std::to_string(std::sqrt(norm.squared)) +
+                         ": no fit can be told");
+  return norm;
+}
+
+/// HOOI on one rank, or on all ranks together.
+template <class Scalar, class Index, class Space>
+class Hooi {
+public:
+  using Tensor = DividedTensor<Scalar, Index, Space>;
+  using Matrix = FactorMatrix<Scalar, Space>;
+
+  /// Allocates everything. \throws UsageError, NumericalError; MemoryError
+  Hooi(Space const& space, Tensor const& X, TuckerOptions const& options,
+       TuckerStart<Scalar, Space> const& start)
+      : m_space(space),
+        m_tensor(X),
+        m_options(options),
+        m_owners(X.owners().get()),
+        m_order(X.extents().order()),
+        m_norm(norm_of(space, X)),
+        m_vectors(space, options.vectors, m_owners) {
+    auto& model = m_result.model;
+    model.rows  = options.rows;
+    for (auto const& U : start) model.factors.push_back(with_packed_rows<Scalar, Space>(space, U));
+    m_outputs  = make_shared_outputs(space, X, model.factors);
+    model.core = make_factor_matrix<Scalar>(space, "polyad::tucker_core", options.ranks.back(),
+                                            m_outputs.back().extent(1));
+    for (int n = 0; n < m_order; ++n) {
+      auto const own = own_output(n);
+      m_vectors.reserve(own.extent(0), own.extent(1), of_mode(options.ranks, n), X.extents()[n]);
     }
   }
-  if (options.max_iterations == 0) {  // the core of the start
-    spttmc(space, X.format(order - 1), result.model.factors, order - 1, Y.back());
-    if (norm.scale != 1) scale_matrix(space, Y.back(), norm.scale);
+
+  void iterate(TuckerCallback const& callback) {
+    StopRule rule(m_options.tolerance);
+    Kokkos::Timer const clock;
+    for (int iteration = 1; iteration <= m_options.max_iterations; ++iteration) {
+      double const begin    = clock.seconds();
+      double const captured = update_factors();
+      if (!std::isfinite(captured))
+        throw NumericalError("the factors are not finite: iteration " + std::to_string(iteration));
+      FormulaNumbers const known{m_norm.squared, captured, captured, std::sqrt(captured)};
+      m_formula = squares_of_formula<Scalar>(known, m_order);
+      TuckerIteration step{iteration, fit_of_iteration(m_formula).value, 0, 0};
+      step.delta   = step.fit - m_result.fit;
+      step.seconds = clock.seconds() - begin;
+      m_result.fit = step.fit;
+      m_result.history.push_back(step);
+      auto const met = rule.after(step.fit, usual_error_of_fit<Scalar>(known, step.fit));
+      if (auto const reason = reason_to_stop(callback && !callback(step), met, clock.seconds())) {
+        m_result.reason = *reason;
+        return;
+      }
+    }
   }
-  auto const workspace =
-      make_wide_product_workspace(space, result.model.core.extent(0), result.model.core.extent(1));
-  auto const& last = result.model.factors.back();
-  wide_transposed_product(space, owners ? owners->owned(order - 1, last) : last,
-                          own_rows(Y.back(), order - 1), workspace, result.model.core);
-  if (owners) owners->sum(result.model.core);
-  space.fence("polyad::tucker");
-  bool const is_start = options.max_iterations == 0;
-  if (is_start) {
+
+  /// The core and the fit of the model as it is. Call it once.
+  [[nodiscard]] TuckerResult<Scalar, Space> take_result() {
+    bool const is_start = m_options.max_iterations == 0;
+    if (is_start) multiply(m_order - 1);
+    form_core();
+    if (is_start) m_formula = formula_of_start();
+    m_outputs.clear();  // frees memory for the fit
+    auto const fit     = final_fit(m_space, m_tensor, m_result.model, m_norm.scale, m_formula, is_start);
+    m_result.fit       = fit.value;
+    m_result.fit_error = fit.error;
+    if (m_norm.scale != 1) scale_matrix(m_space, m_result.model.core, 1 / m_norm.scale);
+    m_space.fence("polyad::tucker");
+    return std::move(m_result);
+  }
+
+private:
+  /// The owned rows of X times the other factors. A rank without rows has one in its output.
+  [[nodiscard]] Matrix own_output(int n) const {
+    Matrix const& Y = of_mode(m_outputs, n);
+    if (!m_owners) return Y;
+    return Matrix(Kokkos::subview(Y, Kokkos::make_pair(count_t(0), m_owners->rows(n)), Kokkos::ALL));
+  }
+  void multiply(int n) {
+    auto const& Y = of_mode(m_outputs, n);
+    spttmc(m_space, m_tensor.format(n), m_result.model.factors, n, Y);
+    if (m_norm.scale != 1) scale_matrix(m_space, Y, m_norm.scale);
+  }
+  /// Returns ||G||^2, the last mode's leading squares.
+  [[nodiscard]] double update_factors() {
     double captured = 0;
-    for (double const g : to_host<Scalar>(space, result.model.core)) captured += g * g;
-    if (!std::isfinite(captured)) throw NumericalError("the core of the start is not finite");
-    formula = squares_of_formula<Scalar>({norm_squared, captured, captured, std::sqrt(captured)}, order);
+    for (int n = 0; n < m_order; ++n) {
+      auto const& U = of_mode(m_result.model.factors, n);
+      multiply(n);
+      captured = m_vectors.find(own_output(n), U, n);
+      if (m_owners) m_owners->gather_rows(n, U);
+    }
+    return captured;
   }
-  Y.clear();  // frees memory for the fit
-  auto const fit   = final_fit(space, X, result.model, norm.scale, formula, is_start);
-  result.fit       = fit.value;
-  result.fit_error = fit.error;
-  if (norm.scale != 1) scale_matrix(space, result.model.core, 1 / norm.scale);
-  space.fence("polyad::tucker");
-  return result;
+  [[nodiscard]] std::optional<StopReason> reason_to_stop(bool interrupted,
+                                                         std::optional<StopReason> const& met,
+                                                         double seconds) const {
+    auto const anywhere = [&](bool here) { return m_owners ? m_owners->any(here) : here; };
+    if (anywhere(interrupted)) return StopReason::interrupted;
+    if (met) return met;
+    if (anywhere(seconds > m_options.time_limit_s)) return StopReason::time_limit;
+    return std::nullopt;
+  }
+  void form_core() {
+    auto const& core     = m_result.model.core;
+    auto const workspace = make_wide_product_workspace(m_space, core.extent(0), core.extent(1));
+    auto const& last     = m_result.model.factors.back();
+    wide_transposed_product(m_space, m_owners ? m_owners->owned(m_order - 1, last) : last,
+                            own_output(m_order - 1), workspace, core);
+    if (m_owners) m_owners->sum(core);
+    m_space.fence("polyad::tucker");
+  }
+  [[nodiscard]] SquaredNorms formula_of_start() const {
+    double captured = 0;
+    for (double const g : to_host<Scalar>(m_space, m_result.model.core)) captured += g * g;
+    if (!std::isfinite(captured)) throw NumericalError("the core of the start is not finite");
+    return squares_of_formula<Scalar>({m_norm.squared, captured, captured, std::sqrt(captured)}, m_order);
+  }
+
+  Space m_space;
+  Tensor const& m_tensor;
+  TuckerOptions const& m_options;
+  NonzeroOwners<Scalar, Index, Space>* m_owners;  // null on one rank
+  int m_order;
+  ScaledNorm m_norm;
+  LeadingVectors<Scalar, Space> m_vectors;
+  std::vector<Matrix> m_outputs;
+  SquaredNorms m_formula;  // the last iteration's
+  TuckerResult<Scalar, Space> m_result;
+};
+
+template <class Scalar, class Index, class Space>
+TuckerResult<Scalar, Space> hooi(Space const& space, DividedTensor<Scalar, Index, Space> const& X,
+                                 TuckerOptions const& options, TuckerStart<Scalar, Space> const& start,
+                                 TuckerCallback const& callback) {
+  expect_hooi_arguments(X, options, start);
+  Hooi<Scalar, Index, Space> run(space, X, options, start);
+  run.iterate(callback);
+  return run.take_result();
 }
 
 }  // namespace
