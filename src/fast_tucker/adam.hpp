@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The optimizer adam: Adam (Kingma & Ba, "Adam: a method for stochastic optimization", ICLR 2015, Algorithm 1)
-// for the matrices of a model. A residual sweep gives the whole gradient of a mode at once, so this is its
+// The optimizer adam for the matrices of a model (Kingma & Ba, "Adam: a method for stochastic optimization",
+// ICLR 2015, Algorithm 1). A residual sweep gives the whole gradient of a mode at once, so this is its
 // full-batch form.
 #pragma once
 

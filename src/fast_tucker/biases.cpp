@@ -137,10 +137,10 @@ CooTensor<Scalar, Index, Space> remainder_of(Space const& space, CooTensor<Scala
 
 namespace detail {
 
-/// The factor of values before they are rounded to integers, whose sums are the same in any order. A bias is an
-/// average of remainders, so each bias at most doubles the largest remainder. Hence (terms + 2) 2^terms times
-/// the largest value bounds the remainders of as many biases and drifts. With this scale their sum stays below
-/// 2^62.
+/// The factor of values before they are rounded to integers, whose sums are the same in any order. A bias is
+/// an average of remainders, so each bias at most doubles the largest remainder. Hence (terms + 2) 2^terms
+/// times the largest value bounds the remainders of as many biases and drifts. With this scale their sum
+/// stays below 2^62.
 inline double scale_of_sums(double largest, int terms, count_t nnz) {
   double const bound = std::ldexp(std::max(largest, 1e-300) * (terms + 2), terms);
   // Very small values would need a scale beyond 2^1000. They are rounded to multiples of 2^-1000.

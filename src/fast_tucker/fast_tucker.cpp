@@ -185,8 +185,8 @@ public:
     m_result.format = facts_of(X);
     m_result.biases = errors_of_biases(space, m_model, sets, m_sums, m_owners);
     m_kept.keep(space, m_model);
-    m_tells = options.patience > 0 && m_result.biases.validation.entries > 0;
-    if (m_tells) {  // epoch 0 is mean and biases alone, kept if no epoch is better
+    m_validates = options.patience > 0 && m_result.biases.validation.entries > 0;
+    if (m_validates) {  // epoch 0 is mean and biases alone, kept if no epoch is better
       m_best = m_result.biases.validation.rmse;
       zero_matrix(space, m_kept.A[0]);
     }
@@ -203,7 +203,7 @@ public:
       for (int epoch = m_done + 1; epoch <= m_options.max_epochs; ++epoch)
         if (!run_epoch(epoch, callback, total)) break;
     }
-    if (m_tells) m_kept.restore(m_space, m_model);
+    if (m_validates) m_kept.restore(m_space, m_model);
     m_space.fence("polyad::fast_tucker");
     m_result.model = m_model;
     return std::move(m_result);
@@ -219,7 +219,7 @@ private:
     expect_same_run(state, m_tensor, m_sets, m_options.patience);
     m_epochs.restore(state);
     m_kept.keep(m_space, m_model);
-    if (m_tells) {
+    if (m_validates) {
       m_kept.from_host(m_space, state.kept);
       m_best = state.best;
     }
@@ -233,21 +233,21 @@ private:
     FastTuckerState& state = m_saving.facts;
     m_epochs.save_numbers(state);
     state.kept_epoch  = static_cast<std::uint64_t>(m_result.kept_epoch);
-    state.best        = m_tells ? m_best : 0;
+    state.best        = m_validates ? m_best : 0;
     auto const errors = times(m_result.errors, m_saving.unscaled);
     state.kept_errors = {state_errors(errors.train), state_errors(errors.validation),
                          state_errors(errors.test)};
     FastTuckerSnapshot snapshot{state};
     m_epochs.put_matrices(snapshot);
-    if (m_tells) snapshot.kept = m_kept.in_blocks(m_space, m_model.order());
+    if (m_validates) snapshot.kept = m_kept.in_blocks(m_space, m_model.order());
     m_saving.to->save(snapshot);
   }
   [[nodiscard]] bool anywhere(bool here) const { return m_owners ? m_owners->any(here) : here; }
   [[nodiscard]] bool patience_is_over(int epoch) const {
-    return m_tells && epoch - m_result.kept_epoch >= m_options.patience;
+    return m_validates && epoch - m_result.kept_epoch >= m_options.patience;
   }
 
-  /// Whether the run goes on.
+  /// Returns whether the run continues.
   [[nodiscard]] bool run_epoch(int epoch, FastTuckerCallback const& callback, Kokkos::Timer const& total) {
     Kokkos::Timer const clock;
     m_epochs.run();
@@ -261,7 +261,7 @@ private:
       return false;
     }
     m_result.history.push_back(report);
-    if (!m_tells || report.validation.rmse < m_best) keep(report);
+    if (!m_validates || report.validation.rmse < m_best) keep(report);
     auto const reason = reason_to_stop(epoch, anywhere(callback && !callback(report)), total);
     if (reason) m_result.reason = *reason;
     bool const ends = reason || epoch == m_options.max_epochs;
@@ -297,9 +297,9 @@ private:
   ErrorSums<Space> m_sums;
   FastTuckerEpochs<Scalar, Index, Space> m_epochs;
   KeptModel<Scalar, Space> m_kept;
-  bool m_tells  = false;  // the validation set tells which epoch is the best
-  double m_best = std::numeric_limits<double>::infinity();
-  int m_done    = 0;  // epochs before this run
+  bool m_validates = false;  // the validation set decides which epoch is the best
+  double m_best    = std::numeric_limits<double>::infinity();
+  int m_done       = 0;  // epochs before this run
   FastTuckerResult<Scalar, Space> m_result;
 };
 

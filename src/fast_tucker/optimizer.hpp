@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// FastTuckerOptimization: what all optimizers of fast_tucker work on. Optimizer: the interface of one of them.
-// Each has a file of its own: als.hpp, adam.hpp, sgd.hpp.
+// FastTuckerOptimization: what all optimizers of fast_tucker work on. Optimizer: the interface of one of
+// them. Each has a file of its own: als.hpp, adam.hpp, sgd.hpp.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -79,8 +79,8 @@ public:
 
 private:
   Run const& m_run;
-  FactorMatrix<Scalar, Space> m_G;         // of the longest mode, shared by all
-  std::vector<AnyWorkspace> m_workspaces;  // of each format
+  FactorMatrix<Scalar, Space> m_G;         // as long as the longest mode, shared by all
+  std::vector<AnyWorkspace> m_workspaces;  // one for each format
 };
 
 /// One optimizer. Its constructor takes the run, and allocates everything.
@@ -88,7 +88,8 @@ class Optimizer {
 public:
   virtual ~Optimizer() = default;
 
-  /// One epoch; they count from 1. Launches on the run's space and returns without waiting; allocates nothing.
+  /// One epoch; they count from 1. Launches on the run's space and returns without waiting; allocates
+  /// nothing.
   virtual void run(int epoch) = 0;
   /// The model, C or the options have changed.
   virtual void go_on() {}
@@ -103,7 +104,7 @@ public:
   [[nodiscard]] virtual bool accepts(FastTuckerState const& state) const {
     return state.moments.empty() && state.squares.empty();
   }
-  /// Goes on from there, after model and C. Waits.
+  /// Continues from there, after model and C were restored. Waits.
   virtual void restore(FastTuckerState const&) {}
 };
 

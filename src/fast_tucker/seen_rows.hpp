@@ -128,7 +128,7 @@ public:
   }
 
   [[nodiscard]] std::map<std::vector<bool>, Group> const& groups() const { return m_groups; }
-  [[nodiscard]] std::vector<count_t> const& slots() const { return m_slots; }  // of the queries
+  [[nodiscard]] std::vector<count_t> const& slots() const { return m_slots; }  // one for each query
   [[nodiscard]] count_t slot_count() const { return m_slot_count; }
 
 private:

@@ -156,7 +156,7 @@ void expect_hooi_arguments(DividedTensor<Scalar, Index, Space> const& X, TuckerO
   for (auto const& format : X.formats()) expect_no_duplicates(*format.inside());
 }
 
-/// The squared norm of the tensor. \throws NumericalError when no fit can be told from it
+/// The squared norm of the tensor. \throws NumericalError when it allows no fit
 template <class Scalar, class Index, class Space>
 ScaledNorm norm_of(Space const& space, DividedTensor<Scalar, Index, Space> const& X) {
   auto const norm =

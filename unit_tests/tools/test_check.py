@@ -113,6 +113,7 @@ STUBS = {
     "setup": 'if [ "$1" = --print-python ]; then echo python3; fi',
     "build": 'cd build/openmp; shift; while [ $# -gt 0 ] && [ "${1#-}" != "$1" ]; do shift; done; ninja "$@" >&2',
     "format": 'echo "formatting $*"',
+    "check_functions": "exit 0",
     "prose": "exit $(cat prose_fails 2>/dev/null || echo 0)",
     "check_layers.py": "true",
     "test_python": 'echo "pytest $*"',
