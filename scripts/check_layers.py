@@ -43,7 +43,7 @@ LAYERS = {
     "testing": {"core", "tensor", "kernel", "formats", "testing"},
 }
 DRIVERS = {"cp", "fast_tucker", "tucker"}
-CONTRACTS = {"formats/any_format.hpp", "formats/format.hpp", "formats/format_bytes.hpp", "formats/row_owners.hpp"}
+CONTRACTS = {"formats/any_format.hpp", "formats/capability.hpp", "formats/format.hpp", "formats/format_bytes.hpp", "formats/row_owners.hpp"}
 # The tool recognises the file of a stored choice by the checksum that tensor files carry.
 OF_THE_TOOL = {"formats/choose_format.hpp", "formats/cost_model.hpp", "io/crc32c.hpp"}
 CODE = {".hpp", ".cpp"}
