@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The optimizer sgd. Its epochs are those of Li et al. ("cuFasterTucker", 2022, Algorithms 1 and 2), with the
-// sweeps of formats/format.hpp. First comes a factor sweep for each mode in turn. Then, for each mode in turn,
-// a core sweep and
+// sweeps of formats/format.hpp. First comes a factor sweep for each mode in turn. Then, for each mode in
+// turn, a core sweep and
 //
 //   B <- B + gamma_B (P / |Omega| - ridge B),     P the sum over all observations of e a' p
 //
