@@ -296,10 +296,12 @@ DensePart dense_part(CostInput const& input) {
   return {.algebra_s = algebra, .beside = input.machine.is_device, .rest_s = weighted(terms, weights)};
 }
 
-bool loses_digits(FormatCosts const& format, bool is_device, int scalar_bytes, std::uint64_t longest) {
-  constexpr std::uint64_t most_additions = std::uint64_t(1) << 16;
-  std::uint64_t const at_once = is_device ? format.terms_at_once.device : format.terms_at_once.host;
-  return scalar_bytes == 4 && at_once > 0 && longest / at_once > most_additions;
+bool loses_digits(FormatCosts const& format, bool is_device, int scalar_bytes, RowLengths const& rows) {
+  auto const& terms           = format.terms_at_once;
+  std::uint64_t const at_once = is_device ? terms.device : terms.host;
+  if (scalar_bytes != 4 || at_once == 0) return false;
+  double const average = is_device && terms.has_team_sums ? rows.average / static_cast<double>(at_once) : 0;
+  return rows.longest / at_once > most_additions_of_a_row(average);
 }
 
 Cost predict(FormatCosts const& format, CostInput const& input) {

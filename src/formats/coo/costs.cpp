@@ -206,6 +206,7 @@ std::vector<FormatCosts> coo_costs() {
   FormatCosts const permuted{.name            = "coo-permuted",
                              .residual        = true,
                              .is_the_tensor   = true,
+                             .terms_at_once   = {0, costs::of_a_chunk, true},
                              .storage_bytes   = permuted_bytes,
                              .build_bytes     = permuted_build_bytes,
                              .workspace_bytes = costs::no_bytes,
