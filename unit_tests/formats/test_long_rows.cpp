@@ -141,7 +141,8 @@ TEST_CASE("residual sweeps over long rows of floats keep their digits", "[format
     auto const on = to_device<float>(space, C);
     std::vector<OracleSums> expected;
     for (std::size_t n = 0; n < X.order(); ++n) expected.push_back(oracle_residual_mttkrp(X, C, n));
-    for (auto const& name : formats_with_digits(X.nnz() / 2)) {
+    // Equal terms are the worst case, so formats that add each term to the output are left out early.
+    for (auto const& name : formats_with_digits(150'000)) {
       auto const format = build(X, name);
       if (!format.can(Capability::residual_sweep)) continue;
       auto workspace = make_residual_workspace(space, format, rank);

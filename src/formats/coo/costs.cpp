@@ -225,6 +225,7 @@ std::vector<FormatCosts> coo_costs() {
   FormatCosts streamed     = sorted;
   streamed.name            = "streamed-sorted";
   streamed.on_host         = true;
+  streamed.terms_at_once   = permuted.terms_at_once;  // a row may come in pieces, which cannot be merged
   streamed.storage_bytes   = streamed_sorted_bytes;
   streamed.build_bytes     = costs::no_bytes;
   streamed.workspace_bytes = least_stretches;
