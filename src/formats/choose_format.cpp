@@ -15,7 +15,8 @@ FormatCandidate candidate(FormatCosts const& format, CostInput const& input, For
   CostInput with_memory  = input;
   with_memory.free_bytes = wish.bytes;
   with_memory.one_memory = wish.one_memory && !input.machine.is_device;
-  Cost const cost        = predict(format, with_memory);
+  Cost cost              = predict(format, with_memory);
+  if (wish.rows && cost.is_known()) add_row_solves(cost, format, with_memory);
   FormatCandidate found;
   found.name        = format.name;
   found.bytes       = cost.storage_bytes;

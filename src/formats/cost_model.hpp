@@ -147,6 +147,7 @@ struct FormatCosts {
   bool residual      = false;   // offers the residual sweep and least squares for rows (formats/format.hpp)
   bool deterministic = false;   // has a fixed order of summation, on devices too
   bool on_host       = false;   // keeps the tensor in host memory and streams it
+  bool is_permuted   = false;   // a walk in a mode's order reads whole coordinates anywhere in memory
   bool is_the_tensor = false;   // shares the tensor's arrays, so that a build holds them once
   TermsAtOnce terms_at_once{};  // for loses_digits()
   std::uint64_t (*storage_bytes)(CostInput const&);
@@ -199,6 +200,10 @@ struct Cost {
                                 RowLengths const& rows);
 
 [[nodiscard]] Cost predict(FormatCosts const& format, CostInput const& input);
+
+/// Adds what a sweep of least squares for the rows takes, mode by mode, to an MTTKRP's walk: R (R + 1) / 2
+/// products for each nonzero. On hosts only: on devices it was not measured.
+void add_row_solves(Cost& cost, FormatCosts const& format, CostInput const& input);
 
 [[nodiscard]] DenseTerms dense_terms_of(CostInput const& input);
 [[nodiscard]] DensePart dense_part(CostInput const& input);

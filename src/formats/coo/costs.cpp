@@ -205,6 +205,7 @@ std::vector<FormatCosts> coo_costs() {
   tiny_vec.weights     = tiny_vec_weights;
   FormatCosts const permuted{.name            = "coo-permuted",
                              .residual        = true,
+                             .is_permuted     = true,
                              .is_the_tensor   = true,
                              .terms_at_once   = {0, costs::of_a_chunk, true},
                              .storage_bytes   = permuted_bytes,
