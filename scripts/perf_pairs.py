@@ -102,7 +102,7 @@ def main():
     parser.add_argument("old", metavar="OLD")
     parser.add_argument("new", metavar="NEW")
     parser.add_argument("--pairs", type=int, default=10, help="runs of each program (default 10)")
-    parser.add_argument("--time-limit", type=float, default=math.inf, help="begin no pair after so many seconds")
+    parser.add_argument("--time-limit", type=float, default=math.inf, help="seconds after which no pair begins")
     parser.add_argument("--mean", type=float, default=1.03, help="the most that a group's mean may be (default 1.03)")
     parser.add_argument("--most", type=float, default=1.05, help="the most that a ratio may be (default 1.05)")
     parser.add_argument("--output", type=Path, help="a folder for the merged results")
