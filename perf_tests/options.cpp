@@ -119,8 +119,9 @@ PerfOptions parse_options(int argc, char const* const* argv) {
   app.allow_extras();
   add_list(app, "--tensor", options.tensors,
            "Presets (uniform10m, uber, vast, nell2, delicious, fr_m, darpa, brainq, even10m,\n"
-           "skewed10m, netflix30m, order3 ... order10, cube1000, tiny), .tns files (plain or\n"
-           "compressed) or gentns' binary files; default uniform10m",
+           "skewed10m, netflix30m, order3 ... order10, cube1000, tiny), random:SEED for a shape\n"
+           "drawn at random, .tns files (plain or compressed) or gentns' binary files; default\n"
+           "uniform10m",
            not_empty())
       ->type_name("A,B,..");
   add_list(app, "--scale", options.scales, "Multiples of a preset's number of nonzeros", number_from(1e-6))

@@ -2,10 +2,14 @@
 #include "tensors.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <span>
+#include <string_view>
 
 #include "polyad/io/tensor_file.hpp"
 #include "polyad/tensor/sum_duplicates.hpp"
@@ -93,6 +97,38 @@ Preset evenly(std::string const& name, std::size_t order, count_t extent) {
   return {name, std::vector<count_t>(order, extent), 20000000, std::vector<double>(order), 1, -1};
 }
 
+/// A number from least to most, whose logarithm is uniform.
+double log_uniform(double u, double least, double most) {
+  return least * std::pow(most / least, u);
+}
+
+constexpr std::string_view random_prefix = "random:";
+
+/// `random:SEED`: a shape that nobody chose. It has 3 to 6 modes of 10 to 3 x 10^7 rows, skews up to 1.2,
+/// runs of 1 to 300 along a random mode, and 10^5 to 10^7 nonzeros in at most a quarter of the cells.
+Preset random_preset(std::string const& name) {
+  std::string const text  = name.substr(random_prefix.size());
+  std::uint64_t seed      = 0;
+  auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+  POLYAD_EXPECTS(error == std::errc() && end == text.data() + text.size(), "'", name,
+                 "': a seed, a whole number, comes after random:");
+  std::uint64_t drawn = 0;
+  auto const next     = [&] { return counter_uniform(seed, 0x5eed, drawn++, 0); };
+  Preset preset;
+  preset.name      = name;
+  auto const order = 3 + static_cast<std::size_t>(next() * 4);
+  double cells     = 1;
+  for (std::size_t n = 0; n < order; ++n) {
+    preset.extents.push_back(static_cast<count_t>(log_uniform(next(), 10, 3e7)));
+    preset.skew.push_back(1.2 * next());
+    cells *= static_cast<double>(preset.extents.back());
+  }
+  preset.nnz       = static_cast<count_t>(std::min(log_uniform(next(), 1e5, 1e7), cells / 4));
+  preset.fiber_run = static_cast<count_t>(log_uniform(next(), 1, 300));
+  preset.run_mode  = static_cast<int>(next() * static_cast<double>(order));
+  return preset;
+}
+
 }  // namespace
 
 std::vector<Preset> const& presets() {
@@ -131,6 +167,7 @@ std::vector<Preset> const& presets() {
 }
 
 std::optional<Preset> find_preset(std::string const& name) {
+  if (name.starts_with(random_prefix)) return random_preset(name);
   for (auto const& preset : presets())
     if (preset.name == name) return preset;
   return std::nullopt;

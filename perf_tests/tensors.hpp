@@ -23,10 +23,10 @@ using Tensor = CooTensor<Scalar, std::uint32_t, Space>;
 struct Preset {
   std::string name;
   std::vector<count_t> extents;
-  count_t nnz;
+  count_t nnz = 0;
   std::vector<double> skew;
-  count_t fiber_run;
-  int run_mode;
+  count_t fiber_run = 1;
+  int run_mode      = -1;
   double crowded =
       0;  // share of the nonzeros in row 0 of mode 0, a fifth of them in one fiber of the last mode
   bool ratings = false;  // users x items x days (ratings.hpp)
@@ -34,7 +34,8 @@ struct Preset {
 
 std::vector<Preset> const& presets();
 
-/// The preset of that name, if there is one.
+/// The preset of that name, or the shape that a name random:SEED draws, if there is one.
+/// \throws UsageError when no seed comes after random:
 std::optional<Preset> find_preset(std::string const& name);
 
 /// Generates a preset with `scale` times its nonzeros.

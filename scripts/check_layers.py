@@ -16,6 +16,8 @@
 - Atomics have one instruction each: no file that calls them names a type for which Kokkos loops (SLOW_ATOMICS).
 - Labels of Views and kernels begin with polyad::, and a kernel launched on an instance has one.
 - Every header and source is in its CMakeLists.txt, and what stands there exists.
+- Sources in a list that CMakeLists.txt calls plain reach no header of Kokkos, not even indirectly: a device's build
+  compiles them without nvcc.
 - A folder of the tool holds at most MOST_TOOL_FILES files.
 - SPDX lines; headers of at most 400 lines; no folder called utils, misc or impl.
 
@@ -250,6 +252,38 @@ class Checker:
         for path in sorted(texts):
             visit(path)
 
+    def check_plain_sources(self):
+        """A build without a device cannot see a mistake here, since there Kokkos compiles everywhere."""
+        reached = {}
+
+        def way_to_kokkos(path):
+            """The includes from this file to a header of Kokkos, or None."""
+            if path not in reached:
+                reached[path] = None
+                for match in INCLUDE.finditer(without_comments(path.read_text())):
+                    name = match.group(2)
+                    if name.startswith("Kokkos"):
+                        reached[path] = [name]
+                        break
+                    places = (self.root / folder / name for folder in ("src", "include", "unit_tests", "perf_tests"))
+                    target = next((place for place in (*places, path.parent / name) if place.is_file()), None)
+                    way = target and way_to_kokkos(target)
+                    if way:
+                        reached[path] = [name, *way]
+                        break
+            return reached[path]
+
+        for folder in ("src", "unit_tests", "perf_tests"):
+            listed = self.root / folder / "CMakeLists.txt"
+            if not listed.exists():
+                continue
+            for names in re.findall(r"set\(\w*plain_sources\s([^)]*)\)", re.sub(r"#[^\n]*", "", listed.read_text())):
+                for name in re.findall(r"[\w./]+\.cpp", names):
+                    path = self.root / folder / name
+                    way = way_to_kokkos(path) if path.is_file() else None
+                    if way:
+                        self.report(path, 1, f"is a plain source of {folder}, and includes {', '.join(way)}")
+
     def check_counts(self, headers):
         """headers: {path: lines} of what is public."""
         place = self.root / "include/polyad"
@@ -414,6 +448,7 @@ class Checker:
         for path, code in codes.items():
             self.check_format_names(path, code, names)
         self.check_cycles(codes)
+        self.check_plain_sources()
         self.check_port_list(codes)
         self.check_spaces(codes)
         self.check_counts(headers)

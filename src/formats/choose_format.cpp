@@ -16,7 +16,8 @@ FormatCandidate candidate(FormatCosts const& format, CostInput const& input, For
   with_memory.free_bytes    = wish.bytes;
   with_memory.one_memory    = wish.one_memory && !input.machine.is_device;
   with_memory.loading_bytes = wish.loading_bytes;
-  Cost const cost           = predict(format, with_memory);
+  Cost cost                 = predict(format, with_memory);
+  if (wish.rows && cost.is_known()) add_row_solves(cost, format, with_memory);
   FormatCandidate found;
   found.name        = format.name;
   found.bytes       = cost.storage_bytes;
@@ -26,9 +27,11 @@ FormatCandidate candidate(FormatCosts const& format, CostInput const& input, For
   found.streams     = format.on_host;
   found.on_device   = input.machine.is_device;
   found.dense       = cost.dense;
-  for (auto const& mode : input.tensor.modes)
-    found.loses_digits =
-        found.loses_digits || loses_digits(format, input.machine.is_device, input.scalar_bytes, mode.longest);
+  for (auto const& mode : input.tensor.modes) {
+    auto const rows = static_cast<double>(std::max<std::uint64_t>(mode.used(), 1));
+    RowLengths const lengths{mode.longest, static_cast<double>(input.tensor.nnz) / rows};
+    if (loses_digits(format, input.machine.is_device, input.scalar_bytes, lengths)) found.loses_digits = true;
+  }
   if (!cost.is_known()) return found;
   found.predicted = {cost.load_s, cost.build_s, cost.mode_s, cost.iteration_s};
   found.total_s   = cost.total_s(wish.iterations);

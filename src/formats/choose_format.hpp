@@ -23,6 +23,7 @@ struct FormatWish {
   double iterations   = 1;      // that it is expected to take
   bool deterministic  = false;  // a fixed order of summation
   bool residual       = false;  // the residual sweep of FastTucker
+  bool rows           = false;  // its least squares for rows
   bool may_stream     = true;   // from host memory
   std::uint64_t bytes = 0;      // of memory that are free where the tensor goes
   bool one_memory     = false;  // on a host these are host memory, and no limit that simulates a device

@@ -134,6 +134,14 @@ using CostWeights = ByMachine<FormatWeights>;
 struct TermsAtOnce {
   std::uint64_t host   = 0;
   std::uint64_t device = 0;
+  /// Whether a device's team adds such sums together where rows are long on average (kernel/team_sums.hpp).
+  bool has_team_sums = false;
+};
+
+/// Nonzeros of a mode's rows.
+struct RowLengths {
+  std::uint64_t longest = 0;
+  double average        = 0;
 };
 
 /// What a format states about itself. The bytes do not include the factors.
@@ -143,6 +151,7 @@ struct FormatCosts {
   bool deterministic = false;  // has a fixed order of summation, on devices too
   bool shares_the_tensor = false;  // its coordinates and values
   bool on_host           = false;  // keeps the tensor in host memory and streams it
+  bool is_permuted       = false;  // a walk in a mode's order reads whole coordinates anywhere in memory
   TermsAtOnce terms_at_once{};     // for loses_digits()
   std::uint64_t (*storage_bytes)(CostInput const&);
   /// The most that a build holds in addition to the tensor's coordinates: what is stored by then, and
@@ -189,13 +198,17 @@ struct Cost {
 [[nodiscard]] std::vector<FormatCosts> const& all_format_costs();
 [[nodiscard]] FormatCosts const* find_format_costs(std::string_view name);
 
-/// Whether floats of the output lose digits in a row of `longest` terms. A float that adds 2^16 positive
+/// Whether floats of the output lose digits in the longest row. A float that adds 2^16 positive
 /// terms of various sizes one by one is wrong by about 1e-5 of the sum, one that adds 4 million by 2e-3, and
 /// one that adds 100 million by half. Equal terms are the worst: 1000 of them are wrong by 1e-5.
 [[nodiscard]] bool loses_digits(FormatCosts const& format, bool is_device, int scalar_bytes,
-                                std::uint64_t longest);
+                                RowLengths const& rows);
 
 [[nodiscard]] Cost predict(FormatCosts const& format, CostInput const& input);
+
+/// Adds what a sweep of least squares for the rows takes, mode by mode, to an MTTKRP's walk: R (R + 1) / 2
+/// products for each nonzero. On hosts only: on devices it was not measured.
+void add_row_solves(Cost& cost, FormatCosts const& format, CostInput const& input);
 
 [[nodiscard]] DenseTerms dense_terms_of(CostInput const& input);
 [[nodiscard]] DensePart dense_part(CostInput const& input);
@@ -212,6 +225,9 @@ namespace costs {
 /// Device memory that Kokkos takes for an instance of its execution space: scratch for reductions (72 KiB
 /// with Kokkos 4) and some reserve.
 inline constexpr std::uint64_t device_instance_bytes = 80 * 1024;
+
+/// The nonzeros of a row that a device's thread sums in a long row: those of a chunk, or of a bin of a tree.
+inline constexpr std::uint64_t of_a_chunk = 64;
 
 /// Zero, for a format that takes no such bytes.
 [[nodiscard]] std::uint64_t no_bytes(CostInput const& input);

@@ -40,6 +40,8 @@ FormatWish wish_of(Space const& space, AnyFormatOptions const& options, bool cho
   FormatWish wish{.iterations    = options.iterations,
                   .deterministic = chooses && options.deterministic,
                   .residual      = chooses && !options.needs.empty(),
+                  .rows          = std::find(options.needs.begin(), options.needs.end(),
+                                             Capability::row_least_squares) != options.needs.end(),
                   .may_stream    = !chooses || (options.may_stream && options.needs.empty()),
                   .bytes         = available_memory(space) + held_bytes,
                   .one_memory    = !options.memory_bytes && !left_of_device_memory_limit(),

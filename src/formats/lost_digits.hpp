@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "formats/cost_model.hpp"
 #include "polyad/core/spaces.hpp"
@@ -41,18 +42,18 @@ struct LargestCount {
   }
 };
 
-/// About how many nonzeros the fullest row of any mode has, from a sample of at most 2^20 nonzeros. Exact up
+/// About how many nonzeros the fullest row of each mode has, from a sample of at most 2^20 nonzeros. Exact up
 /// to that number, unless a mode has more rows. Takes 4 MiB at most. Waits for `space`. \throws MemoryError
 template <class Scalar, class Index, class Space, class On>
-count_t longest_row(On const& space, CooTensor<Scalar, Index, Space> const& coo) {
+std::vector<count_t> longest_rows(On const& space, CooTensor<Scalar, Index, Space> const& coo) {
   constexpr count_t most = count_t(1) << 20;
   using Range            = Kokkos::RangePolicy<On, Kokkos::IndexType<count_t>>;
   using Counts           = Kokkos::View<std::uint32_t*, typename On::device_type>;
   using Indices          = typename CooTensor<Scalar, Index, Space>::indices_type;
-  if (coo.nnz() == 0) return 0;
+  if (coo.nnz() == 0) return {};
   count_t const step    = ceil_div(coo.nnz(), most);
   count_t const samples = ceil_div(coo.nnz(), step);
-  std::uint32_t longest = 0;
+  std::vector<count_t> longest;
   for (int n = 0; n < coo.order(); ++n) {
     count_t const length = std::min<count_t>(coo.extents()[n], most);
     expect_fits(space, "the counts of rows", length, sizeof(std::uint32_t));
@@ -62,10 +63,10 @@ count_t longest_row(On const& space, CooTensor<Scalar, Index, Space> const& coo)
     std::uint32_t of_mode = 0;
     Kokkos::parallel_reduce("polyad::largest_count", Range(space, 0, length), LargestCount<Counts>{counts},
                             Kokkos::Max<std::uint32_t>(of_mode));
-    space.fence("polyad::longest_row");
-    longest = std::max(longest, of_mode);
+    space.fence("polyad::longest_rows");
+    longest.push_back(of_mode * step);
   }
-  return longest * step;
+  return longest;
 }
 
 /// The warning for a format of this name, or nothing.
@@ -75,9 +76,17 @@ std::string warning_of_lost_digits(On const& space, char const* format,
   auto const* const costs     = find_format_costs(format);
   constexpr bool is_device    = is_device_space<On>;
   constexpr auto scalar_bytes = static_cast<int>(sizeof(Scalar));
-  if (costs == nullptr || !loses_digits(*costs, is_device, scalar_bytes, coo.nnz())) return "";
-  count_t const longest = longest_row(space, coo);
-  if (!loses_digits(*costs, is_device, scalar_bytes, longest)) return "";
+  if (costs == nullptr || !loses_digits(*costs, is_device, scalar_bytes, {coo.nnz(), 0})) return "";
+  count_t longest = 0;
+  int mode        = 0;
+  for (count_t const of_mode : longest_rows(space, coo)) {
+    // Rows that do not occur count here: the average is at most too small.
+    double const average =
+        static_cast<double>(coo.nnz()) / static_cast<double>(std::max<count_t>(coo.extents()[mode++], 1));
+    if (loses_digits(*costs, is_device, scalar_bytes, {of_mode, average}))
+      longest = std::max(longest, of_mode);
+  }
+  if (longest == 0) return "";
   return std::string(format) + " adds the terms of a row to floats, and a row has about " +
          std::to_string(longest) +
          " nonzeros: its sums may be wrong by more than 1e-5. Doubles, and formats that sum rows in pieces "

@@ -20,4 +20,10 @@ KOKKOS_FORCEINLINE_FUNCTION void prefetch_row([[maybe_unused]] void const* row) 
       __builtin_prefetch(static_cast<char const*>(row) + at);
 }
 
+/// Asks for one line, to be read soon.
+template <class Row>
+KOKKOS_FORCEINLINE_FUNCTION void prefetch_line([[maybe_unused]] void const* number) {
+  if constexpr (Row::form == RowForm::simd) __builtin_prefetch(number);
+}
+
 }  // namespace polyad::detail

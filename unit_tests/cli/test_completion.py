@@ -566,6 +566,11 @@ class Completion(ToolTest):
         result = self.run_tool("fast-tucker", self.train, "--optimizer", "sgd", "--lr", "1e3")
         self.assertEqual(result.returncode, 5, result.stderr)
         self.assertIn("lower --lr and --core-lr", result.stderr)
+        self.assertNotIn("suit ratings", result.stderr)
+        large = self.write("large.tns", "".join(f"{i} {j} {1000 * (i * j % 7)}\n" for i in range(1, 30) for j in range(1, 30)))
+        result = self.run_tool("fast-tucker", large, "--optimizer", "sgd")
+        self.assertEqual(result.returncode, 5, result.stderr)
+        self.assertIn("suit ratings", result.stderr)
 
     def test_refused(self):
         empty = self.write("empty.tns", "")

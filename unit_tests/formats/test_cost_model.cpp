@@ -251,6 +251,23 @@ TEST_CASE("A time limit counts in the plan", "[cost_model]") {
   }
 }
 
+TEST_CASE("Least squares for rows cost more than an MTTKRP, in no order more still", "[cost_model]") {
+  auto const tensor     = survey({300, 3000, 3000}, scattered({300, 3000, 3000}, 500000));
+  auto const iterations = [&](char const* name, int rank, bool rows) {
+    FormatWish wish{.residual = true, .rows = rows, .bytes = std::uint64_t(1) << 40};
+    for (auto const& c : candidates({tensor, some_machine(false), std::uint64_t(rank), 4, 4}, wish))
+      if (c.name == name) return c.predicted->iteration_s;
+    return 0.0;
+  };
+  for (int const rank : {4, 16, 64}) {
+    double const solves   = iterations("sorted", rank, true) - iterations("sorted", rank, false);
+    double const permuted = iterations("coo-permuted", rank, true) - iterations("coo-permuted", rank, false);
+    CHECK(solves > 0);
+    CHECK(permuted > 1.02 * solves);
+    CHECK(iterations("sorted", 2 * rank, true) - iterations("sorted", 2 * rank, false) > 1.2 * solves);
+  }
+}
+
 TEST_CASE("Rows that many nonzeros share cost more to add to", "[cost_model]") {
   auto const machine = some_machine(true);
   auto const few     = survey({2, 3000, 3000}, scattered({2, 3000, 3000}, 50000));

@@ -83,7 +83,7 @@ std::vector<std::string> formats_with_digits(std::uint64_t longest) {
   std::vector<std::string> list = list_of_formats();
   std::erase_if(list, [&](std::string const& name) {
     return detail::loses_digits(*detail::find_format_costs(name), is_device_space<TestSpace>, sizeof(float),
-                                longest);
+                                {longest, 0});
   });
   list.insert(list.end(), {"sorted:deterministic", "f-coo:threadlen=16"});
   if (!is_device_space<TestSpace>)
@@ -134,9 +134,6 @@ TEST_CASE("a long fiber of floats keeps its digits in every format", "[formats][
 
 TEST_CASE("residual sweeps over long rows of floats keep their digits", "[formats][long_rows]") {
   TestSpace const space;
-  // Devices add the sums of short chunks with atomics, and equal terms are the worst case (an H100: up to
-  // 7e-4).
-  double const most = is_device_space<TestSpace> ? 2e-3 : 1e-5;
   for (std::size_t const rank : {4, 36}) {
     auto const X = full_box({2, 200, 250}, 0, true);
     // The model is about a tenth of the values, so no residual cancels.
@@ -144,7 +141,8 @@ TEST_CASE("residual sweeps over long rows of floats keep their digits", "[format
     auto const on = to_device<float>(space, C);
     std::vector<OracleSums> expected;
     for (std::size_t n = 0; n < X.order(); ++n) expected.push_back(oracle_residual_mttkrp(X, C, n));
-    for (auto const& name : formats_with_digits(X.nnz() / 2)) {
+    // Equal terms are the worst case, so formats that add each term to the output are left out early.
+    for (auto const& name : formats_with_digits(150'000)) {
       auto const format = build(X, name);
       if (!format.can(Capability::residual_sweep)) continue;
       auto workspace = make_residual_workspace(space, format, rank);
@@ -153,7 +151,7 @@ TEST_CASE("residual sweeps over long rows of floats keep their digits", "[format
         residual_mttkrp(space, format, on, static_cast<int>(n), workspace, G);
         space.fence("polyad::test");
         CAPTURE(name, rank, n);
-        CHECK(error_of(flat(G), expected[n]) < most);
+        CHECK(error_of(flat(G), expected[n]) < 1e-5);
       }
     }
   }

@@ -241,6 +241,16 @@ class CheckLayers(unittest.TestCase):
         self.assert_found("src/io/b.cpp", SPDX.strip(), "is not in src/CMakeLists.txt", add=False)
         self.assert_found("src/CMakeLists.txt", "set(more io/gone.cpp)", "there is no io/gone.cpp")
 
+    def test_plain_sources(self):
+        listed = GOOD["src/CMakeLists.txt"] + "set(plain_sources core/a.cpp)\n"
+        self.assertEqual(faults({"src/CMakeLists.txt": listed}), [])
+        kokkos = SPDX + "#include <Kokkos_Core.hpp>\n"
+        found = faults({"src/CMakeLists.txt": listed, "include/polyad/core/a.hpp": kokkos})
+        self.assertEqual(
+            found, ["src/core/a.cpp:1: is a plain source of src, and includes polyad/core/a.hpp, Kokkos_Core.hpp"]
+        )
+        self.assertEqual(faults({"include/polyad/core/a.hpp": kokkos}), [])
+
     def test_files(self):
         self.assert_found("src/io/b.hpp", "int x;", "SPDX", add=False)
         self.assert_found("scripts/b", "#!/bin/sh", "SPDX", add=False)

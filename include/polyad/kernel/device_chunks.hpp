@@ -25,4 +25,19 @@ inline constexpr std::uint64_t longest_device_chunk = 128;
   return scalar_bytes == 4 ? 512 : 32;
 }
 
+/// The most sums that a float of the output adds one after another. Positive terms of various sizes then give
+/// an error of about 1e-5.
+inline constexpr std::uint64_t most_float_additions = std::uint64_t(1) << 16;
+
+/// The chunks that a team adds together at least: the teams of 128 threads have up to 8 lanes for a chunk of
+/// floats.
+inline constexpr std::uint64_t chunks_added_together = 16;
+
+/// The chunks of a row whose sums a float can add. Beyond that it loses digits.
+/// \param average  chunks of a row on average, which decides about team sums
+[[nodiscard]] constexpr std::uint64_t most_additions_of_a_row(double average) {
+  bool const together = average >= static_cast<double>(chunks_of_a_long_row(4));
+  return most_float_additions * (together ? chunks_added_together : 1);
+}
+
 }  // namespace polyad

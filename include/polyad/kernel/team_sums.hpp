@@ -58,18 +58,52 @@ void with_team_sums(count_t chunks, count_t rows, F&& f) {
   f(std::false_type{});
 }
 
-/// The policy of the chunks. With Together it requests scratch memory for a team's sums and their row
-/// numbers.
+/// Requests the scratch memory for a team's sums and their row numbers.
+template <class Row, int Block, class Scalar, class Index, class Policy>
+void reserve_team_sums(Policy& policy) {
+  constexpr int threads = device_team_threads / Row::lanes;
+  constexpr int bytes =
+      threads * int(Block * sizeof(Scalar) + sizeof(Index)) + 32;  // with what aligning them takes
+  policy.set_scratch_size(0, Kokkos::PerTeam(bytes));
+}
+
+/// The policy of the chunks, with scratch memory for team sums if they are added Together.
 template <bool Together, class Row, int Block, class Scalar, class Index, class... Properties, class Space>
 [[nodiscard]] auto policy_with_team_sums(Space const& space, ChunkWalk const& chunks) {
   auto policy = chunks.template policy<Row, Properties...>(space);
-  if constexpr (Together) {
-    constexpr int threads = device_team_threads / Row::lanes;
-    constexpr int bytes =
-        threads * int(Block * sizeof(Scalar) + sizeof(Index)) + 32;  // with what aligning them takes
-    policy.set_scratch_size(0, Kokkos::PerTeam(bytes));
-  }
+  if constexpr (Together) reserve_team_sums<Row, Block, Scalar, Index>(policy);
   return policy;
+}
+
+/// Calls walk(sum) on every thread of the team, where `sum` is its TeamSum. The sums that are left there are
+/// then added to the rows of `output`.
+/// \param has_items  whether this thread walks anything; otherwise its walk leaves no sum
+/// \param columns  the first column of the thread's block, and the number of columns of all blocks
+template <class Row, int Block, class Index, class Member, class Scalar, class Walk>
+KOKKOS_FUNCTION void walk_with_team_sum(Member const& member, bool has_items, Columns columns, Scalar* output,
+                                        count_t stride, Walk const& walk) {
+  using Sum               = TeamSum<Scalar, Index>;
+  constexpr int alignment = 16;  // rows are packed
+  int const thread        = member.team_rank();
+  auto const threads      = static_cast<std::size_t>(member.team_size());
+  auto const& scratch     = member.team_scratch(0);
+  auto* const sums =
+      static_cast<Scalar*>(scratch.get_shmem_aligned(threads * Block * sizeof(Scalar), alignment));
+  auto* const rows = static_cast<Index*>(scratch.get_shmem_aligned(threads * sizeof(Index), alignment));
+  Sum const own{rows + thread, sums + thread * Block, columns.first};
+  if (!has_items) own.leave_nothing();
+  walk(own);
+  member.team_barrier();
+  Index const row = rows[thread];
+  if (row == Sum::no_row || (thread > 0 && rows[thread - 1] == row)) return;
+  Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Row::lanes), [&](int const lane) {
+    Columns const of_lane = Row::columns(own.first, columns.count, lane);
+    if (of_lane.count <= 0) return;
+    Row sum(own.sum, own.here(of_lane));
+    for (int t = thread + 1; t < member.team_size() && rows[t] == row; ++t)
+      sum += Row(sums + t * Block, own.here(of_lane));
+    sum.atomic_add_to(output + static_cast<count_t>(row) * stride, of_lane);  // other teams add to it too
+  });
 }
 
 /// Walks the chunks by walk(begin, end, columns, sum). With Together `sum` is a TeamSum, and the sums left
@@ -77,34 +111,16 @@ template <bool Together, class Row, int Block, class Scalar, class Index, class.
 template <bool Together, class Row, int Block, class Index, class Member, class Scalar, class Walk>
 KOKKOS_FUNCTION void walk_with_team_sums(ChunkWalk const& chunks, Member const& member, Scalar* output,
                                          count_t stride, Walk const& walk) {
+  auto const walk_chunk = [&](auto const& sum) {
+    chunks.template operator()<Row, Block>(
+        member, [&](count_t begin, count_t end, Columns columns) { walk(begin, end, columns, sum); });
+  };
   if constexpr (!Together) {
-    chunks.template operator()<Row, Block>(
-        member, [&](count_t begin, count_t end, Columns columns) { walk(begin, end, columns, NoTeamSum{}); });
+    walk_chunk(NoTeamSum{});
   } else {
-    using Sum               = TeamSum<Scalar, Index>;
-    constexpr int alignment = 16;  // of packed rows
-    int const thread        = member.team_rank();
-    auto const threads      = static_cast<std::size_t>(member.team_size());
-    auto const& scratch     = member.team_scratch(0);
-    auto* const sums =
-        static_cast<Scalar*>(scratch.get_shmem_aligned(threads * Block * sizeof(Scalar), alignment));
-    auto* const rows = static_cast<Index*>(scratch.get_shmem_aligned(threads * sizeof(Index), alignment));
-    auto const at    = chunks.template place<Block>(member);
-    Sum const own{rows + thread, sums + thread * Block, at.column};
-    if (at.thread * chunks.chunk >= chunks.items) own.leave_nothing();
-    chunks.template operator()<Row, Block>(
-        member, [&](count_t begin, count_t end, Columns columns) { walk(begin, end, columns, own); });
-    member.team_barrier();
-    Index const row = rows[thread];
-    if (row == Sum::no_row || (thread > 0 && rows[thread - 1] == row)) return;
-    Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Row::lanes), [&](int const lane) {
-      Columns const columns = Row::columns(own.first, chunks.blocks.rank, lane);
-      if (columns.count <= 0) return;
-      Row sum(own.sum, own.here(columns));
-      for (int t = thread + 1; t < member.team_size() && rows[t] == row; ++t)
-        sum += Row(sums + t * Block, own.here(columns));
-      sum.atomic_add_to(output + static_cast<count_t>(row) * stride, columns);  // other teams add to it too
-    });
+    auto const at = chunks.template place<Block>(member);
+    walk_with_team_sum<Row, Block, Index>(member, at.thread * chunks.chunk < chunks.items,
+                                          {at.column, chunks.blocks.rank}, output, stride, walk_chunk);
   }
 }
 

@@ -29,14 +29,20 @@ struct WholeRowWalk {
   /// Calls walk(begin, end, lane) on every lane of the threads that have a chunk.
   template <class Row, class Member, class Walk>
   KOKKOS_FUNCTION void operator()(Member const& member, Walk const& walk) const {
-    count_t const thread =
-        static_cast<count_t>(member.league_rank()) * static_cast<count_t>(member.team_size()) +
-        static_cast<count_t>(member.team_rank());
-    count_t const begin = thread * chunk;
+    count_t const begin = first_of(member);
     if (begin >= nnz) return;
     count_t const end = Kokkos::min(nnz, begin + chunk);
     Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Row::lanes),
                          [&](int const lane) { walk(begin, end, lane); });
+  }
+
+  /// The first nonzero of a thread's chunk. A thread without a chunk gets a number of nnz or above.
+  template <class Member>
+  [[nodiscard]] KOKKOS_FUNCTION count_t first_of(Member const& member) const {
+    count_t const thread =
+        static_cast<count_t>(member.league_rank()) * static_cast<count_t>(member.team_size()) +
+        static_cast<count_t>(member.team_rank());
+    return thread * chunk;
   }
 
   [[nodiscard]] count_t chunks() const { return ceil_div(nnz, chunk); }

@@ -96,6 +96,20 @@ CompletionSets read_sets(TrainOptions const& options, Report& report) {
   return sets;
 }
 
+/// The learning rates of sgd belong to the scale of the values.
+std::string advice_on_rates(TrainOptions const& options, CompletionReport const& result) {
+  constexpr double scale_of_ratings = 3;
+  auto const biases                 = result.biases.find("train");
+  if (!options.optimizer_facts().has_core_rate || biases == result.biases.end() ||
+      !(biases->second.rmse > scale_of_ratings))
+    return "";
+  return fmt::format(
+      " (the defaults suit ratings, which are about 1 off mean and biases, and these values are {} off: "
+      "divide "
+      "both rates by 10 until it learns, or take --optimizer als)",
+      error_text(biases->second.rmse));
+}
+
 /// Adds the errors of entries outside the training set's extents, predicted from biases alone, to the test
 /// errors.
 void add_cold_errors(io::HostFastTucker const& model, io::CoordinateList const& cold,
@@ -251,10 +265,10 @@ int run(TrainOptions const& options, Report& report) {
   if (is_root && report.format) warn_of_losses(*report.format);
   summarise(options, report, last, seconds);
   if (diverged) {
-    report.error =
-        fmt::format("diverged in epoch {}: lower --lr{} or raise --reg; {}", last + 1,
-                    options.optimizer_facts().has_core_rate ? " and --core-lr" : "",
-                    last > 0 ? fmt::format("the model is that of epoch {}", last) : "nothing was learned");
+    report.error = fmt::format(
+        "diverged in epoch {}: lower --lr{} or raise --reg{}; {}", last + 1,
+        options.optimizer_facts().has_core_rate ? " and --core-lr" : "", advice_on_rates(options, result),
+        last > 0 ? fmt::format("the model is that of epoch {}", last) : "nothing was learned");
     if (is_root) say("polyad: {}\n", report.error);
     return static_cast<int>(ExitCode::numerical_breakdown);
   }

@@ -178,8 +178,8 @@ private:
   starts_type m_first_groups;
   PrivateRowTable<Space> m_private;
   LongRowStops<Space> m_long_rows;
-  std::uint32_t m_locked = 0;             // mask of modes
-  std::vector<MergeLists> m_merge_lists;  // for each mode; empty where rows are locked
+  std::uint32_t m_locked = 0;                    // mask of modes
+  std::vector<MergeLists<Space>> m_merge_lists;  // for each mode; empty where rows are locked
 };
 
 /// The contract's mttkrp (formats/format.hpp): V (I_mode x R) is overwritten. Does not wait.

@@ -8,6 +8,7 @@
 #include <string>
 #include <type_traits>
 
+#include "formats/blco/most_private_rows.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
@@ -55,12 +56,6 @@ inline void expect_in_library(std::string const& walk, std::string const& compil
 template <class Space>
 [[nodiscard]] count_t private_chunks(Space const& space, count_t nnz) {
   return std::min(nnz, multiprocessors(space));
-}
-
-/// The number of private rows beyond which a mode keeps no copies, unless an option sets another. It is one
-/// row for eight nonzeros: at R = 32 the copies are then no larger than the tensor.
-[[nodiscard]] constexpr count_t most_private_rows(count_t nnz) {
-  return std::max<count_t>(nnz / 8, count_t(1) << 16);
 }
 
 /// GPU threads in the largest team.

@@ -217,9 +217,11 @@ void Alto<Scalar, Index, Space>::find_private_rows(Space const& space, options_t
     // walk's time.
     m_private.enter(space, n, touched, m_nnz / count / 16);
     if (!options.deterministic && m_private.copied_rows(n) > allowed) m_locked |= 1U << n;
-    if (!locked(n))
+    if (!locked(n)) {
+      auto const own = on_host(space, "the private rows of chunks", m_private.rows(n));
       of_mode(m_merge_lists, n) =
-          MergeLists(m_private.merged(n), std::span<PrivateRows const>(m_private.of(n), count));
+          MergeLists<Space>(m_private.merged(n), std::span<PrivateRows const>(own.data(), count));
+    }
     if constexpr (sums_in_pieces<Scalar> && AltoStrategy<Space>::has_chunks) {
       // All chunks add to the same float of a locked row. So each of them stops earlier.
       count_t const terms    = locked(n) ? std::max<count_t>(16, terms_of_a_piece / count) : terms_of_a_piece;

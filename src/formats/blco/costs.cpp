@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "formats/blco/blco_tuning.hpp"
+#include "formats/blco/most_private_rows.hpp"
 #include "formats/blco/weights.hpp"
 #include "formats/cost_model.hpp"
 #include "polyad/core/per_mode.hpp"

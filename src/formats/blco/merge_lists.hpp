@@ -9,6 +9,7 @@
 
 #include "formats/blco/private_rows.hpp"
 #include "formats/blco/touched_rows.hpp"
+#include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 
 namespace polyad::detail {
@@ -22,18 +23,20 @@ struct MergeList {
   count_t const* chunks;
 };
 
-/// The lists of one mode, in host memory.
+/// The lists of one mode, in memory that the kernels of `Space` read.
+template <class Space>
 class MergeLists {
 public:
-  using Numbers = Kokkos::View<count_t*, Kokkos::HostSpace>;
+  using Numbers = Kokkos::View<count_t*, typename Space::device_type>;
 
   MergeLists() = default;
   /// \param merged  the range of all private rows; its first row begins the first group
+  /// \param chunks  in host memory
   MergeLists(RowRange const& merged, std::span<PrivateRows const> chunks) {
     if (merged.empty()) return;
     count_t const groups = (merged.last - merged.first) / rows_of_merge_group + 1;
-    m_starts             = Numbers("polyad::merge_starts", groups + 2);
-    auto const for_each  = [&](auto const& f) {
+    OnHost const starts("polyad::merge_starts", groups + 2);
+    auto const for_each = [&](auto const& f) {
       for (count_t s = 0; s < chunks.size(); ++s) {
         auto const& own = chunks[s];
         if (own.count == 0) continue;
@@ -43,10 +46,13 @@ public:
       }
     };
     // Group g is counted at g + 2 and written from the number at g + 1 on, which then is the start of g + 1.
-    for_each([&](count_t g, count_t) { ++m_starts(g + 2); });
-    for (count_t g = 2; g < groups + 2; ++g) m_starts(g) += m_starts(g - 1);
-    m_chunks = Numbers("polyad::merge_chunks", m_starts(groups + 1));
-    for_each([&](count_t g, count_t s) { m_chunks(m_starts(g + 1)++) = s; });
+    for_each([&](count_t g, count_t) { ++starts(g + 2); });
+    for (count_t g = 2; g < groups + 2; ++g) starts(g) += starts(g - 1);
+    OnHost const listed("polyad::merge_chunks", starts(groups + 1));
+    for_each([&](count_t g, count_t s) { listed(starts(g + 1)++) = s; });
+    typename Space::memory_space const memory;
+    m_starts = Kokkos::create_mirror_view_and_copy(memory, starts);
+    m_chunks = Kokkos::create_mirror_view_and_copy(memory, listed);
   }
 
   [[nodiscard]] MergeList list() const { return {m_starts.data(), m_chunks.data()}; }
@@ -54,6 +60,8 @@ public:
   [[nodiscard]] count_t size() const { return m_chunks.extent(0); }
 
 private:
+  using OnHost = Kokkos::View<count_t*, typename HostOf<Space>::device_type>;
+
   Numbers m_starts;
   Numbers m_chunks;
 };

@@ -47,6 +47,10 @@ public:
   [[nodiscard]] PrivateRows const* of(int mode) const {
     return m_rows.data() + static_cast<count_t>(mode) * m_chunks;
   }
+  /// The same as a view.
+  [[nodiscard]] auto rows(int mode) const {
+    return Kokkos::subview(m_rows, static_cast<count_t>(mode), Kokkos::ALL);
+  }
   /// Rows of all copies of a mode.
   [[nodiscard]] count_t copied_rows(int mode) const {
     return m_copied.empty() ? 0 : m_copied[static_cast<std::size_t>(mode)];

@@ -40,6 +40,30 @@ struct CountRuns {
   }
 };
 
+/// Counts the chunks whose first row continues for more than `length` nonzeros.
+template <class Indices>
+struct CountLongRows {
+  Indices indices;
+  count_t chunk;
+  count_t length;
+  KOKKOS_FUNCTION void operator()(count_t i, count_t& found) const {
+    if (indices(0, i * chunk) == indices(0, i * chunk + length)) ++found;
+  }
+};
+
+/// Whether a row is so long that its borders must be merged.
+template <class Tuning, class Space, class Indices>
+bool has_drowning_row(Tuning const& tuning, Space const& space, Indices const& indices, count_t chunk) {
+  count_t const length = tuning.drowning_row(chunk);
+  if (length == 0) return false;
+  count_t found = 0;
+  Kokkos::parallel_reduce(
+      "polyad::count_long_rows",
+      Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, (tuning.nnz - length - 1) / chunk + 1),
+      CountLongRows<Indices>{indices, chunk, length}, found);
+  return found > 0;
+}
+
 /// The locality block of a nonzero of a copy.
 template <class Indices, class Keys>
 struct BlockKeys {
@@ -137,9 +161,8 @@ SortedCopy<Scalar, Index, Space> make_sorted_copy(Space const& space,
   SortedTuning<Space, Scalar> const tuning{nnz, std::max<count_t>(rows, 1), runs};
   copy.rows            = rows;
   copy.chunk           = tuning.chunk(space, options.deterministic);
-  copy.borders         = options.deterministic    ? Borders::merge
-                         : tuning.hot(copy.chunk) ? Borders::hot
-                                                  : Borders::atomics;
+  bool const merges    = options.deterministic || has_drowning_row(tuning, space, copy.indices, copy.chunk);
+  copy.borders         = merges ? Borders::merge : tuning.hot(copy.chunk) ? Borders::hot : Borders::atomics;
   bool const is_forced = !options.runs.empty();
   if (order > 1 && copy.borders == Borders::atomics)
     copy.block_rows = options.block_rows.value_or(is_forced ? 0 : tuning.block_rows(extents[copy.modes[1]]));

@@ -217,6 +217,8 @@ std::vector<FormatCosts> coo_costs() {
   FormatCosts const permuted{.name              = "coo-permuted",
                              .residual          = true,
                              .shares_the_tensor = true,
+                             .is_permuted       = true,
+                             .terms_at_once     = {0, costs::of_a_chunk, true},
                              .storage_bytes     = permuted_bytes,
                              .build_bytes       = permuted_build_bytes,
                              .workspace_bytes   = costs::no_bytes,
@@ -235,6 +237,7 @@ std::vector<FormatCosts> coo_costs() {
   FormatCosts streamed     = sorted;
   streamed.name            = "streamed-sorted";
   streamed.on_host         = true;
+  streamed.terms_at_once   = permuted.terms_at_once;  // a row may come in pieces, which cannot be merged
   streamed.storage_bytes   = streamed_sorted_bytes;
   streamed.build_bytes     = costs::no_bytes;
   streamed.workspace_bytes = least_stretches;

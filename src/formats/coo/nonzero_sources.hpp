@@ -5,12 +5,14 @@
 //   source.template at<Count>(p)      the nonzeros at positions p ... p + Count - 1 of the order
 //   source.row(at, u), value(at, u)   row of the output mode, and value, of the u-th of them
 //   source.template indices<Count>(at, m)   their indices in the m-th other mode, as OtherFactors count them
+//   source.template prefetch<Row>(p)  asks for the nonzero at position p, which a host's walk reads soon
 #pragma once
 
 #include <Kokkos_Core.hpp>
 
 #include "formats/coo/coo_permuted.hpp"
 #include "formats/coo/sorted_copy.hpp"
+#include "kernel/prefetch.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/kernel/tiny_vec.hpp"
 
@@ -52,6 +54,9 @@ struct SortedSource {
                                                         at.first);
   }
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Index row(count_t p) const { return data[p]; }
+  /// The processor itself foresees what streams.
+  template <class Row>
+  KOKKOS_FORCEINLINE_FUNCTION void prefetch(count_t) const {}
   /// The index, in an array like `values`, of the nonzero at position p of the order.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION count_t position(count_t p) const { return p; }
 };
@@ -62,6 +67,7 @@ struct PermutedSource {
   Index const* permutation;
   Index const* data;  // P x N
   Scalar const* values;
+  count_t nnz;
   int order;
   int mode;
 
@@ -70,6 +76,7 @@ struct PermutedSource {
       : permutation(X.permutation(n).data()),
         data(X.coo().indices().data()),
         values(X.coo().values().data()),
+        nnz(X.nnz()),
         order(X.extents().order()),
         mode(n) {}
 
@@ -101,6 +108,15 @@ struct PermutedSource {
     return result;
   }
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Index row(count_t p) const { return index(permutation[p], mode); }
+  template <class Row>
+  KOKKOS_FORCEINLINE_FUNCTION void prefetch([[maybe_unused]] count_t p) const {
+    if constexpr (Row::form == RowForm::simd) {
+      if (p >= nnz) return;
+      auto const nonzero = static_cast<count_t>(permutation[p]);
+      prefetch_line<Row>(data + nonzero * static_cast<count_t>(order));
+      prefetch_line<Row>(values + nonzero);
+    }
+  }
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION count_t position(count_t p) const { return permutation[p]; }
 };
 

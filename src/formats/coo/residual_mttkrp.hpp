@@ -10,9 +10,10 @@
 // The gradients of a FastTucker model are two small products of G (fast_tucker/gradients.hpp). A nonzero
 // therefore costs no J x R operations. In Li et al. it does ("cuFasterTucker", 2022, section 4).
 //
-// C(k, :) stays in registers beside the sum. Bytes a nonzero as for the MTTKRP. Rows of more than 32 columns
-// do not fit the registers: their residuals are formed first and kept, and the MTTKRP of this format does the
-// rest.
+// Both C(k, :) and the sum stay in registers. Where rows are long, the threads of a team add their last rows'
+// sums together first (team_sums.hpp). As many bytes are read for each nonzero as in the MTTKRP. Rows of more
+// than 32 columns do not fit the registers: their residuals are formed first and kept, and the MTTKRP of this
+// format does the rest.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -32,14 +33,16 @@
 #include "polyad/kernel/lanes.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
 #include "polyad/kernel/row_form.hpp"
+#include "polyad/kernel/team_sums.hpp"
 #include "polyad/kernel/whole_row_walk.hpp"
 
 namespace polyad::detail {
 
-template <class Vec, class Index, int Order, class Source>
+template <class Vec, class Index, int Order, class Source, bool Together>
 struct ResidualMttkrp {
-  using Row    = Vec;
-  using Scalar = typename Row::scalar_type;
+  using Row        = Vec;
+  using Scalar     = typename Row::scalar_type;
+  using index_type = Index;
 
   /// Nonzeros gathered at the same time. Two were best on the H200, because of the registers (four for the
   /// plain MTTKRP).
@@ -105,7 +108,8 @@ struct ResidualMttkrp {
     }
   }
 
-  KOKKOS_FUNCTION void walk(count_t begin, count_t end, int lane) const {
+  template <class Last>
+  KOKKOS_FUNCTION void walk(count_t begin, count_t end, int lane, Last const& last) const {
     Columns const columns = columns_or_none<Row>(0, rank, lane);
     count_t const chunk   = begin / chunks.chunk;
     Run run;
@@ -121,15 +125,35 @@ struct ResidualMttkrp {
       run.sum = pieces.take(run.sum);
     }
     run.sum = pieces.total(run.sum);
-    writer.last(chunk, run.is_first, run.row, run.sum, columns);
+    if constexpr (Last::is_wanted)
+      last.leave(run.row, run.sum, columns);
+    else
+      writer.last(chunk, run.is_first, run.row, run.sum, columns);
   }
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    chunks.template operator()<Row>(member,
-                                    [&](count_t begin, count_t end, int lane) { walk(begin, end, lane); });
+    auto const walk_chunk = [&](auto const& sum) {
+      chunks.template operator()<Row>(
+          member, [&](count_t begin, count_t end, int lane) { walk(begin, end, lane, sum); });
+    };
+    if constexpr (Together)
+      walk_with_team_sum<Row, Row::block, Index>(member, chunks.first_of(member) < chunks.nnz, {0, rank},
+                                                 writer.output.data, writer.output.stride, walk_chunk);
+    else
+      walk_chunk(NoTeamSum{});
   }
 };
+
+/// Launches a ResidualMttkrp.
+template <class Kernel, bool Together, class Space>
+void launch_residual(char const* label, Space const& space, Kernel const& kernel) {
+  using Row   = typename Kernel::Row;
+  auto policy = kernel.chunks.template policy<Row>(space);
+  if constexpr (Together)
+    reserve_team_sums<Row, Row::block, typename Kernel::Scalar, typename Kernel::index_type>(policy);
+  launch_copied(label, policy, kernel);
+}
 
 /// Kernels for orders 3 and 4, and one for any order.
 template <bool AnyOrderOnly, class F>
@@ -141,7 +165,7 @@ void with_residual_order(int order, F&& f) {
   f(std::integral_constant<int, any_order>{});
 }
 
-/// The residual sweep on `sorted`. Hot borders are merged too, since this walk has no team sums. With
+/// The residual sweep on `sorted`. Hot borders are merged. With
 /// SortedOptions::deterministic the bits are the same at every run, and on hosts at any thread count.
 template <class Space, class Scalar, class Index>
 void residual_mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
@@ -169,20 +193,23 @@ void residual_mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
   if (merge)
     borders = {workspace.format.rows.data(), workspace.format.sums.data(),
                static_cast<count_t>(workspace.format.sums.stride(0))};
+  // In locality blocks rows are short.
+  count_t const adding = merge || copy.block_rows > 0 ? 0 : chunks.chunks();
   detail::with_residual_order<sizeof(Index) == 8>(X.extents().order(), [&](auto order) {
     with_block(static_cast<count_t>(rank), [&](auto block) {
-      using Source = detail::SortedSource<Scalar, Index>;
-      using Kernel = ResidualMttkrp<TinyVec<Space, Scalar, block()>, Index, order(), Source>;
       ColumnBlocks const blocks{0, 1, rank};
       detail::clear_rows<Space, Scalar, Index, block()>(space, copy.cleared, blocks, G);
-      detail::launch_copied("polyad::residual_mttkrp_sorted",
-                            chunks.template policy<typename Kernel::Row>(space),
-                            Kernel{source,
-                                   RowsAt<Scalar>(C[mode]),
-                                   OtherFactors<Scalar, order()>(C, copy.modes),
-                                   {RowsAt<Scalar>(G), borders, copy.block_rows > 0},
-                                   rank,
-                                   chunks});
+      with_team_sums<Space, Scalar>(adding, copy.rows, [&](auto together) {
+        using Source = detail::SortedSource<Scalar, Index>;
+        using Kernel = ResidualMttkrp<TinyVec<Space, Scalar, block()>, Index, order(), Source, together()>;
+        launch_residual<Kernel, together()>("polyad::residual_mttkrp_sorted", space,
+                                            Kernel{source,
+                                                   RowsAt<Scalar>(C[mode]),
+                                                   OtherFactors<Scalar, order()>(C, copy.modes),
+                                                   {RowsAt<Scalar>(G), borders, copy.block_rows > 0},
+                                                   rank,
+                                                   chunks});
+      });
       if (merge)
         detail::merge_borders<Space, Scalar, Index, block()>(space, workspace.format, chunks.chunks(), blocks,
                                                              G);
@@ -211,15 +238,16 @@ void residual_mttkrp(Space const& space, CooPermuted<Scalar, Index, Space> const
     return mttkrp(space, X.with_values(workspace.residuals), C, mode, workspace.format, G, true);
   }
   with_block(static_cast<count_t>(rank), [&](auto block) {
-    using Kernel = ResidualMttkrp<TinyVec<Space, Scalar, block()>, Index, any_order, Source>;
-    detail::launch_copied("polyad::residual_mttkrp_permuted",
-                          chunks.template policy<typename Kernel::Row>(space),
-                          Kernel{source,
-                                 RowsAt<Scalar>(C[mode]),
-                                 others,
-                                 {RowsAt<Scalar>(G), {nullptr, nullptr, 0}, false},
-                                 rank,
-                                 chunks});
+    with_team_sums<Space, Scalar>(chunks.chunks(), X.extents()[mode], [&](auto together) {
+      using Kernel = ResidualMttkrp<TinyVec<Space, Scalar, block()>, Index, any_order, Source, together()>;
+      launch_residual<Kernel, together()>("polyad::residual_mttkrp_permuted", space,
+                                          Kernel{source,
+                                                 RowsAt<Scalar>(C[mode]),
+                                                 others,
+                                                 {RowsAt<Scalar>(G), {nullptr, nullptr, 0}, false},
+                                                 rank,
+                                                 chunks});
+    });
   });
 }
 

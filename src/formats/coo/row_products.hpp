@@ -56,6 +56,8 @@ struct RowProducts {
   static constexpr int height = static_cast<int>(items_per_thread<Space>(2, 4));
   static_assert(Block % height == 0);
   static constexpr int tile_rows = static_cast<int>(items_per_thread<Space>(32, 16));
+  /// Nonzeros between one that is read and one that is asked for: those of a tile.
+  static constexpr count_t prefetched_ahead = static_cast<count_t>(tile_rows);
   [[nodiscard]] KOKKOS_FUNCTION static constexpr int whole_blocks(int columns) {
     return (columns + Block - 1) / Block * Block;
   }
@@ -111,7 +113,9 @@ struct RowProducts {
   KOKKOS_FUNCTION void fill(Member const& member, count_t first, int count, Scalar* x,
                             Keep const& keep) const {
     Kokkos::parallel_for(Kokkos::TeamThreadRange(member, count), [&](int const t) {
-      auto const at = source.template at<1>(first - origin + static_cast<count_t>(t));
+      count_t const p = first - origin + static_cast<count_t>(t);
+      auto const at   = source.template at<1>(p);
+      source.template prefetch<Row>(p + prefetched_ahead);
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Row::lanes), [&](int const lane) {
         for (int block = 0; block < R; block += Block) {
           Columns const columns = Row::columns(block, R, lane);

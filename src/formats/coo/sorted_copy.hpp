@@ -24,7 +24,8 @@ enum class Borders {
   /// Atomics would wait for each other. A team adds up its own sums first, and a walk without team sums
   /// merges.
   hot,
-  /// Listed, then summed in a fixed order: the same bits at every run.
+  /// Listed, then summed in a fixed order: the same bits at every run. Also for rows of floats that would
+  /// lose digits if all chunks added to them.
   merge
 };
 

@@ -6,6 +6,7 @@
 #include "formats/ordered_chunks.hpp"
 #include "kernel/launch_shape.hpp"
 #include "polyad/core/spaces.hpp"
+#include "polyad/kernel/device_chunks.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 
@@ -59,6 +60,14 @@ struct SortedTuning {
   /// same row, one takes 2.4 ns for floats and 9 ns for doubles. A merge takes some 60 us.
   [[nodiscard]] bool hot(count_t chunk) const {
     return is_device_space<Space> && nnz >= (sizeof(Scalar) == sizeof(float) ? 8192 : 1024) * chunk * rows;
+  }
+  /// The nonzeros of a row on a device whose chunks add to floats so often that these lose digits. If a row
+  /// has more, its borders are merged. Zero: no row is too long.
+  [[nodiscard]] count_t drowning_row(count_t chunk) const {
+    if (!is_device_space<Space> || sizeof(Scalar) != sizeof(float)) return 0;
+    auto const average = static_cast<double>(nnz) / static_cast<double>(chunk * rows);
+    count_t const most = most_additions_of_a_row(average) * chunk;
+    return nnz > most ? most : 0;
   }
   /// Rows in a locality block of a mode with `extent` rows, or 0 for no blocks (locality_blocks.hpp).
   [[nodiscard]] count_t block_rows(count_t extent) const {

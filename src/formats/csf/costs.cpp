@@ -113,6 +113,7 @@ std::vector<FormatCosts> csf_costs() {
                         .build           = csf_build,
                         .weights         = csf_weights};
   FormatCosts const b_csf{.name            = "b-csf",
+                          .terms_at_once   = {0, costs::of_a_chunk, true},
                           .storage_bytes   = b_csf_bytes,
                           .build_bytes     = b_csf_build_bytes,
                           .workspace_bytes = costs::no_bytes,

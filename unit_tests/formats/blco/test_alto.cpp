@@ -202,7 +202,7 @@ TEST_CASE("private rows: the chunks that have copies of a group of rows", "[form
       own.count = 1 + random_below(random, run % 2 == 0 ? 3 : 300);
       merged.include(RowRange{own.first, own.first + own.count - 1});
     }
-    MergeLists const lists(merged, chunks);
+    MergeLists<HostOf<TestSpace>> const lists(merged, chunks);
     if (merged.empty()) {
       CHECK(lists.size() == 0);
       continue;
