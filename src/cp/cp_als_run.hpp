@@ -6,6 +6,7 @@
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <new>
@@ -80,7 +81,7 @@ public:
       m_component_norm *= norm;
     }
     space.fence("polyad::cp_als");  // so that the first iteration's time is its own
-    m_total.reset();
+    m_limits.emplace(options.max_iterations, options.time_limit_s, any_rank_of(ranks));
     m_running = options.max_iterations > 0;
   }
 
@@ -141,17 +142,10 @@ public:
     m_result.defect         = defect(iteration);
     m_result.history.push_back(
         {iteration, m_result.fit, m_result.fit - previous, m_clock.seconds(), m_timer.seconds()});
-    auto const rule = m_rule.after(m_result.fit, usual_error_of_fit<Scalar>(known, m_result.fit));
-    if (on_any_rank(callback && !callback(m_result.history.back()))) {
-      stop(StopReason::interrupted);
-    } else if (rule) {
-      stop(m_result.defect == ModelDefect::none ? *rule : StopReason::stalled);
-    } else if (std::isfinite(m_options.time_limit_s) &&
-               on_any_rank(m_total.seconds() >= m_options.time_limit_s)) {
-      stop(StopReason::time_limit);
-    } else if (iteration >= m_options.max_iterations) {
-      stop(StopReason::max_iterations);
-    }
+    auto met = m_rule.after(m_result.fit, usual_error_of_fit<Scalar>(known, m_result.fit));
+    if (met && m_result.defect != ModelDefect::none) met = StopReason::stalled;
+    if (auto const reason = m_limits->after(iteration, callback && !callback(m_result.history.back()), met))
+      stop(*reason);
   }
 
   /// Between iterations. Waits. With several ranks, the first gets the whole factors, the others none.
@@ -315,7 +309,10 @@ private:
   [[nodiscard]] FactorMatrix<Scalar, Space> owned_rows(int n) const {
     return m_ranks ? m_ranks->owned(n, factor(n)) : factor(n);
   }
-  [[nodiscard]] bool on_any_rank(bool here) const { return m_ranks ? m_ranks->any(here) : here; }
+  static std::function<bool(bool)> any_rank_of(Ranks const& ranks) {
+    if (!ranks) return {};
+    return [ranks](bool here) { return ranks->any(here); };
+  }
   FactorMatrix<Scalar, Space> summed_rows(int n, FactorMatrix<Scalar, Space> const& V) {
     FactorMatrix<Scalar, Space> sums;
     m_timer(m_space, "reduce_scatter", [&] { sums = m_ranks->sum_rows(n, V); });
@@ -383,7 +380,7 @@ private:
   CpAlsWorkspace<Scalar, Space> m_work;
   std::unique_ptr<ErasedWorkspace> m_format_workspace;
   PhaseTimer m_timer;
-  Kokkos::Timer m_total;
+  std::optional<RunLimits> m_limits;  // from the first iteration on
   Kokkos::Timer m_clock;
   CpAlsResult<Scalar, Space> m_result;
   bool m_running          = false;

@@ -199,9 +199,10 @@ public:
     if (m_done > 0 && patience_is_over(m_done)) {
       m_result.reason = StopReason::early_stop;
     } else {
-      Kokkos::Timer const total;
+      RunLimits const limits(m_options.max_epochs, m_options.time_limit_s,
+                             any_rank_of<Scalar, Space>(m_owners));
       for (int epoch = m_done + 1; epoch <= m_options.max_epochs; ++epoch)
-        if (!run_epoch(epoch, callback, total)) break;
+        if (!run_epoch(epoch, callback, limits)) break;
     }
     if (m_validates) m_kept.restore(m_space, m_model);
     m_space.fence("polyad::fast_tucker");
@@ -242,13 +243,12 @@ private:
     if (m_validates) snapshot.kept = m_kept.in_blocks(m_space, m_model.order());
     m_saving.to->save(snapshot);
   }
-  [[nodiscard]] bool anywhere(bool here) const { return m_owners ? m_owners->any(here) : here; }
   [[nodiscard]] bool patience_is_over(int epoch) const {
     return m_validates && epoch - m_result.kept_epoch >= m_options.patience;
   }
 
   /// Returns whether the run continues.
-  [[nodiscard]] bool run_epoch(int epoch, FastTuckerCallback const& callback, Kokkos::Timer const& total) {
+  [[nodiscard]] bool run_epoch(int epoch, FastTuckerCallback const& callback, RunLimits const& limits) {
     Kokkos::Timer const clock;
     m_epochs.run();
     m_space.fence("polyad::fast_tucker");
@@ -262,11 +262,12 @@ private:
     }
     m_result.history.push_back(report);
     if (!m_validates || report.validation.rmse < m_best) keep(report);
-    auto const reason = reason_to_stop(epoch, anywhere(callback && !callback(report)), total);
+    std::optional<StopReason> no_better;
+    if (patience_is_over(epoch)) no_better = StopReason::early_stop;
+    auto const reason = limits.after(epoch, callback && !callback(report), no_better);
     if (reason) m_result.reason = *reason;
-    bool const ends = reason || epoch == m_options.max_epochs;
-    if (m_saving.saves() && (ends || epoch % m_saving.to->every == 0)) save();
-    return !ends;
+    if (m_saving.saves() && (reason || epoch % m_saving.to->every == 0)) save();
+    return !reason;
   }
   /// Also if the error is not a number.
   [[nodiscard]] bool has_diverged(double rmse) const {
@@ -279,14 +280,6 @@ private:
     m_result.errors     = {epoch.train, epoch.validation, epoch.test};
     m_kept.keep(m_space, m_model);
   }
-  [[nodiscard]] std::optional<StopReason> reason_to_stop(int epoch, bool interrupted,
-                                                         Kokkos::Timer const& total) const {
-    if (interrupted) return StopReason::interrupted;
-    if (patience_is_over(epoch)) return StopReason::early_stop;
-    if (anywhere(total.seconds() >= m_options.time_limit_s)) return StopReason::time_limit;
-    return std::nullopt;
-  }
-
   Space m_space;
   Tensor const& m_tensor;
   Sets<Scalar, Index, Space> const& m_sets;

@@ -198,9 +198,10 @@ public:
 
   void iterate(TuckerCallback const& callback) {
     StopRule rule(m_options.tolerance);
-    Kokkos::Timer const clock;
+    RunLimits const limits(m_options.max_iterations, m_options.time_limit_s,
+                           any_rank_of<Scalar, Space>(m_owners));
     for (int iteration = 1; iteration <= m_options.max_iterations; ++iteration) {
-      double const begin    = clock.seconds();
+      Kokkos::Timer const clock;
       double const captured = update_factors();
       if (!std::isfinite(captured))
         throw NumericalError("the factors are not finite: iteration " + std::to_string(iteration));
@@ -208,11 +209,11 @@ public:
       m_formula = squares_of_formula<Scalar>(known, m_order);
       TuckerIteration step{iteration, fit_of_iteration(m_formula).value, 0, 0};
       step.delta   = step.fit - m_result.fit;
-      step.seconds = clock.seconds() - begin;
+      step.seconds = clock.seconds();
       m_result.fit = step.fit;
       m_result.history.push_back(step);
       auto const met = rule.after(step.fit, usual_error_of_fit<Scalar>(known, step.fit));
-      if (auto const reason = reason_to_stop(callback && !callback(step), met, clock.seconds())) {
+      if (auto const reason = limits.after(iteration, callback && !callback(step), met)) {
         m_result.reason = *reason;
         return;
       }
@@ -256,15 +257,6 @@ private:
       if (m_owners) m_owners->gather_rows(n, U);
     }
     return captured;
-  }
-  [[nodiscard]] std::optional<StopReason> reason_to_stop(bool interrupted,
-                                                         std::optional<StopReason> const& met,
-                                                         double seconds) const {
-    auto const anywhere = [&](bool here) { return m_owners ? m_owners->any(here) : here; };
-    if (anywhere(interrupted)) return StopReason::interrupted;
-    if (met) return met;
-    if (anywhere(seconds > m_options.time_limit_s)) return StopReason::time_limit;
-    return std::nullopt;
   }
   void form_core() {
     auto const& core     = m_result.model.core;
