@@ -38,7 +38,11 @@ int run(EstimateOptions const& options, Report& report) {
   static_cast<void>(compact_list(tensor, *report.input));  // as cpd does
   report.result = estimate_formats(options, tensor, *report.backend);
   print_choice(report, options);
-  print_formats(std::get<FormatsReport>(report.result));
+  auto const& formats = std::get<FormatsReport>(report.result);
+  print_formats(formats);
+  if (formats.host_bytes > 0)
+    show("\nhost     {} of its memory for the tensor on its way, {} if it is streamed\n",
+         bytes_text(formats.host_bytes), bytes_text(formats.streamed_host_bytes));
   show(
       "\n~: predicted. needs: peak memory, factors included. load: loading the kernels, once a process. "
       "with b.: an iteration with its share of load and build.\n");

@@ -161,6 +161,7 @@ void expect_completion_fits(Space const& space, TrainOptions const& options, Com
                             FastTuckerOptions const& asked, AnyFormatOptions const& format,
                             FastTuckerCheckpoints const& checkpoints, Report& report) {
   Extents const extents{std::span<count_t const>(sets.train.extents)};
+  expect_host_holds(sets.train, sizeof(Scalar));
   if (ranks().size > 1 || stays_on_host<Scalar, Index>(space, extents, sets.train.nnz(), asked, format))
     return;
   bool const simulates = options.device_memory.has_value();

@@ -96,6 +96,7 @@ public:
     options.as_named      = m_options.format == "auto";  // auto says itself what takes its place
     options.hooks         = hooks();
     std::string because;
+    expect_host_holds(m_list, sizeof(Scalar));
     if (m_options.format != "auto") {
       options.format = named_format();
       refuse_at_the_start(options.format);

@@ -102,6 +102,7 @@ void expect_decomposition_fits(TuckerOptions const& options, polyad::TuckerOptio
     auto const as_type = [&](auto scalar) {
       using Scalar = decltype(scalar);
       Space const space;
+      expect_host_holds(list, sizeof(Scalar));
       MemoryPlan plan;
       plan.pass("the tensor while it is loaded", loading_bytes(list, sizeof(Scalar), false));
       auto coordinates = plan.hold("the tensor's coordinates", coordinate_bytes(list, sizeof(Scalar)));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/format_choice/formats_of.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "cli/format_choice/machine.hpp"
@@ -53,12 +54,21 @@ FormatsReport report_of(EstimateOptions const& options, FormatComparison&& found
 
 FormatsReport estimate_formats(EstimateOptions const& options, io::CoordinateList const& tensor,
                                BackendReport const& backend) {
-  auto const wanted = library_options(options, tensor, backend);
-  return report_of(
+  auto const wanted    = library_options(options, tensor, backend);
+  bool const simulates = options.device_memory.has_value();
+  auto formats         = report_of(
       options, with_types(options, tensor, [&](auto scalar, auto index) {
         return polyad::estimate_formats<typename decltype(scalar)::type, typename decltype(index)::type>(
-            Space(), wanted, listed_bytes(tensor, options.device_memory.has_value()));
+            Space(), wanted, listed_bytes(tensor, simulates));
       }));
+  if (!runs_on_device()) return formats;
+  int const bytes    = options.precision == "f32" ? 4 : 8;
+  formats.host_bytes = formats.streamed_host_bytes = host_bytes_of_device(tensor, bytes);
+  for (auto const& candidate : formats.candidates)
+    if (candidate.streams)
+      formats.streamed_host_bytes =
+          std::max(formats.streamed_host_bytes, host_bytes_of_device(tensor, bytes, candidate.bytes));
+  return formats;
 }
 
 FormatsReport tune_formats(TuneOptions const& options, io::CoordinateList&& tensor, Report& report) {

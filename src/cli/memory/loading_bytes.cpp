@@ -8,6 +8,9 @@
 
 #include "cli/format_choice/machine.hpp"
 #include "cli/tensors/device_tensor.hpp"
+#include "polyad/core/error.hpp"
+#include "polyad/core/quantity_text.hpp"
+#include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 
 namespace polyad::cli {
@@ -26,6 +29,12 @@ struct CountUnordered {
 
 bool in_host_memory(bool simulates_device) {
   return !simulates_device && !runs_on_device();
+}
+
+/// Indices of the other type are converted first: 64 bits number more than 2^32 nonzeros.
+std::uint64_t converted_bytes(io::CoordinateList const& list) {
+  return needs_wide_index(list) && !list.wide() ? list.nnz() * list.extents.size() * sizeof(std::uint64_t)
+                                                : 0;
 }
 
 }  // namespace
@@ -60,11 +69,8 @@ std::uint64_t coordinate_bytes(io::CoordinateList const& list, int scalar_bytes)
 std::uint64_t loading_bytes(io::CoordinateList const& list, int scalar_bytes, bool simulates_device,
                             bool sums) {
   std::uint64_t const coordinates = coordinate_bytes(list, scalar_bytes);
-  // Indices of the other type are converted first: 64 bits number more than 2^32 nonzeros.
-  std::uint64_t const converted =
-      needs_wide_index(list) && !list.wide() ? list.nnz() * list.extents.size() * sizeof(std::uint64_t) : 0;
-  std::uint64_t const uploaded =
-      listed_bytes(list, simulates_device) + coordinates + (in_host_memory(simulates_device) ? converted : 0);
+  std::uint64_t const uploaded    = listed_bytes(list, simulates_device) + coordinates +
+                                    (in_host_memory(simulates_device) ? converted_bytes(list) : 0);
   // On a device the host sums duplicates if this does not fit (without_duplicates_by_host).
   if (!sums || !in_host_memory(simulates_device)) return uploaded;
   constexpr std::uint64_t mark = 4;  // count_empty_slices
@@ -74,6 +80,25 @@ std::uint64_t loading_bytes(io::CoordinateList const& list, int scalar_bytes, bo
   // Words and positions of 64 bits, twice (sum_duplicates).
   if (!is_ordered(list)) beside = std::max(beside, list.nnz() * 2 * (8 + 8));
   return std::max(uploaded, coordinates + beside);
+}
+
+std::uint64_t host_bytes_of_device(io::CoordinateList const& list, int scalar_bytes, std::uint64_t stored) {
+  std::uint64_t const coordinates = coordinate_bytes(list, scalar_bytes);
+  std::uint64_t const loaded      = list.bytes() + coordinates + converted_bytes(list);
+  if (stored == 0) return loaded;
+  std::uint64_t const index_bytes = needs_wide_index(list) ? 8 : 4;
+  std::uint64_t const sort        = list.nnz() * 2 * (8 + index_bytes);
+  std::uint64_t const sums        = is_ordered(list) ? 0 : list.nnz() * 2 * (8 + 8);
+  return std::max({loaded, coordinates + sums, coordinates + stored + sort});
+}
+
+void expect_host_holds(io::CoordinateList const& list, int scalar_bytes) {
+  if (!runs_on_device()) return;
+  std::uint64_t const needs = host_bytes_of_device(list, scalar_bytes);
+  std::uint64_t const free  = available_memory(Kokkos::DefaultHostExecutionSpace()) + list.bytes();
+  if (needs > free)
+    throw MemoryError("the tensor in host memory, on its way to the device,", needs,
+                      "only " + bytes_text(free) + " are free there");
 }
 
 }  // namespace polyad::cli

@@ -25,4 +25,16 @@ namespace polyad::cli {
 [[nodiscard]] std::uint64_t loading_bytes(io::CoordinateList const& list, int scalar_bytes,
                                           bool simulates_device, bool sums = true);
 
+/// The most host memory of a run whose tensor goes to a device: the list, and the arrays of the coordinates'
+/// types from which the device copies. A streamed format stays there: `stored` bytes, which are made of
+/// coordinates in host memory by a sort, and may have to have duplicates summed first. Models and checkpoints
+/// are written in blocks.
+/// \param stored  of a format that streams; 0: of one on the device
+[[nodiscard]] std::uint64_t host_bytes_of_device(io::CoordinateList const& list, int scalar_bytes,
+                                                 std::uint64_t stored = 0);
+
+/// Refuses a list that host memory does not hold on its way to a device. Nothing on hosts. Needs a Session.
+/// \throws MemoryError
+void expect_host_holds(io::CoordinateList const& list, int scalar_bytes);
+
 }  // namespace polyad::cli

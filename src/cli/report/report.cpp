@@ -76,6 +76,10 @@ Json to_json(FormatsReport const& result) {
   json["best"] = result.best.empty() ? Json() : Json(result.best);
   if (!result.because.empty()) json["because"] = result.because;
   json["candidates"] = to_json(result.candidates);
+  if (result.host_bytes > 0) {
+    json["host_bytes"]          = result.host_bytes;
+    json["streamed_host_bytes"] = result.streamed_host_bytes;
+  }
   if (!result.shapes.empty()) json["shapes"] = Json::array();
   for (auto const& shape : result.shapes) {
     Json entry;

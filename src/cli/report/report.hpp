@@ -180,6 +180,9 @@ struct FormatsReport {
   std::string best;  // empty: none fits
   std::string because;
   std::vector<FormatCandidate> candidates;
+  // On a device, the most host memory with a format there, and with the largest format that streams.
+  std::uint64_t host_bytes          = 0;
+  std::uint64_t streamed_host_bytes = 0;
   /// Shapes of the single format that was tried, the fastest first: "f-coo:threadlen=16,team_threads=64".
   /// Seconds are for all modes.
   struct Shape {
