@@ -6,7 +6,9 @@
 #pragma once
 
 #include <Kokkos_Core.hpp>
+#include <cstdint>
 
+#include "polyad/core/rank.hpp"
 #include "polyad/core/types.hpp"
 
 namespace polyad::detail {
@@ -28,6 +30,12 @@ struct RowsAt {
 #ifdef KOKKOS_ENABLE_DEBUG
     rows = matrix.extent(0);
 #endif
+  }
+
+  /// Whether a host may read and write whole registers behind column R (make_output_matrix). Only the row itself
+  /// has room there, in a matrix that begins at a multiple of output_alignment as well as in its columns.
+  [[nodiscard]] bool is_roomy() const {
+    return (reinterpret_cast<std::uintptr_t>(data) | stride * sizeof(Scalar)) % output_alignment == 0;
   }
 
   /// The address of a row.

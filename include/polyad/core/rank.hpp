@@ -14,6 +14,9 @@ namespace polyad {
 /// Packed rows (tensor/factor_matrices.hpp) start at multiples of 16 bytes.
 inline constexpr int row_alignment = 16;
 
+/// The rows of a host's output (make_output_matrix) start at multiples of so many bytes: a whole register.
+inline constexpr count_t output_alignment = 64;
+
 /// Whether kernels on Space require packed rows: a device's do; a host's accept any stride.
 template <class Space>
 inline constexpr bool takes_packed_rows = is_device_space<Space>;

@@ -47,6 +47,18 @@ struct ColumnBlocks {
   int rank;  // R: the last block may be cut off there
 };
 
+/// Calls f(std::integral_constant<int, Block>) with the narrowest block of a walk that holds `columns` columns,
+/// at most full_block. A host also has blocks of 24 columns...
+template <class F>
+void with_walked_block(count_t columns, F&& f) {
+  if constexpr (!is_device_space<Kokkos::DefaultExecutionSpace>) {
+    if (columns > 16 && columns <= 24) return f(std::integral_constant<int, 24>{});
+    return with_block<(simd_bytes == 64 ? 8 : 4)>(columns, f);
+  } else {
+    with_block(columns, f);
+  }
+}
+
 /// Calls f(std::integral_constant<int, Block>, ColumnBlocks) once for the full blocks and once for the
 /// rest, at most two calls (two launches) for any R >= 1.
 template <class F>
@@ -55,7 +67,7 @@ void for_each_column_block(int rank, F&& f) {
   int const rest = rank % full_block;
   if (full > 0) f(std::integral_constant<int, full_block>{}, ColumnBlocks{0, full, rank});
   ColumnBlocks const tail{full * full_block, 1, rank};
-  if (rest > 0) with_block(static_cast<count_t>(rest), [&](auto block) { f(block, tail); });
+  if (rest > 0) with_walked_block(static_cast<count_t>(rest), [&](auto block) { f(block, tail); });
 }
 
 }  // namespace polyad

@@ -79,9 +79,9 @@ inline constexpr int any_inner = -1;
 /// The loop over a chunk. Each kind has its own code. The compiler runs out of registers for the careful
 /// loop: used for all chunks, it made every nonzero a quarter slower (uber, R = 16).
 enum class AltoLoop {
-  plain,        // whole blocks of columns, rows alike
-  prefetching,  // the same with prefetches
-  careful       // anything: a cut block of columns, rows of which some are private, locks
+  whole,   // whole blocks of columns, rows alike
+  cut,     // a block that is cut off at column R, roomy rows alike
+  careful  // anything: rows of which some are private, locks
 };
 
 /// Inner is the number of factors read for every nonzero, or any_inner.
@@ -181,7 +181,7 @@ struct MttkrpAltoPrivate {
         if constexpr (Target == AltoTarget::rows_of_group || Term::is_residual)
           for (int m = 0; m < outer.count; ++m) hoisted *= Row(outer.factor[m].row(g), columns);
         for (; p < end; ++p) {
-          if constexpr (Loop == AltoLoop::prefetching) {
+          if (!careful && prefetch) {
             for (int m = 0; m < inner_count(); ++m) prefetch_row<Row>(inner.factor[m].row(p + ahead));
             if constexpr (Target != AltoTarget::group) prefetch_row<Row>(target.row(rows[p + ahead]));
             if constexpr (Target != AltoTarget::group && Term::is_residual)
@@ -195,9 +195,16 @@ struct MttkrpAltoPrivate {
             locks.add(rows[p], sum, row_of(rows[p]), columns);
           } else {
             Scalar* const row = row_of(rows[p]);
-            Row sum(row, columns);
-            add_term(sum, p, rows[p], hoisted, columns);
-            sum.store(row, columns);
+            if constexpr (Loop == AltoLoop::cut) {
+              Row const before(row, Columns{0, Row::width});
+              Row sum = before;
+              add_term(sum, p, rows[p], hoisted, columns);
+              sum.store_over(before, row, columns);
+            } else {
+              Row sum(row, columns);
+              add_term(sum, p, rows[p], hoisted, columns);
+              sum.store(row, columns);
+            }
           }
         }
         if constexpr (Target == AltoTarget::group) {
@@ -232,12 +239,14 @@ struct MttkrpAltoPrivate {
     self.output.copies.data += columns.first;
     self.long_rows.slots.data += columns.first;
     self.term = term.from_column(columns.first);
-    if (columns.count < Row::width || !own.alike || locks.in_use())
-      self.template walk<AltoLoop::careful>(s, own, Columns{0, columns.count});
-    else if (prefetch)
-      self.template walk<AltoLoop::prefetching>(s, own, Columns{0, Row::width});
-    else
-      self.template walk<AltoLoop::plain>(s, own, Columns{0, Row::width});
+    if (own.alike && !locks.in_use()) {
+      if (columns.count == Row::width)
+        return self.template walk<AltoLoop::whole>(s, own, Columns{0, Row::width});
+      if constexpr (Row::form == RowForm::simd)
+        if (self.output.alike(own).is_roomy())
+          return self.template walk<AltoLoop::cut>(s, own, Columns{0, columns.count});
+    }
+    self.template walk<AltoLoop::careful>(s, own, Columns{0, columns.count});
   }
 
   // Flattened: GCC otherwise does not inline the operations of short rows (docs/design-notes.md).
