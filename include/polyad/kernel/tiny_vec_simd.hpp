@@ -141,6 +141,7 @@ public:
       if constexpr (!is_whole(p)) {
         whole = before.m_pack[p];
         where(first(columns.count, p), whole) = m_pack[p];
+        hide(whole);
       }
       whole.copy_to(row + p * pack_width, aligned());
     });
@@ -155,6 +156,21 @@ public:
 private:
   /// Whether pack p is whole in every block that the dispatch cuts off.
   static constexpr bool is_whole(int p) { return (p + 1) * pack_width <= Block - 7; }
+  /// Hides from GCC where a register's numbers are from. It would make a masked store of two joined ones.
+  KOKKOS_FORCEINLINE_FUNCTION static void hide([[maybe_unused]] pack_type& pack) {
+#if defined(KOKKOS_ARCH_AVX512XEON)
+    auto const hidden = [&pack](auto native) {
+      asm("" : "+v"(native));
+      pack = pack_type(native);
+    };
+    if constexpr (sizeof(Scalar) == 8 && pack_width == 8)
+      hidden(static_cast<__m512d>(pack));
+    else if constexpr (pack_width == 16)
+      hidden(static_cast<__m512>(pack));
+    else if constexpr (pack_width == 8)
+      hidden(static_cast<__m256>(pack));
+#endif
+  }
   static constexpr auto aligned() { return Kokkos::Experimental::simd_flag_default; }
   /// The elements of pack p that are among the first `count` of the block.
   KOKKOS_FORCEINLINE_FUNCTION static mask_type first(int count, int p) {
