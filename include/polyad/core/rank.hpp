@@ -14,9 +14,6 @@ namespace polyad {
 /// Packed rows (tensor/factor_matrices.hpp) start at multiples of 16 bytes.
 inline constexpr int row_alignment = 16;
 
-/// The rows of a host's output (make_output_matrix) start at multiples of so many bytes: a whole register.
-inline constexpr count_t output_alignment = 64;
-
 /// Whether kernels on Space require packed rows: a device's do; a host's accept any stride.
 template <class Space>
 inline constexpr bool takes_packed_rows = is_device_space<Space>;
@@ -43,6 +40,18 @@ inline int checked_columns(count_t columns) {
 template <class Scalar>
 [[nodiscard]] KOKKOS_INLINE_FUNCTION constexpr count_t padded_rank(count_t rank) {
   constexpr count_t step = row_alignment / sizeof(Scalar);
+  return ceil_div(rank, step) * step;
+}
+
+/// The rows of an output on a host (make_output_matrix) start at multiples of this number of bytes, which is a
+/// cache line and the widest register.
+inline constexpr count_t output_alignment = 64;
+
+/// Columns of a stored row of an output on Space, padding included.
+template <class Scalar, class Space>
+[[nodiscard]] constexpr count_t output_columns(count_t rank) {
+  constexpr count_t step =
+      is_device_space<Space> ? row_alignment / sizeof(Scalar) : output_alignment / sizeof(Scalar);
   return ceil_div(rank, step) * step;
 }
 

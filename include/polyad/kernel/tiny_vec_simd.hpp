@@ -139,7 +139,7 @@ public:
     unrolled<packs>([&](auto p) {
       pack_type whole = m_pack[p];
       if constexpr (!is_whole(p)) {
-        whole = before.m_pack[p];
+        whole                                 = before.m_pack[p];
         where(first(columns.count, p), whole) = m_pack[p];
         hide(whole);
       }
