@@ -32,8 +32,9 @@ struct RowsAt {
 #endif
   }
 
-  /// Whether a host may read and write whole registers behind column R (make_output_matrix). Only the row itself
-  /// has room there, in a matrix that begins at a multiple of output_alignment as well as in its columns.
+  /// Whether a host may read and write whole registers at the end of a row (make_output_matrix). If an
+  /// array and these columns of it begin at multiples of output_alignment, all of such a register belongs
+  /// to the row.
   [[nodiscard]] bool is_roomy() const {
     return (reinterpret_cast<std::uintptr_t>(data) | stride * sizeof(Scalar)) % output_alignment == 0;
   }

@@ -103,7 +103,7 @@ std::string wrong_entry(int first, int rank) {
   auto const begin = static_cast<std::size_t>(first), end = std::min(begin + Block, columns);
   auto dot = static_cast<Scalar>(canary);
   for (std::size_t j = begin; j < end; ++j) dot += input(0, j) * input(1, j);
-  // A block has at least Block - 7 columns there (store_over). Numbers beside its columns stay.
+  // A block has at least Block - 7 columns there (store_over). All other numbers stay.
   if (Form == RowForm::simd && end > begin + Block - 8)
     for (std::size_t j = 0; j < roomy.extent(1); ++j) {
       Scalar const added = j >= begin && j < end ? input(0, j) : Scalar(0);

@@ -43,15 +43,15 @@ template <class Scalar>
   return ceil_div(rank, step) * step;
 }
 
-/// The rows of an output on a host (make_output_matrix) start at multiples of this number of bytes, which is a
-/// cache line and the widest register.
+/// The rows of an output on a host (make_output_matrix) start at multiples of this number of bytes. It is a
+/// cache line, and the widest register.
 inline constexpr count_t output_alignment = 64;
 
 /// Columns of a stored row of an output on Space, padding included.
 template <class Scalar, class Space>
 [[nodiscard]] constexpr count_t output_columns(count_t rank) {
   constexpr count_t step =
-      is_device_space<Space> ? row_alignment / sizeof(Scalar) : output_alignment / sizeof(Scalar);
+      takes_packed_rows<Space> ? row_alignment / sizeof(Scalar) : output_alignment / sizeof(Scalar);
   return ceil_div(rank, step) * step;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The one table from the rank R to the blocks of columns that kernels are compiled for (GenTen, Table 4).
 //
-// A row of R columns is covered by R / 32 blocks of 32 columns and one narrower block for what is left. On a host
-// less than eight columns of that block are missing, if any.
+// A row of R columns is covered by R / 32 blocks of 32 columns and one narrower block for what is left. On a
+// host column R cuts off fewer than eight columns of that block.
 // A block's 32 columns are one TinyVec of 8 x float4 or 16 x double2 on a device and at most 8 registers on
 // a host. Wider blocks were slower on the H200 (8 floats per lane lost 6 to 40 %), narrower ones read the
 // nonzeros more often.
@@ -48,12 +48,12 @@ struct ColumnBlocks {
   int rank;  // R: the last block may be cut off there
 };
 
-/// The same for the last block of a walk over nonzeros, of at most full_block columns. A host has 24 columns, too:
-/// R = 20 with 32 columns took 1.5 times as long (alto, f64). The narrowest block fills a register of 64 bytes: a
-/// part of one costs as much.
+/// The same for the last block of a walk over nonzeros, of at most full_block columns. A host has blocks of
+/// 24 columns, too: with 32 columns R = 20 took 1.5 times as long (alto, f64). If registers have 64 bytes,
+/// none has four columns: a part of a register costs as much as the whole.
 template <class F>
 void with_last_block(count_t columns, F&& f) {
-  if constexpr (is_device_space<Kokkos::DefaultExecutionSpace>) {
+  if constexpr (takes_packed_rows<Kokkos::DefaultExecutionSpace>) {
     with_block(columns, f);
   } else {
     if (columns > 16 && columns <= 24) return f(std::integral_constant<int, 24>{});

@@ -131,9 +131,10 @@ public:
         where(first(columns.count, p), m_pack[p]).copy_to(row + p * pack_width, aligned());
       });
   }
-  /// Writes whole registers: the columns of the row, and behind column R what `before` has there. For rows of
-  /// roomy_rows() that are read again soon. A load that follows a masked store to the same place waits until the
-  /// store has reached the cache, which took three times as long as the rest of a nonzero's work.
+  /// Writes whole registers: the columns of the row, and right of column R what `before` has there. Column R
+  /// cuts off fewer than eight columns of the block. It is for rows with room for that (make_output_matrix) which are
+  /// read again soon. A load that follows a masked store to the same place waits until the store has reached the
+  /// cache: alto on uber, R = 10, one core, took 7.1 ms, not 4.2.
   KOKKOS_FORCEINLINE_FUNCTION void store_over(TinyVec const& before, Scalar* row, Columns columns) const {
     row += columns.first;
     unrolled<packs>([&](auto p) {
@@ -160,7 +161,7 @@ private:
   KOKKOS_FORCEINLINE_FUNCTION static void hide([[maybe_unused]] pack_type& pack) {
 #if defined(KOKKOS_ARCH_AVX512XEON)
     auto const hidden = [&pack](auto native) {
-      asm("" : "+v"(native));
+      __asm__("" : "+v"(native));
       pack = pack_type(native);
     };
     if constexpr (sizeof(Scalar) == 8 && pack_width == 8)

@@ -243,7 +243,7 @@ struct MttkrpAltoPrivate {
       if (columns.count == Row::width)
         return self.template walk<AltoLoop::whole>(s, own, Columns{0, Row::width});
       if constexpr (Row::form == RowForm::simd)
-        if (self.output.alike(own).is_roomy())
+        if (columns.count > Row::width - 8 && self.output.alike(own).is_roomy())
           return self.template walk<AltoLoop::cut>(s, own, Columns{0, columns.count});
     }
     self.template walk<AltoLoop::careful>(s, own, Columns{0, columns.count});
