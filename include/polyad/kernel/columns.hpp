@@ -23,6 +23,9 @@ struct Columns {
   int count;
 };
 
+/// Those of a block from which column R cuts off fewer than eight columns (kernel/rank_dispatch.hpp).
+struct CutColumns : Columns {};
+
 template <class Space, class Scalar, int Block, RowForm Form = row_form<Space>>
 class TinyVec;
 

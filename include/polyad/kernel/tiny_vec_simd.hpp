@@ -93,6 +93,17 @@ public:
         where(first(columns.count, p), m_pack[p]).copy_from(row + p * pack_width, aligned());
       });
   }
+  KOKKOS_FORCEINLINE_FUNCTION TinyVec(Scalar const* row, CutColumns columns) {
+    row += columns.first;
+    unrolled<packs>([&](auto p) {
+      if constexpr (is_whole(p)) {
+        m_pack[p].copy_from(row + p * pack_width, aligned());
+      } else {
+        m_pack[p] = pack_type(Scalar(0));
+        where(first(columns.count, p), m_pack[p]).copy_from(row + p * pack_width, aligned());
+      }
+    });
+  }
 
   KOKKOS_FORCEINLINE_FUNCTION TinyVec& operator*=(TinyVec const& other) {
     unrolled<packs>([&](auto p) { m_pack[p] = m_pack[p] * other.m_pack[p]; });
@@ -131,11 +142,10 @@ public:
         where(first(columns.count, p), m_pack[p]).copy_to(row + p * pack_width, aligned());
       });
   }
-  /// Writes whole registers: the columns of the row, and right of column R what `before` has there. Column R
-  /// cuts off fewer than eight columns of the block. It is for rows with room for that (make_output_matrix)
-  /// which are read again soon. A load that follows a masked store to the same place waits until the store
+  /// Writes whole registers: the columns of the row, and right of column R what `before` has there. It is
+  /// for rows with room for that (make_output_matrix) which are read again soon. A load that follows a masked store to the same place waits until the store
   /// has reached the cache: alto on uber, R = 10, one core, took 7.1 ms, not 4.2.
-  KOKKOS_FORCEINLINE_FUNCTION void store_over(TinyVec const& before, Scalar* row, Columns columns) const {
+  KOKKOS_FORCEINLINE_FUNCTION void store_over(TinyVec const& before, Scalar* row, CutColumns columns) const {
     row += columns.first;
     unrolled<packs>([&](auto p) {
       pack_type whole = m_pack[p];
@@ -155,7 +165,7 @@ public:
   void atomic_add_to_scratch(Scalar* row, Columns columns) const { atomic_add_to(row, columns); }
 
 private:
-  /// Whether pack p is whole in every block that the dispatch cuts off.
+  /// Whether pack p is whole if fewer than eight columns are cut off.
   static constexpr bool is_whole(int p) { return (p + 1) * pack_width <= Block - 7; }
   /// Hides from GCC where a register's numbers are from. It would make a masked store of two joined ones.
   KOKKOS_FORCEINLINE_FUNCTION static void hide([[maybe_unused]] pack_type& pack) {

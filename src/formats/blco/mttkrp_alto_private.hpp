@@ -115,8 +115,9 @@ struct MttkrpAltoPrivate {
   }
 
   /// sum += x * the inner factors' rows of nonzero p (* hoisted)
+  template <class SomeColumns>
   KOKKOS_FORCEINLINE_FUNCTION void add_product(Row& sum, count_t p, Row const& hoisted,
-                                               Columns columns) const {
+                                               SomeColumns columns) const {
     constexpr bool times_hoisted = Target == AltoTarget::rows_of_group;
     int const count              = inner_count();
     Scalar const x               = values[p];
@@ -140,23 +141,25 @@ struct MttkrpAltoPrivate {
 
   /// sum += e p for nonzero p of row k. If the whole group adds to one row, `hoisted` is that row of C times
   /// the group's rows. The sum is then multiplied by the group's rows at the end.
+  template <class SomeColumns>
   KOKKOS_FORCEINLINE_FUNCTION void add_residual(Row& sum, count_t p, Index k, Row const& hoisted,
-                                                Columns columns) const {
+                                                SomeColumns columns) const {
     Row product = Target == AltoTarget::rows_of_group ? hoisted : Row(Scalar(1));
     for (int m = 0; m < inner_count(); ++m) product *= Row(inner.factor[m].row(p), columns);
     Row const own = Target == AltoTarget::group ? hoisted : Row(term.row(k), columns);
     sum.multiply_add(values[p] - sum_over_lanes<Row::lanes>(product.dot(own, columns)), product);
   }
+  template <class SomeColumns>
   KOKKOS_FORCEINLINE_FUNCTION void add_term(Row& sum, count_t p, [[maybe_unused]] Index k, Row const& hoisted,
-                                            Columns columns) const {
+                                            SomeColumns columns) const {
     if constexpr (Term::is_residual)
       add_residual(sum, p, k, hoisted, columns);
     else
       add_product(sum, p, hoisted, columns);
   }
 
-  template <AltoLoop Loop>
-  KOKKOS_FORCEINLINE_FUNCTION void walk(count_t s, PrivateRows const& own, Columns columns) const {
+  template <AltoLoop Loop, class SomeColumns>
+  KOKKOS_FORCEINLINE_FUNCTION void walk(count_t s, PrivateRows const& own, SomeColumns columns) const {
     constexpr bool careful      = Loop == AltoLoop::careful;
     RowsAt<Scalar> const target = output.alike(own);  // unless careful
     auto const row_of           = [&](Index row) {
@@ -244,7 +247,7 @@ struct MttkrpAltoPrivate {
         return self.template walk<AltoLoop::whole>(s, own, Columns{0, Row::width});
       if constexpr (Row::form == RowForm::simd)
         if (columns.count > Row::width - 8 && self.output.alike(own).is_roomy())
-          return self.template walk<AltoLoop::cut>(s, own, Columns{0, columns.count});
+          return self.template walk<AltoLoop::cut>(s, own, CutColumns{{0, columns.count}});
     }
     self.template walk<AltoLoop::careful>(s, own, Columns{0, columns.count});
   }
