@@ -62,7 +62,7 @@ struct Operations {
       b.atomic_add_to(&output(atomically_added, 0), columns);
       Kokkos::atomic_add(&output(dotted, first), a.dot(b, columns));
       if constexpr (Form == RowForm::simd) {
-        CutColumns const cut{columns};
+        CutColumns const cut(columns);
         Row const before(&roomy(0, 0), Columns{columns.first, Block});
         Row sum = before;
         if (columns.count > Block - 8) sum += Row(&input(0, 0), cut);

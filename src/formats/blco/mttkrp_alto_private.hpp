@@ -247,7 +247,7 @@ struct MttkrpAltoPrivate {
         return self.template walk<AltoLoop::whole>(s, own, Columns{0, Row::width});
       if constexpr (Row::form == RowForm::simd)
         if (columns.count > Row::width - 8 && self.output.alike(own).is_roomy())
-          return self.template walk<AltoLoop::cut>(s, own, CutColumns{{0, columns.count}});
+          return self.template walk<AltoLoop::cut>(s, own, CutColumns(Columns{0, columns.count}));
     }
     self.template walk<AltoLoop::careful>(s, own, Columns{0, columns.count});
   }
