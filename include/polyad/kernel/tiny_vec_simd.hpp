@@ -142,10 +142,9 @@ public:
         where(first(columns.count, p), m_pack[p]).copy_to(row + p * pack_width, aligned());
       });
   }
-  /// Writes whole registers: the columns of the row, and right of column R what `before` has there. It is for
-  /// rows with room for that (make_output_matrix) which are read again soon. A load that follows a masked
-  /// store to the same place waits until the store has reached the cache: alto on uber, R = 10, one core, took
-  /// 7.1 ms, not 4.2.
+  /// Writes whole registers: the columns of the row, and right of column R what `before` has there. For rows
+  /// with room for that (make_output_matrix) which are read again soon. A load that follows a masked store to
+  /// the same place waits for it: alto on uber, R = 10, one core, took 7.1 ms, not 4.2.
   KOKKOS_FORCEINLINE_FUNCTION void store_over(TinyVec const& before, Scalar* row, CutColumns columns) const {
     row += columns.first;
     unrolled<packs>([&](auto p) {
