@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "polyad/core/per_mode.hpp"
-#include "polyad/core/rank.hpp"
+#include "polyad/core/row_alignment.hpp"
 #include "polyad/kernel/device_chunks.hpp"
 
 namespace polyad::detail {

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "polyad/core/error.hpp"
+#include "polyad/core/row_alignment.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 
@@ -42,10 +43,6 @@ template <class Scalar>
   constexpr count_t step = row_alignment / sizeof(Scalar);
   return ceil_div(rank, step) * step;
 }
-
-/// The rows of an output on a host (make_output_matrix) start at multiples of this number of bytes. It is a
-/// cache line, and the widest register.
-inline constexpr count_t output_alignment = 64;
 
 /// Columns of a stored row of an output on Space, padding included.
 template <class Scalar, class Space>
