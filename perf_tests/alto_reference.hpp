@@ -78,11 +78,12 @@ public:
     count_t longest = 0;
     for (int n = 0; n < m_extents.order(); ++n) longest = std::max(longest, m_extents[n]);
     workspace_type workspace;
-    for (int t = 1; t < threads(); ++t) workspace.copies.emplace_back(longest * padded_rank<Scalar>(rank));
+    for (int t = 1; t < threads(); ++t)
+      workspace.copies.emplace_back(longest * output_columns<Scalar, Space>(rank));
     return workspace;
   }
 
-  /// The rows of the output may have no more padding than those that make_factor_matrix makes.
+  /// The rows of the output may have no more padding than those that make_output_matrix makes.
   void mttkrp(FactorMatrices<Scalar, Space> const& factors, int mode, workspace_type& workspace,
               FactorMatrix<Scalar, Space> const& V) const {
     bool packed = V.stride(0) == factors.rank() && factors.order() >= 2 && factors.order() <= 5;

@@ -47,7 +47,7 @@ struct Problem {
         workspace(format->make_workspace(session.space, static_cast<count_t>(rank))) {
     count_t longest = 0;
     for (int n = 0; n < format->extents().order(); ++n) longest = std::max(longest, format->extents()[n]);
-    V = make_factor_matrix<Scalar>(session.space, "polyad::perf_output", longest, static_cast<count_t>(rank));
+    V = make_output_matrix<Scalar>(session.space, "polyad::perf_output", longest, static_cast<count_t>(rank));
     fill_random(session.space, factors, factor_seed);
   }
   [[nodiscard]] FactorMatrix<Scalar, Space> output(int mode) const {

@@ -65,7 +65,7 @@ CpAlsWorkspace<Scalar, Space>::CpAlsWorkspace(Space const& space, Extents const&
   for (int n = 0; n < extents.order(); ++n) longest = std::max(longest, extents[n]);
   expect_fits(space, "the Gram matrices", order * rank * rank + normal_equations_scratch(rank),
               sizeof(double));
-  V                     = make_factor_matrix<Scalar>(space, "polyad::mttkrp_output", longest, rank);
+  V                     = make_output_matrix<Scalar>(space, "polyad::mttkrp_output", longest, rank);
   inverse               = make_factor_matrix<Scalar>(space, "polyad::inverse_gram", rank, rank);
   count_t const entries = order * rank * rank;
   gram_memory           = DeviceNumbers<Space>(Kokkos::view_alloc(space, "polyad::fit_numbers_and_grams"),

@@ -65,7 +65,7 @@ public:
     }
     count_t longest = 0;
     for (int n = 0; n < model.order(); ++n) longest = std::max<count_t>(longest, model.A(n).extent(0));
-    m_G = make_factor_matrix<Scalar>(space, "polyad::residual_sweep", longest, model.rank());
+    m_G = make_output_matrix<Scalar>(space, "polyad::residual_sweep", longest, model.rank());
     for (auto const& format : X.formats())
       m_workspaces.push_back(make_residual_workspace(space, format, model.rank()));
     for (int n = 0; n < model.order(); ++n) als ? make_als_work(n) : make_adam_work(n);

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "polyad/core/per_mode.hpp"
+#include "polyad/core/rank.hpp"
 #include "polyad/kernel/device_chunks.hpp"
 
 namespace polyad::detail {
@@ -272,7 +273,9 @@ std::uint64_t model_bytes(CostInput const& input) {
   // algebra.
   double const pack    = 16.0 / input.scalar_bytes;  // rows are packed (make_factor_matrix)
   double const columns = std::ceil(R / pack) * pack;
-  return to_bytes((rows + longest) * columns * input.scalar_bytes +
+  double const line    = static_cast<double>(output_alignment) / input.scalar_bytes;
+  double const wide = input.machine.is_device ? columns : std::ceil(R / line) * line;  // make_output_matrix
+  return to_bytes((rows * columns + longest * wide) * input.scalar_bytes +
                   R * R * (input.tensor.order() + (input.rank > 128 ? 3 : 2)) * sizeof(double)) +
          (input.machine.is_device ? costs::device_instance_bytes : 0);
 }

@@ -41,7 +41,7 @@ TrialTimes time_format(Space const& space, CooTensor<Scalar, Index, Space> const
   auto workspace  = X.make_workspace(space, rank);
   count_t longest = 0;
   for (int const n : modes) longest = std::max(longest, coo.extents()[n]);
-  auto const V = make_factor_matrix<Scalar>(space, "polyad::trial_output", longest, rank);
+  auto const V = make_output_matrix<Scalar>(space, "polyad::trial_output", longest, rank);
   for (int const n : modes) {
     auto const output = Kokkos::subview(V, Kokkos::make_pair(count_t(0), coo.extents()[n]), Kokkos::ALL);
     double least      = std::numeric_limits<double>::infinity();

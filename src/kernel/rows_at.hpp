@@ -6,7 +6,9 @@
 #pragma once
 
 #include <Kokkos_Core.hpp>
+#include <cstdint>
 
+#include "polyad/core/rank.hpp"
 #include "polyad/core/types.hpp"
 
 namespace polyad::detail {
@@ -28,6 +30,13 @@ struct RowsAt {
 #ifdef KOKKOS_ENABLE_DEBUG
     rows = matrix.extent(0);
 #endif
+  }
+
+  /// Whether a host may read and write whole registers at the end of a row (make_output_matrix). If an
+  /// array and these columns of it begin at multiples of output_alignment, all of such a register belongs
+  /// to the row.
+  [[nodiscard]] bool is_roomy() const {
+    return (reinterpret_cast<std::uintptr_t>(data) | stride * sizeof(Scalar)) % output_alignment == 0;
   }
 
   /// The address of a row.

@@ -44,7 +44,13 @@ TEST_CASE("rank table: every column of every rank is covered exactly once", "[co
 
 TEST_CASE("rank table: the narrowest block that holds what is left", "[core]") {
   for (int rest = 1; rest <= 31; ++rest) {
-    int const expected = rest <= 4 ? 4 : rest <= 8 ? 8 : rest <= 16 ? 16 : 32;
+    bool const on_host  = !is_device_space<Kokkos::DefaultExecutionSpace>;
+    int const narrowest = on_host && simd_bytes == 64 ? 8 : 4;
+    int const expected  = rest <= narrowest       ? narrowest
+                          : rest <= 8             ? 8
+                          : rest <= 16            ? 16
+                          : rest <= 24 && on_host ? 24
+                                                  : 32;
     CAPTURE(rest);
     REQUIRE(calls_of(rest).size() == 1);
     CHECK(calls_of(rest)[0].block == expected);
@@ -78,6 +84,16 @@ TEST_CASE("rank table: padded rows hold whole packs of 16 bytes", "[core]") {
   for (count_t rank = 1; rank <= 300; ++rank) {
     CHECK(padded_rank<float>(rank) == (rank + 3) / 4 * 4);
     CHECK(padded_rank<double>(rank) == (rank + 1) / 2 * 2);
+  }
+}
+
+TEST_CASE("rank table: rows of an output on a host hold whole lines of 64 bytes", "[core]") {
+  using Space = Kokkos::DefaultExecutionSpace;
+  for (count_t rank = 1; rank <= 300; ++rank) {
+    CAPTURE(rank);
+    bool const on_host = !is_device_space<Space>;
+    CHECK(output_columns<float, Space>(rank) == (on_host ? (rank + 15) / 16 * 16 : padded_rank<float>(rank)));
+    CHECK(output_columns<double, Space>(rank) == (on_host ? (rank + 7) / 8 * 8 : padded_rank<double>(rank)));
   }
 }
 

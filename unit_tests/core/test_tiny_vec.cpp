@@ -35,6 +35,7 @@ struct Operations {
   using Matrix = Kokkos::View<Scalar**, Kokkos::LayoutRight, TestSpace::device_type>;
   Matrix input;   // three rows
   Matrix output;  // a row for each Output
+  Matrix roomy;   // one row, for store_over
   int first;
   int rank;
 
@@ -60,6 +61,13 @@ struct Operations {
       a.atomic_add_to(&output(atomically_added, 0), columns);
       b.atomic_add_to(&output(atomically_added, 0), columns);
       Kokkos::atomic_add(&output(dotted, first), a.dot(b, columns));
+      if constexpr (Form == RowForm::simd) {
+        CutColumns const cut(columns);
+        Row const before(&roomy(0, 0), Columns{columns.first, Block});
+        Row sum = before;
+        if (columns.count > Block - 8) sum += Row(&input(0, 0), cut);
+        sum.store_over(before, &roomy(0, 0), cut);
+      }
     });
   }
 };
@@ -74,9 +82,13 @@ std::string wrong_entry(int first, int rank) {
   auto const width   = (columns + 3) / 4 * 4 + guard;
   TestSpace const space;
   Kernel const kernel{typename Kernel::Matrix("input", 3, width),
-                      typename Kernel::Matrix("output", outputs, width), first, rank};
+                      typename Kernel::Matrix("output", outputs, width),
+                      typename Kernel::Matrix("roomy", 1, width + Block), first, rank};
   auto const input  = Kokkos::create_mirror_view(kernel.input);
   auto const output = Kokkos::create_mirror_view(kernel.output);
+  auto const roomy  = Kokkos::create_mirror_view(kernel.roomy);
+  for (std::size_t j = 0; j < roomy.extent(1); ++j) roomy(0, j) = static_cast<Scalar>(j % 7);
+  Kokkos::deep_copy(kernel.roomy, roomy);
   for (std::size_t j = 0; j < width; ++j) {
     for (std::size_t i = 0; i < 3; ++i)
       input(i, j) = j < columns ? static_cast<Scalar>((7 * j + 5 * i) % 11) - Scalar(4)
@@ -88,9 +100,17 @@ std::string wrong_entry(int first, int rank) {
   Kokkos::parallel_for("polyad::test", team_policy(space, LaunchShape{1, 1, Kernel::Row::lanes}), kernel);
   space.fence("polyad::test");
   Kokkos::deep_copy(output, kernel.output);
+  Kokkos::deep_copy(roomy, kernel.roomy);
   auto const begin = static_cast<std::size_t>(first), end = std::min(begin + Block, columns);
   auto dot = static_cast<Scalar>(canary);
   for (std::size_t j = begin; j < end; ++j) dot += input(0, j) * input(1, j);
+  // A block has at least Block - 7 columns there (store_over). All other numbers stay.
+  if (Form == RowForm::simd && end > begin + Block - 8)
+    for (std::size_t j = 0; j < roomy.extent(1); ++j) {
+      Scalar const added = j >= begin && j < end ? input(0, j) : Scalar(0);
+      if (!(roomy(0, j) == static_cast<Scalar>(j % 7) + added))
+        return "store_over, column " + std::to_string(j) + ": " + std::to_string(roomy(0, j));
+    }
   for (std::size_t j = 0; j < width; ++j) {
     Scalar const a = input(0, j), b = input(1, j), c = input(2, j);
     Scalar expected[outputs];
@@ -127,6 +147,7 @@ void all_blocks() {
   all_cuts<Scalar, 4, Form>();
   all_cuts<Scalar, 8, Form>();
   all_cuts<Scalar, 16, Form>();
+  all_cuts<Scalar, 24, Form>();
   all_cuts<Scalar, 32, Form>();
 }
 

@@ -43,6 +43,18 @@ template <class Scalar>
   return ceil_div(rank, step) * step;
 }
 
+/// The rows of an output on a host (make_output_matrix) start at multiples of this number of bytes. It is a
+/// cache line, and the widest register.
+inline constexpr count_t output_alignment = 64;
+
+/// Columns of a stored row of an output on Space, padding included.
+template <class Scalar, class Space>
+[[nodiscard]] constexpr count_t output_columns(count_t rank) {
+  constexpr count_t step =
+      takes_packed_rows<Space> ? row_alignment / sizeof(Scalar) : output_alignment / sizeof(Scalar);
+  return ceil_div(rank, step) * step;
+}
+
 /// True when the rows of a matrix may be read and written in packs of 16 bytes.
 template <class Scalar>
 bool rows_are_aligned(Scalar const* data, count_t row_stride, count_t rank) {

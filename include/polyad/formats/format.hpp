@@ -55,7 +55,9 @@ namespace polyad {
 /// throws UsageError when shapes do not match, or the workspace was made for another format or rank, before
 /// anything is written (formats/workspace_owner.hpp; AnyFormat checks the workspaces of all formats). On a
 /// device the rows of all matrices are packed (make_factor_matrix): AnyFormat copies others before it calls.
-/// On a host they may have any stride.
+/// On a host they may have any stride. If V is laid out there as by make_output_matrix, a kernel may also
+/// read what is right of column R in a row of V and write the same numbers back. Meanwhile nobody else may
+/// write to it.
 ///
 /// A format may also have:
 ///

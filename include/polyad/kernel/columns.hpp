@@ -23,6 +23,11 @@ struct Columns {
   int count;
 };
 
+/// Those of a block from which column R cuts off fewer than eight columns (kernel/rank_dispatch.hpp).
+struct CutColumns : Columns {
+  KOKKOS_FUNCTION explicit CutColumns(Columns const& columns) : Columns(columns) {}
+};
+
 template <class Space, class Scalar, int Block, RowForm Form = row_form<Space>>
 class TinyVec;
 

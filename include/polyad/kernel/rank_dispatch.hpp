@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The one table from the rank R to the blocks of columns that kernels are compiled for (GenTen, Table 4).
 //
-// A row of R columns is covered by R / 32 blocks of 32 columns and one narrower block for what is left.
+// A row of R columns is covered by R / 32 blocks of 32 columns and one narrower block for what is left. On a
+// host column R cuts off fewer than eight columns of that block.
 // A block's 32 columns are one TinyVec of 8 x float4 or 16 x double2 on a device and at most 8 registers on
 // a host. Wider blocks were slower on the H200 (8 floats per lane lost 6 to 40 %), narrower ones read the
 // nonzeros more often.
@@ -47,6 +48,19 @@ struct ColumnBlocks {
   int rank;  // R: the last block may be cut off there
 };
 
+/// The same for the last block of a walk over nonzeros, of at most full_block columns. A host has blocks of
+/// 24 columns, too: with 32 columns R = 20 took 1.5 times as long (alto, f64). If registers have 64 bytes,
+/// none has four columns: a part of a register costs as much as the whole.
+template <class F>
+void with_last_block(count_t columns, F&& f) {
+  if constexpr (takes_packed_rows<Kokkos::DefaultExecutionSpace>) {
+    with_block(columns, f);
+  } else {
+    if (columns > 16 && columns <= 24) return f(std::integral_constant<int, 24>{});
+    with_block<(simd_bytes == 64 ? 8 : 4)>(columns, f);
+  }
+}
+
 /// Calls f(std::integral_constant<int, Block>, ColumnBlocks) once for the full blocks and once for the
 /// rest, at most two calls (two launches) for any R >= 1.
 template <class F>
@@ -55,7 +69,7 @@ void for_each_column_block(int rank, F&& f) {
   int const rest = rank % full_block;
   if (full > 0) f(std::integral_constant<int, full_block>{}, ColumnBlocks{0, full, rank});
   ColumnBlocks const tail{full * full_block, 1, rank};
-  if (rest > 0) with_block(static_cast<count_t>(rest), [&](auto block) { f(block, tail); });
+  if (rest > 0) with_last_block(static_cast<count_t>(rest), [&](auto block) { f(block, tail); });
 }
 
 }  // namespace polyad

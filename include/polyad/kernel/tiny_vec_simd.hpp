@@ -78,31 +78,46 @@ public:
   }
 
   TinyVec() = default;
-  explicit TinyVec(Scalar value) {
+  // All of them are forced inline, for GCC: a call in a walk over nonzeros sends every row in registers to
+  // memory and back (b-csf on uber, R = 16, one core of an AMD EPYC: 7.0 ms a mode instead of 1.6).
+  KOKKOS_FORCEINLINE_FUNCTION explicit TinyVec(Scalar value) {
     unrolled<packs>([&](auto p) { m_pack[p] = pack_type(value); });
   }
-  // Forced inline, for GCC: a call in a walk over nonzeros sends every row in registers to memory and back
-  // (b-csf on uber, R = 16, one core of an AMD EPYC: 7.0 ms a mode instead of 1.6).
   KOKKOS_FORCEINLINE_FUNCTION TinyVec(Scalar const* row, Columns columns) {
-    if (columns.count == Block)
-      unrolled<packs>([&](auto p) { m_pack[p].copy_from(row + columns.first + p * pack_width, aligned()); });
+    row += columns.first;
+    if (columns.count == Block && Block % pack_width == 0)
+      unrolled<packs>([&](auto p) { m_pack[p].copy_from(row + p * pack_width, aligned()); });
     else
-      *this = cut_off(row, columns);
+      unrolled<packs>([&](auto p) {
+        m_pack[p] = pack_type(Scalar(0));
+        where(first(columns.count, p), m_pack[p]).copy_from(row + p * pack_width, aligned());
+      });
+  }
+  KOKKOS_FORCEINLINE_FUNCTION TinyVec(Scalar const* row, CutColumns columns) {
+    row += columns.first;
+    unrolled<packs>([&](auto p) {
+      if constexpr (is_whole(p)) {
+        m_pack[p].copy_from(row + p * pack_width, aligned());
+      } else {
+        m_pack[p] = pack_type(Scalar(0));
+        where(first(columns.count, p), m_pack[p]).copy_from(row + p * pack_width, aligned());
+      }
+    });
   }
 
-  TinyVec& operator*=(TinyVec const& other) {
+  KOKKOS_FORCEINLINE_FUNCTION TinyVec& operator*=(TinyVec const& other) {
     unrolled<packs>([&](auto p) { m_pack[p] = m_pack[p] * other.m_pack[p]; });
     return *this;
   }
-  TinyVec& operator+=(TinyVec const& other) {
+  KOKKOS_FORCEINLINE_FUNCTION TinyVec& operator+=(TinyVec const& other) {
     unrolled<packs>([&](auto p) { m_pack[p] = m_pack[p] + other.m_pack[p]; });
     return *this;
   }
-  void multiply_add(Scalar a, TinyVec const& b) {
+  KOKKOS_FORCEINLINE_FUNCTION void multiply_add(Scalar a, TinyVec const& b) {
     pack_type const scale(a);
     unrolled<packs>([&](auto p) { m_pack[p] = Kokkos::fma(scale, b.m_pack[p], m_pack[p]); });
   }
-  void multiply_add(TinyVec const& a, TinyVec const& b) {
+  KOKKOS_FORCEINLINE_FUNCTION void multiply_add(TinyVec const& a, TinyVec const& b) {
     unrolled<packs>([&](auto p) { m_pack[p] = Kokkos::fma(a.m_pack[p], b.m_pack[p], m_pack[p]); });
   }
   /// The sum of the products of the elements; those right of column R were read as zeros. Halves are added to
@@ -118,12 +133,29 @@ public:
     });
     return element[0];
   }
-  // Forced inline for the same reason (alto on uber, one core: R = 16: 39 ms a round of all modes, not 61).
   KOKKOS_FORCEINLINE_FUNCTION void store(Scalar* row, Columns columns) const {
-    if (columns.count == Block)
-      unrolled<packs>([&](auto p) { m_pack[p].copy_to(row + columns.first + p * pack_width, aligned()); });
+    row += columns.first;
+    if (columns.count == Block && Block % pack_width == 0)
+      unrolled<packs>([&](auto p) { m_pack[p].copy_to(row + p * pack_width, aligned()); });
     else
-      store_cut_off(*this, row + columns.first, columns.count);
+      unrolled<packs>([&](auto p) {
+        where(first(columns.count, p), m_pack[p]).copy_to(row + p * pack_width, aligned());
+      });
+  }
+  /// Writes whole registers: the columns of the row, and right of column R what `before` has there. For rows
+  /// with room for that (make_output_matrix) which are read again soon. A load that follows a masked store to
+  /// the same place waits for it: alto on uber, R = 10, one core, took 7.1 ms, not 4.2.
+  KOKKOS_FORCEINLINE_FUNCTION void store_over(TinyVec const& before, Scalar* row, CutColumns columns) const {
+    row += columns.first;
+    unrolled<packs>([&](auto p) {
+      pack_type whole = m_pack[p];
+      if constexpr (!is_whole(p)) {
+        whole                                 = before.m_pack[p];
+        where(first(columns.count, p), whole) = m_pack[p];
+        hide(whole);
+      }
+      whole.copy_to(row + p * pack_width, aligned());
+    });
   }
   void atomic_add_to(Scalar* row, Columns columns) const {
     alignas(64) Scalar element[Block];
@@ -133,32 +165,33 @@ public:
   void atomic_add_to_scratch(Scalar* row, Columns columns) const { atomic_add_to(row, columns); }
 
 private:
-  /// A block that is cut off at column R.
-  static TinyVec cut_off(Scalar const* row, Columns columns) {
-    TinyVec result(Scalar(0));
-    row += columns.first;
-    unrolled<packs>([&](auto p) {
-      int const count = columns.count - p * pack_width;
-      if (count >= pack_width)
-        result.m_pack[p].copy_from(row + p * pack_width, aligned());
-      else if (count > 0)
-        where(first(count), result.m_pack[p]).copy_from(row + p * pack_width, aligned());
-    });
-    return result;
-  }
-  // By value: GCC keeps an object in memory if a reference can reach it.
-  static void store_cut_off(TinyVec const block, Scalar* row, int columns) {
-    unrolled<packs>([&](auto p) {
-      int const count = columns - p * pack_width;
-      if (count >= pack_width)
-        block.m_pack[p].copy_to(row + p * pack_width, aligned());
-      else if (count > 0)
-        where(first(count), block.m_pack[p]).copy_to(row + p * pack_width, aligned());
-    });
+  /// Whether pack p is whole if fewer than eight columns are cut off.
+  static constexpr bool is_whole(int p) { return (p + 1) * pack_width <= Block - 7; }
+  /// Hides from GCC where a register's numbers are from. It would make a masked store of two joined ones.
+  KOKKOS_FORCEINLINE_FUNCTION static void hide([[maybe_unused]] pack_type& pack) {
+#if defined(KOKKOS_ARCH_AVX512XEON)
+    auto const hidden = [&pack](auto native) {
+      __asm__("" : "+v"(native));
+      pack = pack_type(native);
+    };
+    if constexpr (sizeof(Scalar) == 8 && pack_width == 8)
+      hidden(static_cast<__m512d>(pack));
+    else if constexpr (pack_width == 16)
+      hidden(static_cast<__m512>(pack));
+    else if constexpr (pack_width == 8)
+      hidden(static_cast<__m256>(pack));
+#endif
   }
   static constexpr auto aligned() { return Kokkos::Experimental::simd_flag_default; }
-  static mask_type first(int count) {
-    return mask_type([count](std::size_t e) { return int(e) < count; });
+  /// The elements of pack p that are among the first `count` of the block.
+  KOKKOS_FORCEINLINE_FUNCTION static mask_type first(int count, int p) {
+    if constexpr (pack_width == 1) return mask_type(p < count);
+#if defined(KOKKOS_ARCH_AVX512XEON)
+    using Bits = std::conditional_t<pack_width == 16, __mmask16, __mmask8>;
+    return mask_type(static_cast<Bits>(((std::uint64_t(1) << count) - 1) >> (p * pack_width)));
+#else
+    return pack_type([](std::size_t e) { return Scalar(e); }) < pack_type(Scalar(count - p * pack_width));
+#endif
   }
   pack_type m_pack[packs];
 };

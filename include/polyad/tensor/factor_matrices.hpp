@@ -33,6 +33,18 @@ template <class Scalar, class Space>
   return Kokkos::subview(storage, Kokkos::ALL, Kokkos::make_pair(count_t(0), rank));
 }
 
+/// The same for an output that a walk over nonzeros adds to. On a host its rows start at multiples of 64
+/// bytes and are padded to whole 64 bytes. A walk then reads and writes full registers whatever R is. Other
+/// matrices will do, but unless R is a multiple of 8, `alto` takes up to twice as long with them. Does not
+/// wait.
+/// \throws MemoryError before allocating when it does not fit
+template <class Scalar, class Space>
+[[nodiscard]] FactorMatrix<Scalar, Space> make_output_matrix(Space const& space, std::string const& label,
+                                                             count_t rows, count_t rank) {
+  auto const storage = make_factor_matrix<Scalar>(space, label, rows, output_columns<Scalar, Space>(rank));
+  return Kokkos::subview(storage, Kokkos::ALL, Kokkos::make_pair(count_t(0), rank));
+}
+
 namespace detail {
 
 // Compiled once: Kokkos::deep_copy takes a compiler up to two seconds in each source that calls it.

@@ -36,17 +36,18 @@ CooTensor<Scalar, Index, Space> to_device(Space const& space, HostTensor const& 
 /// How the rows of a matrix lie in memory.
 enum class RowLayout {
   padded,   // as make_factor_matrix lays them out: rows start at multiples of 16 bytes
+  roomy,    // as make_output_matrix lays them out: on a host at multiples of 64 bytes
   wide,     // the same with 16 bytes more on either side
   tight,    // exactly R columns per row: packed for some R only
   subview,  // columns 3 ... 3 + R - 1 of a matrix of R + 7 columns: never packed
 };
 
-inline constexpr std::array all_layouts{RowLayout::padded, RowLayout::wide, RowLayout::tight,
-                                        RowLayout::subview};
+inline constexpr std::array all_layouts{RowLayout::padded, RowLayout::roomy, RowLayout::wide,
+                                        RowLayout::tight, RowLayout::subview};
 /// Those that kernels must take (formats/format.hpp): only packed rows on a device.
 template <class Space>
 inline constexpr std::span<RowLayout const> kernel_layouts =
-    std::span(all_layouts).first(takes_packed_rows<Space> ? 2 : all_layouts.size());
+    std::span(all_layouts).first(takes_packed_rows<Space> ? 3 : all_layouts.size());
 /// One of them in turn, for a running number.
 template <class Space>
 constexpr RowLayout kernel_layout(std::size_t number) {
@@ -70,6 +71,7 @@ public:
     std::size_t const whole = padded_rank<Scalar>(columns);
     m_first                 = layout == RowLayout::wide ? pack : layout == RowLayout::subview ? 3 : 0;
     std::size_t const width = layout == RowLayout::padded  ? whole
+                              : layout == RowLayout::roomy ? output_columns<Scalar, Space>(columns)
                               : layout == RowLayout::wide  ? whole + 2 * pack
                               : layout == RowLayout::tight ? columns
                                                            : columns + 7;

@@ -29,9 +29,11 @@ void expect_model_fits(Space const& space, Extents const& extents, count_t rank)
     rows    = add(rows, extents[n]);
     longest = std::max(longest, extents[n]);
   }
-  rows = add(rows, longest);
-  count_t const dense =
-      checked_product(what, checked_product(what, rows, padded_rank<Scalar>(rank)), sizeof(Scalar));
+  count_t const columns = output_columns<Scalar, Kokkos::DefaultExecutionSpace>(rank);
+  count_t const dense   = checked_product(
+      what,
+      add(checked_product(what, rows, padded_rank<Scalar>(rank)), checked_product(what, longest, columns)),
+      sizeof(Scalar));
   count_t const grams = checked_product(what, checked_product(what, rank, rank),
                                         (order + (rank > 128 ? 3 : 2)) * sizeof(double));
   expect_fits(space, what, add(dense, grams), 1);

@@ -31,7 +31,7 @@ std::vector<double> mttkrp_product(io::CoordinateList&& tensor, io::HostKtensor 
     for (int n = 0; n < X.extents().order(); ++n)
       if (n != mode) from_host<double>(space, of_mode(model.factors, n), factors[n]);
     auto const V =
-        make_factor_matrix<double>(space, "polyad::mttkrp_output", X.extents()[mode], model.rank());
+        make_output_matrix<double>(space, "polyad::mttkrp_output", X.extents()[mode], model.rank());
     mttkrp(space, X, factors, mode, work, V);
     return to_host<double>(space, V);
   });

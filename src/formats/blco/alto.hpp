@@ -117,7 +117,7 @@ public:
       locks = locks || locked(n);
     }
     return {WorkspaceOwner(m_identity, rank),
-            make_factor_matrix<Scalar>(space, "polyad::alto_copies", rows, rank),
+            make_output_matrix<Scalar>(space, "polyad::alto_copies", rows, rank),
             Kokkos::View<unsigned char*, typename Space::device_type>(
                 Kokkos::view_alloc(space, "polyad::alto_locks"), locks ? RowLocks::length : 0),
             make_factor_matrix<double>(space, "polyad::long_rows", slots, rank)};

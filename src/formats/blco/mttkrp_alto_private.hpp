@@ -79,9 +79,9 @@ inline constexpr int any_inner = -1;
 /// The loop over a chunk. Each kind has its own code. The compiler runs out of registers for the careful
 /// loop: used for all chunks, it made every nonzero a quarter slower (uber, R = 16).
 enum class AltoLoop {
-  plain,        // whole blocks of columns, rows alike
-  prefetching,  // the same with prefetches
-  careful       // anything: a cut block of columns, rows of which some are private, locks
+  whole,   // whole blocks of columns, rows alike
+  cut,     // a block that is cut off at column R, roomy rows alike
+  careful  // anything: rows of which some are private, locks
 };
 
 /// Inner is the number of factors read for every nonzero, or any_inner.
@@ -115,8 +115,9 @@ struct MttkrpAltoPrivate {
   }
 
   /// sum += x * the inner factors' rows of nonzero p (* hoisted)
+  template <class SomeColumns>
   KOKKOS_FORCEINLINE_FUNCTION void add_product(Row& sum, count_t p, Row const& hoisted,
-                                               Columns columns) const {
+                                               SomeColumns columns) const {
     constexpr bool times_hoisted = Target == AltoTarget::rows_of_group;
     int const count              = inner_count();
     Scalar const x               = values[p];
@@ -140,23 +141,25 @@ struct MttkrpAltoPrivate {
 
   /// sum += e p for nonzero p of row k. If the whole group adds to one row, `hoisted` is that row of C times
   /// the group's rows. The sum is then multiplied by the group's rows at the end.
+  template <class SomeColumns>
   KOKKOS_FORCEINLINE_FUNCTION void add_residual(Row& sum, count_t p, Index k, Row const& hoisted,
-                                                Columns columns) const {
+                                                SomeColumns columns) const {
     Row product = Target == AltoTarget::rows_of_group ? hoisted : Row(Scalar(1));
     for (int m = 0; m < inner_count(); ++m) product *= Row(inner.factor[m].row(p), columns);
     Row const own = Target == AltoTarget::group ? hoisted : Row(term.row(k), columns);
     sum.multiply_add(values[p] - sum_over_lanes<Row::lanes>(product.dot(own, columns)), product);
   }
+  template <class SomeColumns>
   KOKKOS_FORCEINLINE_FUNCTION void add_term(Row& sum, count_t p, [[maybe_unused]] Index k, Row const& hoisted,
-                                            Columns columns) const {
+                                            SomeColumns columns) const {
     if constexpr (Term::is_residual)
       add_residual(sum, p, k, hoisted, columns);
     else
       add_product(sum, p, hoisted, columns);
   }
 
-  template <AltoLoop Loop>
-  KOKKOS_FORCEINLINE_FUNCTION void walk(count_t s, PrivateRows const& own, Columns columns) const {
+  template <AltoLoop Loop, class SomeColumns>
+  KOKKOS_FORCEINLINE_FUNCTION void walk(count_t s, PrivateRows const& own, SomeColumns columns) const {
     constexpr bool careful      = Loop == AltoLoop::careful;
     RowsAt<Scalar> const target = output.alike(own);  // unless careful
     auto const row_of           = [&](Index row) {
@@ -181,7 +184,7 @@ struct MttkrpAltoPrivate {
         if constexpr (Target == AltoTarget::rows_of_group || Term::is_residual)
           for (int m = 0; m < outer.count; ++m) hoisted *= Row(outer.factor[m].row(g), columns);
         for (; p < end; ++p) {
-          if constexpr (Loop == AltoLoop::prefetching) {
+          if (!careful && prefetch) {
             for (int m = 0; m < inner_count(); ++m) prefetch_row<Row>(inner.factor[m].row(p + ahead));
             if constexpr (Target != AltoTarget::group) prefetch_row<Row>(target.row(rows[p + ahead]));
             if constexpr (Target != AltoTarget::group && Term::is_residual)
@@ -195,9 +198,16 @@ struct MttkrpAltoPrivate {
             locks.add(rows[p], sum, row_of(rows[p]), columns);
           } else {
             Scalar* const row = row_of(rows[p]);
-            Row sum(row, columns);
-            add_term(sum, p, rows[p], hoisted, columns);
-            sum.store(row, columns);
+            if constexpr (Loop == AltoLoop::cut) {
+              Row const before(row, Columns{0, Row::width});
+              Row sum = before;
+              add_term(sum, p, rows[p], hoisted, columns);
+              sum.store_over(before, row, columns);
+            } else {
+              Row sum(row, columns);
+              add_term(sum, p, rows[p], hoisted, columns);
+              sum.store(row, columns);
+            }
           }
         }
         if constexpr (Target == AltoTarget::group) {
@@ -232,12 +242,14 @@ struct MttkrpAltoPrivate {
     self.output.copies.data += columns.first;
     self.long_rows.slots.data += columns.first;
     self.term = term.from_column(columns.first);
-    if (columns.count < Row::width || !own.alike || locks.in_use())
-      self.template walk<AltoLoop::careful>(s, own, Columns{0, columns.count});
-    else if (prefetch)
-      self.template walk<AltoLoop::prefetching>(s, own, Columns{0, Row::width});
-    else
-      self.template walk<AltoLoop::plain>(s, own, Columns{0, Row::width});
+    if (own.alike && !locks.in_use()) {
+      if (columns.count == Row::width)
+        return self.template walk<AltoLoop::whole>(s, own, Columns{0, Row::width});
+      if constexpr (Row::form == RowForm::simd)
+        if (columns.count > Row::width - 8 && self.output.alike(own).is_roomy())
+          return self.template walk<AltoLoop::cut>(s, own, CutColumns(Columns{0, columns.count}));
+    }
+    self.template walk<AltoLoop::careful>(s, own, Columns{0, columns.count});
   }
 
   // Flattened: GCC otherwise does not inline the operations of short rows (docs/design-notes.md).

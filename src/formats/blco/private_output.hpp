@@ -155,6 +155,7 @@ void merge_listed_rows(Space const& space, PrivateOutput<Scalar> const& output, 
   POLYAD_PRIVATE_OUTPUT_BLOCK(prefix, Scalar, 4);  \
   POLYAD_PRIVATE_OUTPUT_BLOCK(prefix, Scalar, 8);  \
   POLYAD_PRIVATE_OUTPUT_BLOCK(prefix, Scalar, 16); \
+  POLYAD_PRIVATE_OUTPUT_BLOCK(prefix, Scalar, 24); \
   POLYAD_PRIVATE_OUTPUT_BLOCK(prefix, Scalar, 32)
 POLYAD_PRIVATE_OUTPUT(extern, float);
 POLYAD_PRIVATE_OUTPUT(extern, double);
