@@ -113,7 +113,7 @@ std::string advice_on_ids(Report const& report) {
   auto const& dims = report.input->dims;
   for (std::size_t n = 0; n < dims.size(); ++n)
     if (dims[n] / far_more > report.input->nnz)
-      return "; mode " + std::to_string(n + 1) + " has " + std::to_string(dims[n]) + " rows for " +
+      return "; mode " + std::to_string(n) + " has " + std::to_string(dims[n]) + " rows for " +
              std::to_string(report.input->nnz) + " nonzeros: number its ids anew, without gaps";
   return "";
 }

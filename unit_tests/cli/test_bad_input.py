@@ -155,7 +155,7 @@ class BeyondTheMachine(ToolTest):
         tensor = self.write("wide.tns", "1 1 1 1\n4000000000 2 2 1\n")
         for precision in ("f32", "f64"):
             self.succeed("cpd", tensor, "-r", 10, "-i", 1, "--precision", precision, "-o", "wide.npz")
-            self.fail_with(MEMORY, "mttkrp", tensor, "-m", 1, "--factors", "wide.npz", "-o", "v.npz", says="bytes")
+            self.fail_with(MEMORY, "mttkrp", tensor, "--mode", 0, "--factors", "wide.npz", "-o", "v.npz", says="bytes")
 
     def test_rank_above_the_largest(self):
         tensor = self.write("good.tns", GOOD)
@@ -168,7 +168,7 @@ class BeyondTheMachine(ToolTest):
     def test_rows_beyond_64_bits(self):
         tensor = self.write("long.tns", "1 1 1 1\n18446744073709551615 18446744073709551615 2 1\n")
         self.succeed("cpd", tensor, "-r", 2, "-i", 1, "-o", "long.npz")
-        self.fail_with(MEMORY, "mttkrp", tensor, "-m", 2, "--factors", "long.npz", "-o", "v.npz", says="bytes")
+        self.fail_with(MEMORY, "mttkrp", tensor, "--mode", 1, "--factors", "long.npz", "-o", "v.npz", says="bytes")
 
     def test_norm_beyond_the_numbers(self):
         tensor = self.write("large.tns", "1 1 1 1e308\n1 2 1 1e308\n2 2 2 1e308\n")
@@ -258,7 +258,7 @@ class Options(ToolTest):
             ("gen ratings -d 2,2 -n 1 -o z.tns --noise -1", "--noise takes a number from 0 on"),
             ("gen low-rank -d 2,2 -o z.npz --model z.npz", "-o and --model name the same file"),
             ("gen uniform -d 2,2 -n 1 -o z.tns --report z.tns", "--report would overwrite an output"),
-            ("ttm x.tns -m 1 --matrix u.npz -o z.tns --report z.tns", "-o and --report name the same file"),
+            ("ttm x.tns --mode 0 --matrix u.npz -o z.tns --report z.tns", "-o and --report name the same file"),
             ("tune x.tns -r 2 --format auto", "--format takes the name of one format. Leave it out to try all"),
             ("tune - -r 2 --store", "--store keeps the choice beside the tensor, so the tensor must be a file"),
         ):
@@ -306,7 +306,7 @@ class Numbers(ToolTest):
     def test_not_finite(self):
         self.write("x.tns", "1 1 1 1e308\n1 2 1 1e308\n2 2 2 1e308\n")
         self.write("m.ktns", "ktensor\n3\n2 2 2\n1\n10\n" + "matrix\n2\n2 1\n1e200\n1e200\n" * 3)
-        self.fail_with(NUMERICAL, "mttkrp", "x.tns", "-m", 1, "--factors", "m.ktns", "-o", "p.npz", output=None,
+        self.fail_with(NUMERICAL, "mttkrp", "x.tns", "--mode", 0, "--factors", "m.ktns", "-o", "p.npz", output=None,
                        says="the product holds numbers that are not finite")
         self.fail_with(NUMERICAL, "cpd", "x.tns", "-r", 1, says="the fit is not a finite number")
         self.write("zero.tns", "1 1 1 0\n2 2 2 0\n")
@@ -332,7 +332,7 @@ class Numbers(ToolTest):
         self.succeed("cpd", "x.tns", "-r", 2, "-i", 1, "-o", "m.npz")
         for command in (("stats", "x.tns"), ("cpd", "x.tns", "-r", 2, "-i", 1), ("convert", "x.tns", "y.pten"),
                         ("check", "x.tns"), ("compare", "m.npz", "x.tns"), ("tucker", "x.tns", "-r", "2,2,2", "-i", 1),
-                        ("mttkrp", "x.tns", "-m", 1, "--factors", "m.npz", "-o", "p.npz"),
+                        ("mttkrp", "x.tns", "--mode", 0, "--factors", "m.npz", "-o", "p.npz"),
                         ("fast-tucker", "x.tns", "-r", 2, "--shrink", 5, "-i", 1)):
             for option in ("-v", "--verbose"):
                 result = self.run_tool(*command, option)

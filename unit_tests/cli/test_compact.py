@@ -112,7 +112,7 @@ class Compact(ToolTest):
         # The fit of the file, whose rows compare looks up, is that of the run.
         found = self.report_of("compare", "m.npz", "x.tns")["result"]["fit"]
         self.assertAlmostEqual(found, report["result"]["fit"], delta=1e-12)
-        self.assertIn("300 of 2000000 in mode 1" if len(lists[0]) == 300 else f"{len(lists[0])} of 2000000 in mode 1",
+        self.assertIn("300 of 2000000 in mode 0" if len(lists[0]) == 300 else f"{len(lists[0])} of 2000000 in mode 0",
                       self.succeed("cpd", "x.tns", "-r", 3, "-i", 1).stdout)
 
     def test_a_short_or_full_mode_stores_all_rows(self):
@@ -181,19 +181,19 @@ class Compact(ToolTest):
         for (i, j, k), value in other.items():
             for r in range(2):
                 expected[j][r] += value * entry(0, i, r) * entry(2, k, r)
-        self.measured("mttkrp", "y.tns", "-m", 2, "--factors", "m.npz", "-o", "v.npz")
+        self.measured("mttkrp", "y.tns", "--mode", 1, "--factors", "m.npz", "-o", "v.npz")
         found = arrays_of(self.folder / "v.npz")["mttkrp"]
         self.assertEqual(found[0], (3, 2))
         for x, y in zip(found[1], sum(expected, [])):
             self.assertAlmostEqual(x, y, delta=1e-7)
-        self.measured("ttmc", "y.tns", "-m", 2, "--matrices", "m.npz", "-o", "w.npz")
+        self.measured("ttmc", "y.tns", "--mode", 1, "--matrices", "m.npz", "-o", "w.npz")
         found = arrays_of(self.folder / "w.npz")["matrix"]
         self.assertEqual(found[0], (3, 4))
         for j in range(3):
             for r in range(2):
                 self.assertAlmostEqual(found[1][4 * j + 3 * r], expected[j][r], delta=1e-7)  # the diagonal
         self.write("z.tns", "1 1 1 1\n")
-        self.fail_with(3, "ttmc", "z.tns", "-m", 2, "--matrices", "m.npz", "-o", "n.npz", says="but the tensor is 1 x 1 x 1")
+        self.fail_with(3, "ttmc", "z.tns", "--mode", 1, "--matrices", "m.npz", "-o", "n.npz", says="but the tensor is 1 x 1 x 1")
 
     def test_tucker(self):
         self.scattered("x.tns", (10**8, 6, 10**7), 40)

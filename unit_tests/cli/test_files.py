@@ -278,7 +278,7 @@ class Mttkrp(ToolTest):
         self.succeed("cpd", "x.tns", "-r", rank, "-i", 2, "-o", "m.npz")
         factors = [npy(self.folder / "m.npz", f"factor_{n}")[1] for n in range(3)]
         for mode in range(3):
-            self.succeed("mttkrp", "x.tns", "-m", mode + 1, "--factors", "m.npz", "-o", "v.npz")
+            self.succeed("mttkrp", "x.tns", "--mode", mode, "--factors", "m.npz", "-o", "v.npz")
             shape, product = npy(self.folder / "v.npz", "mttkrp")
             self.assertEqual(shape, (dims[mode], rank))
             for i in range(dims[mode]):
@@ -297,13 +297,13 @@ class Mttkrp(ToolTest):
     def test_wrong(self):
         self.write("x.tns", "1 1 1\n2 2 1\n")
         self.succeed("cpd", "x.tns", "-r", 1, "-i", 1, "-o", "m.npz")
-        self.fail_with(2, "mttkrp", "x.tns", "-m", 3, "--factors", "m.npz", "-o", "v.npz", says="1 to 2")
-        self.fail_with(2, "mttkrp", "x.tns", "-m", 1, "--factors", "m.npz", "-o", "v.txt", says=".npz")
+        self.fail_with(2, "mttkrp", "x.tns", "--mode", 2, "--factors", "m.npz", "-o", "v.npz", says="0 to 1")
+        self.fail_with(2, "mttkrp", "x.tns", "--mode", 0, "--factors", "m.npz", "-o", "v.txt", says=".npz")
         self.fail_with(3,
                        "mttkrp",
                        self.write("y.tns", "3 3 1\n"),
-                       "-m",
-                       1,
+                       "--mode",
+                       0,
                        "--factors",
                        "m.npz",
                        "-o",

@@ -106,7 +106,7 @@ class Pipes(ToolTest):
     def test_dash_is_stdin(self):
         for arguments, k in ((("compare", "x.tns", "-"), "x.tns"), (("compare", "-", "x.tns"), "x.tns"),
                              (("cpd", "x.tns", "-r", 2, "--init", "-"), "model.npz"),
-                             (("mttkrp", "x.tns", "-m", 1, "--factors", "-", "-o", "o.npz"), "model.npz"),
+                             (("mttkrp", "x.tns", "--mode", 0, "--factors", "-", "-o", "o.npz"), "model.npz"),
                              (("predict", "-", "x.tns", "-o", "o.tns"), "learned.npz"),
                              (("stats", "-"), "x.tns"), (("fast-tucker", "x.tns", "--test", "-", "--shrink", 5), "x.tns")):
             with self.subTest(arguments=arguments):

@@ -249,8 +249,8 @@ class MaxMemory(ToolTest):
         commands = [("cpd", "x.tns", "-r", 2), ("stats", "x.tns"), ("convert", "x.tns", "y.pten"), ("check", "x.tns"),
                     ("compare", "x.tns", "x.tns"), ("compare", "cp.npz", "x.tns"), ("estimate", "x.tns", "-r", 2),
                     ("tune", "x.tns", "-r", 2, "--format", "sorted"), ("tucker", "x.tns", "-r", "2,2,2"),
-                    ("mttkrp", "x.tns", "-m", 1, "--factors", "cp.npz", "-o", "p.npz"),
-                    ("ttmc", "x.tns", "-m", 1, "--matrices", "tucker.npz", "-o", "p.npz"),
+                    ("mttkrp", "x.tns", "--mode", 0, "--factors", "cp.npz", "-o", "p.npz"),
+                    ("ttmc", "x.tns", "--mode", 0, "--matrices", "tucker.npz", "-o", "p.npz"),
                     ("fast-tucker", "x.tns", "-r", 2, "--shrink", 5, "-i", 1),
                     ("predict", "model.npz", "x.tns", "-o", "y.tns"),
                     ("recommend", "model.npz", "--mode", 1, "--for", "1,*", "--seen", "x.tns")]

@@ -71,9 +71,9 @@ NUMBERS = {
                   ("--max-memory",)),
     "similar": (("no.npz", "--mode", "1", "--index", "1"), {"-n": False, "--mode": True, "--index": False}, (), ()),
     "predict": (("no.npz", "no.tns", "-o", "p.tns"), {"-t": False}, (), ("--max-memory",)),
-    "ttm": (("no.tns", "-m", "1", "--matrix", "no.npz", "-o", "p.tns"), {"-m": False}, (), ()),
-    "ttmc": (("no.tns", "-m", "1", "--matrices", "no.npz", "-o", "p.npz"), {"-m": False}, (), ()),
-    "mttkrp": (("no.tns", "-m", "1", "--factors", "no.npz", "-o", "p.npz"), {"-m": False}, (), ()),
+    "ttm": (("no.tns", "--mode", "0", "--matrix", "no.npz", "-o", "p.tns"), {"--mode": False}, (), ()),
+    "ttmc": (("no.tns", "--mode", "0", "--matrices", "no.npz", "-o", "p.npz"), {"--mode": False}, (), ()),
+    "mttkrp": (("no.tns", "--mode", "0", "--factors", "no.npz", "-o", "p.npz"), {"--mode": False}, (), ()),
     "gen": (("uniform", "-d", "0,3", "-n", "5", "-o", "p.tns"), {"-n": False, "-r": False, "--seed": False},
             ("--skew", "--noise"), ()),
     "compare": (("no.tns", "no.ktns"), {"-t": False}, ("--at-least",), ("--max-memory",)),
@@ -99,7 +99,7 @@ class Numbers(ToolTest):
                 self.assertIn(option, text)
             listed = set(re.findall(r"(--[a-z-]+) (?:N|K|R|X|S|BYTES|MODE|I|J|B|SHARE|R1|P1|J\[|X\[|B\[)(?=[ \[,\n])", text))
             short = {"-r": ("--rank", "--ranks"), "-i": ("--iterations",), "-t": ("--threads",), "-j": ("--columns",),
-                     "-n": ("--count", "--nnz"), "-m": ("--mode",)}
+                     "-n": ("--count", "--nnz")}
             known = {name for option in (*whole, *others, *sizes) for name in short.get(option, (option,))}
             self.assertLessEqual(listed - known - {"--threads", "--max-memory", "--for", "--dims", "--checkpoint-every"},
                                  {"--index-base", "--time-limit", "--mode"}, command)
@@ -348,7 +348,7 @@ class Values(ToolTest):
             self.succeed(command[0], tensor, *command[1:], "-o", "m.npz")
         result = self.run_tool("fast-tucker", tensor, "-o", "n.npz")
         self.assertEqual(result.returncode, MEMORY, result.stderr)
-        self.assertRegex(result.stderr, r"\Apolyad: [^\n]+ needs \d+ bytes: [^\n]+; mode 2 has 104000100187 rows for 2 "
+        self.assertRegex(result.stderr, r"\Apolyad: [^\n]+ needs \d+ bytes: [^\n]+; mode 1 has 104000100187 rows for 2 "
                                         r"nonzeros: number its ids anew, without gaps\n\Z")
 
 

@@ -130,7 +130,7 @@ class Outputs(ToolTest):
         os.mkfifo(self.folder / "f.tns")
         for arguments in (("convert", "x.tns", "f.tns"), ("cpd", "x.tns", "-r", 2, "-i", 2, "-o", "f.npz"),
                           ("tucker", "x.tns", "-r", "2,2,2", "-i", 1, "-o", "f.npz"), ("stats", "x.tns", "--report", "f.tns"),
-                          ("mttkrp", "x.tns", "-m", 1, "--factors", "model.npz", "-o", "f.npz")):
+                          ("mttkrp", "x.tns", "--mode", 0, "--factors", "model.npz", "-o", "f.npz")):
             for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
                 with self.subTest(arguments=arguments, number=number):
                     process = self.start_tool(*arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,

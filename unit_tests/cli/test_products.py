@@ -61,7 +61,7 @@ class Products(ToolTest):
             matrix = self.write("u.npz", npz({"matrix": U}))
             for precision, tolerance in (("f64", 1e-14), ("f32", 1e-5)):
                 output = self.folder / "y.tns"
-                report = self.report_of("ttm", self.file, "-m", mode, "--matrix", matrix, "-o", output,
+                report = self.report_of("ttm", self.file, "--mode", mode - 1, "--matrix", matrix, "-o", output,
                                         "--precision", precision)
                 expected = {}
                 for at, value in self.tensor.items():
@@ -87,7 +87,7 @@ class Products(ToolTest):
         matrices = self.write("u.npz", npz({f"factor_{n}": U for n, U in enumerate(self.matrices)}))
         output = self.folder / "y.npz"
         for mode in (1, 2, 3):
-            report = self.report_of("ttmc", self.file, "-m", mode, "--matrices", matrices, "-o", output)
+            report = self.report_of("ttmc", self.file, "--mode", mode - 1, "--matrices", matrices, "-o", output)
             a, b = (U for n, U in enumerate(self.matrices) if n != mode - 1)
             width = len(a[0]) * len(b[0])
             expected = [[0.0] * width for _ in range(DIMS[mode - 1])]
@@ -124,7 +124,7 @@ class Products(ToolTest):
         self.assertGreater(fits[-1], fits[0])
         self.assertEqual(report["result"]["files"], [str(output)])
         # ttmc takes the factors as they are.
-        self.succeed("ttmc", self.file, "-m", 1, "--matrices", output, "-o", self.folder / "y.npz")
+        self.succeed("ttmc", self.file, "--mode", 0, "--matrices", output, "-o", self.folder / "y.npz")
 
     def test_bad_input(self):
         good = self.write("u.npz", npz({"matrix": self.matrices[0]}))
@@ -132,28 +132,30 @@ class Products(ToolTest):
         empty = self.write("empty.npz", npz({"matrix": [[] for _ in range(7)]}))
         other = self.write("other.npz", npz({"A": self.matrices[0]}))
         out = self.folder / "y.tns"
-        ttm = lambda matrix, *more: ("ttm", self.file, "--matrix", matrix, "-o", out, "-m", *(more or (1,)))
-        self.fail_with(3, *ttm(rows), says="the matrix of mode 1 has 5 rows, not 7")
+        ttm = lambda matrix, *more: ("ttm", self.file, "--matrix", matrix, "-o", out, "--mode", *(more or (0,)))
+        self.fail_with(3, *ttm(rows), says="the matrix of mode 0 has 5 rows, not 7")
         self.fail_with(3, *ttm(empty), says="empty.npz")
         self.fail_with(3, *ttm(other), says="matrix")
-        self.fail_with(2, *ttm(good, 4), says="mode 4 of a tensor of order 3")
-        self.fail_with(2, *ttm(good, 0))
-        self.fail_with(2, "ttm", self.file, "--matrix", good, "-m", 1, "-o", self.folder / "y.what", says="y.what")
-        self.fail_with(2, "ttm", self.file, "--matrix", good, "-m", 1, "-o", self.file, says="overwrite")
+        self.fail_with(2, *ttm(good, 3), says="--mode takes a mode from 0 to 2 of this tensor, not 3")
+        self.fail_with(2, *ttm(good, -1))
+        for mode, advice in ((1, "write --mode 0"), (3, "write --mode 2"), (0, "write --mode N"), ("x", "write --mode N")):
+            self.fail_with(2, "ttm", self.file, "--matrix", good, "-o", out, "-m", mode, says=advice)
+        self.fail_with(2, "ttm", self.file, "--matrix", good, "--mode", 0, "-o", self.folder / "y.what", says="y.what")
+        self.fail_with(2, "ttm", self.file, "--matrix", good, "--mode", 0, "-o", self.file, says="overwrite")
         large = [[1e300] for _ in range(7)]
         huge = self.write("huge.npz", npz({"matrix": large, **{f"factor_{n}": [[1e300]] * len(U) for n, U in
                                                               enumerate(self.matrices)}}))
         tall = self.write("tall.tns", "".join(f"{i} 1 1 1e300\n" for i in range(1, 8)))
-        for command in (ttm(huge), ("ttmc", self.file, "--matrices", huge, "-m", 1, "-o", self.folder / "z.npz")):
+        for command in (ttm(huge), ("ttmc", self.file, "--matrices", huge, "--mode", 0, "-o", self.folder / "z.npz")):
             command = [tall if word == self.file and command[0] == "ttm" else word for word in command]
             self.fail_with(5, *command, says="the product holds numbers that are not finite")
         two = self.write("two.npz", npz({"factor_0": self.matrices[0], "factor_1": self.matrices[1]}))
-        ttmc = lambda mode: ("ttmc", self.file, "--matrices", two, "-m", mode, "-o", self.folder / "y.npz")
-        self.fail_with(3, *ttmc(1), says="holds no array 'factor_2', of mode 3")
-        self.succeed(*ttmc(3))
+        ttmc = lambda mode: ("ttmc", self.file, "--matrices", two, "--mode", mode, "-o", self.folder / "y.npz")
+        self.fail_with(3, *ttmc(0), says="holds no array 'factor_2', of mode 2")
+        self.succeed(*ttmc(2))
         wide = self.write("wide.npz", npz({"factor_0": self.matrices[0], "factor_1": random_matrix(5, 400000, 1),
                                            "factor_2": random_matrix(6, 400000, 2)}))
-        self.fail_with(4, "ttmc", self.file, "--matrices", wide, "-m", 1, "-o", self.folder / "z.npz",
+        self.fail_with(4, "ttmc", self.file, "--matrices", wide, "--mode", 0, "-o", self.folder / "z.npz",
                        says="the output of SpTTMc on mode 0, 7 rows of 400000 x 400000 columns, needs 8960000000000 bytes")
         tucker = lambda ranks: ("tucker", self.file, "-r", ranks, "-o", self.folder / "m.npz")
         self.fail_with(2, *tucker("2,2"), says="2 ranks for a tensor of order 3")

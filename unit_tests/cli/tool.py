@@ -53,7 +53,7 @@ class ToolTest(unittest.TestCase):
         """x.tns, and the other files that commands read: model.npz, u.npz, learned.npz, c.ckpt and l.ckpt."""
         self.succeed("gen", "ratings", "-d", "60,40,20", "-n", 2000, "-o", "x.tns")
         self.succeed("cpd", "x.tns", "-r", 2, "-i", 2, "-o", "model.npz", "--checkpoint", "c.ckpt", "--deterministic")
-        self.succeed("ttmc", "x.tns", "-m", 2, "--matrices", "model.npz", "-o", "u.npz")
+        self.succeed("ttmc", "x.tns", "--mode", 1, "--matrices", "model.npz", "-o", "u.npz")
         self.succeed("fast-tucker", "x.tns", "-r", 2, "--shrink", 5, "-i", 2, "-o", "learned.npz", "--checkpoint", "l.ckpt",
                      "--deterministic")
 
@@ -77,9 +77,9 @@ class ToolTest(unittest.TestCase):
             (("predict", "learned.npz", "x.tns", "-o", "o.tns"), ["o.tns"], 0),
             (("recommend", "learned.npz", "--mode", 1, "--for", "1,*", "-o", "o.npz"), ["o.npz"], 0),
             (("similar", "learned.npz", "--mode", 0, "--index", 1, "-o", "o.txt"), ["o.txt"], 0),
-            (("mttkrp", "x.tns", "-m", 1, "--factors", "model.npz", "-o", "o.npz"), ["o.npz"], 0),
-            (("ttm", "x.tns", "-m", 2, "--matrix", "u.npz", "-o", "o.tns"), ["o.tns"], 0),
-            (("ttmc", "x.tns", "-m", 1, "--matrices", "model.npz", "-o", "o.npz"), ["o.npz"], 0),
+            (("mttkrp", "x.tns", "--mode", 0, "--factors", "model.npz", "-o", "o.npz"), ["o.npz"], 0),
+            (("ttm", "x.tns", "--mode", 1, "--matrix", "u.npz", "-o", "o.tns"), ["o.tns"], 0),
+            (("ttmc", "x.tns", "--mode", 0, "--matrices", "model.npz", "-o", "o.npz"), ["o.npz"], 0),
             (("estimate", "x.tns", "-r", 2), [], 0),
             (("tune", "x.tns", "-r", 2, "-i", 1, "--store"), ["x.tns.tune.json"], 0),
         ]

@@ -159,7 +159,7 @@ class Torture:
             ([*train, "--checkpoint", "out.ckpt", "--checkpoint-every", 1], ["out.ckpt"]),
             (["predict", self.folder / "learned.npz", x, "-o", "out.tns"], ["out.tns"]),
             (["recommend", self.folder / "learned.npz", "--mode", 1, "--for", "1,*", "-o", "out.npz"], ["out.npz"]),
-            (["mttkrp", x, "-m", 1, "-t", 1, "--factors", self.folder / "model.npz", "-o", "out.npz"], ["out.npz"]),
+            (["mttkrp", x, "--mode", 0, "-t", 1, "--factors", self.folder / "model.npz", "-o", "out.npz"], ["out.npz"]),
             (["tucker", x, "-r", "2,2,2", "-i", 1, "-t", 1, "-o", "out.npz"], ["out.npz"]),
         ]
 

@@ -61,7 +61,7 @@ private:
   return text;
 }
 
-/// Throws UsageError unless 0 <= mode < N. Modes count from 0; only the tool's -m MODE counts from 1.
+/// Throws UsageError unless 0 <= mode < N. Modes count from 0 everywhere.
 inline void expect_mode(int mode, Extents const& extents) {
   POLYAD_EXPECTS(mode >= 0 && mode < extents.order(), "mode ", mode, " of a tensor of order ",
                  extents.order(), " (modes count from 0)");

@@ -70,6 +70,15 @@ CLI::Option* Command::add_input(std::string const& names, std::filesystem::path&
   return option;
 }
 
+void Command::refuse_old(std::string const& name,
+                         std::function<std::string(std::string const& value)> advice) {
+  std::function<void(std::string const&)> const refused =
+      [name, advice = std::move(advice)](std::string const& value) {
+        refuse(name + " is not an option any more. Modes count from 0 everywhere: write " + advice(value));
+      };
+  m_app->add_option_function(name, refused)->group("");
+}
+
 void Command::reads(std::string const& option, std::filesystem::path& path) {
   m_inputs.push_back({option, &path});
 }

@@ -116,6 +116,9 @@ public:
   CLI::Option* add_input(std::string const& names, std::filesystem::path& path, std::string const& meaning,
                          Listing listing);
 
+  /// Refuses an option that has gone, whatever its value. \param advice  what to write instead of this value
+  void refuse_old(std::string const& name, std::function<std::string(std::string const& value)> advice);
+
   /// Says that the command reads this file, if an option of that name gives one.
   void reads(std::string const& option, std::filesystem::path& path);
 

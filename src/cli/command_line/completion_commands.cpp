@@ -202,9 +202,10 @@ void add_predict(Command command, PredictOptions& options) {
 template <class Asked>
 void add_rows_of_mode(Command& command, Asked& options) {
   command.add_input("MODEL", options.model, "A model of fast-tucker (.npz)")->required()->type_name("");
-  command.add_option("-m,--mode", options.mode, "The mode whose rows you want, counted from 0")
+  command.add_option("--mode", options.mode, "The mode whose rows you want, counted from 0")
       ->required()
       ->type_name("MODE");
+  command.refuse_old("-m", [](std::string const& mode) { return "--mode " + mode; });
   command.add_option("-n,--count", options.count, "How many")->type_name("N")->capture_default_str();
   command.add_option("--index-base", options.index_base, "Number of the first row, 0 or 1")
       ->check(CLI::Range(0, 1))

@@ -143,7 +143,7 @@ void FileCommands::add_mttkrp() {
   add_output(command, m_mttkrp.output, "The matrix, as .npz with the array 'mttkrp' of shape (I_m, R)")
       ->required();
   add_common(command);
-  command.footer("Example: polyad mttkrp uber.tns.xz -m 1 --factors model.npz -o product.npz");
+  command.footer("Example: polyad mttkrp uber.tns.xz --mode 0 --factors model.npz -o product.npz");
 }
 
 std::optional<Options> FileCommands::chosen() {

@@ -35,7 +35,7 @@ void ProductCommands::add_ttm() {
   add_precision(command, m_ttm.precision, matrices);
   add_output(command, m_ttm.output, "The product, a tensor file; its ending names the kind")->required();
   add_common(command);
-  command.footer("Example: polyad ttm uber.tns.xz -m 3 --matrix u.npz -o product.tns");
+  command.footer("Example: polyad ttm uber.tns.xz --mode 2 --matrix u.npz -o product.tns");
 }
 
 void ProductCommands::add_ttmc() {
@@ -53,7 +53,7 @@ void ProductCommands::add_ttmc() {
              "combination of the other matrices' columns, the last mode's fastest")
       ->required();
   add_common(command);
-  command.footer("Example: polyad ttmc uber.tns.xz -m 1 --matrices model.npz -o product.npz");
+  command.footer("Example: polyad ttmc uber.tns.xz --mode 0 --matrices model.npz -o product.npz");
 }
 
 void ProductCommands::add_tucker() {

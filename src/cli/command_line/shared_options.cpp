@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/command_line/shared_options.hpp"
 
+#include <charconv>
 #include <cmath>
+#include <string>
 
 #include "cli/command_line/checks.hpp"
 
@@ -134,10 +136,17 @@ void add_checkpoints(Command& command, std::filesystem::path& checkpoint, int& e
 }
 
 void add_mode(Command& command, int& mode, std::string const& meaning) {
-  command.add_option("-m,--mode", mode, meaning + ", counted from 1")
+  command.add_option("--mode", mode, meaning + ", counted from 0")
       ->required()
-      ->check(CLI::Range(1, most_modes))
+      ->check(CLI::Range(0, most_modes - 1))
       ->type_name("N");
+  command.refuse_old("-m", [](std::string const& counted_from_1) {
+    int mode              = 0;
+    auto const* const end = counted_from_1.data() + counted_from_1.size();
+    auto const parsed     = std::from_chars(counted_from_1.data(), end, mode);
+    bool const is_mode    = parsed.ptr == end && mode >= 1 && mode <= most_modes;
+    return "--mode " + (is_mode ? std::to_string(mode - 1) : "N");
+  });
 }
 
 CLI::Option* add_output(Command& command, std::filesystem::path& output, std::string const& meaning) {

@@ -65,7 +65,7 @@ void add_deterministic(Command& command, bool& deterministic, std::string const&
 void add_checkpoints(Command& command, std::filesystem::path& checkpoint, int& every,
                      std::filesystem::path& resume, std::string const& unit);
 
-/// -m, counted from 1; required
+/// --mode, counted from 0; required
 void add_mode(Command& command, int& mode, std::string const& meaning);
 
 /// -o

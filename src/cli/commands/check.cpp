@@ -93,7 +93,7 @@ int run(CheckOptions const& options, Report& report) {
   for (std::uint64_t n = 0; n < order; ++n) {
     ModeUse const use = std::visit(
         [&](auto const& indices) { return use_of(indices, order, n, tensor.extents[n]); }, tensor.indices);
-    text += fmt::format("{:>4} {:>20} {:>20} {:>20} {:>20}\n", n + 1, tensor.extents[n], use.smallest + base,
+    text += fmt::format("{:>4} {:>20} {:>20} {:>20} {:>20}\n", n, tensor.extents[n], use.smallest + base,
                         use.largest + base, tensor.extents[n] - use.used);
     report.input->empty_slices.push_back(tensor.extents[n] - use.used);
   }

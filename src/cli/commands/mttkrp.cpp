@@ -29,13 +29,14 @@ int run(MttkrpOptions const& options, Report& report) {
     throw InputError(options.factors.string(), 0, 0,
                      fmt::format("holds a model of {}, but the tensor is {}", dims_text(model.extents),
                                  dims_text(tensor.extents)));
-  if (options.mode > tensor.order())
-    throw UsageError(fmt::format("-m takes a mode from 1 to {}, not {}", tensor.order(), options.mode));
-  std::uint64_t const rows = tensor.extents[static_cast<std::size_t>(options.mode - 1)];
+  if (options.mode >= tensor.order())
+    throw UsageError(fmt::format("--mode takes a mode from 0 to {} of this tensor, not {}",
+                                 tensor.order() - 1, options.mode));
+  std::uint64_t const rows = tensor.extents[static_cast<std::size_t>(options.mode)];
   Session const session(options.common.threads, options.common.verbose);
   report.backend = session.backend();
   io::HostArray const product{{rows, model.rank()},
-                              mttkrp_product(std::move(tensor), model, options.mode - 1, report)};
+                              mttkrp_product(std::move(tensor), model, options.mode, report)};
   if (!std::all_of(product.elements.begin(), product.elements.end(),
                    [](double x) { return std::isfinite(x); }))
     throw NumericalError("the product holds numbers that are not finite");

@@ -39,14 +39,14 @@ void print(Report const& report) {
        "of one", "longest", "mean", "deviation");
   for (int n = 0; n < order; ++n) {
     auto const mode = static_cast<std::size_t>(n);
-    show("{:>4} {:>12} {:>12}", n + 1, input.dims[mode], input.empty_slices[mode]);
+    show("{:>4} {:>12} {:>12}", n, input.dims[mode], input.empty_slices[mode]);
     print_runs(stats.slices, input.nnz, n);
     show("\n");
   }
   show("\n{:>4} {:>12} {:>12} {:>12} {:>12} {:>12}\n", "mode", "fibers", "of one", "longest", "mean",
        "deviation");
   for (int n = 0; n < order; ++n) {
-    show("{:>4}", n + 1);
+    show("{:>4}", n);
     print_runs(stats.fibers, input.nnz, n);
     show("\n");
   }

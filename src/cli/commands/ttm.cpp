@@ -32,8 +32,9 @@ io::CoordinateList read_tensor(CommandOptions const& options, Report& report) {
   expect_usable_device();
   io::expect_writable(options.output);
   auto tensor = read_input(options.tensor, options.index_base, options.common, report);
-  if (options.mode > tensor.order())
-    throw UsageError(fmt::format("mode {} of a tensor of order {}", options.mode, tensor.order()));
+  if (options.mode >= tensor.order())
+    throw UsageError(fmt::format("--mode takes a mode from 0 to {} of this tensor, not {}",
+                                 tensor.order() - 1, options.mode));
   if (tensor.order() < 2) throw InputError(options.tensor.string(), 0, 0, "has one mode only");
   return tensor;
 }
@@ -61,7 +62,7 @@ void look_up_rows(io::InputFile& file, std::map<int, io::HostArray> const& matri
     throw InputError(options.matrices.string(), 0, 0,
                      fmt::format("holds a model of {}, but the tensor is {}", dims_text(extents),
                                  dims_text(tensor.extents)));
-  io::keep_stored(tensor, rows, options.mode - 1);
+  io::keep_stored(tensor, rows, options.mode);
 }
 
 template <class Values>
@@ -81,8 +82,7 @@ void summarise(Report const& report, std::string const& result, FileName const& 
 int run(TtmOptions const& options, Report& report) {
   auto const matrix = io::read_array_npz(options.matrix, "matrix", 2);
   auto tensor       = read_tensor(options, report);
-  expect_rows(options.matrix, options.mode, matrix,
-              tensor.extents[static_cast<std::size_t>(options.mode - 1)]);
+  expect_rows(options.matrix, options.mode, matrix, tensor.extents[static_cast<std::size_t>(options.mode)]);
   Session const session(options.common.threads, options.common.verbose);
   report.backend     = session.backend();
   auto const product = multiply(options, std::move(tensor), matrix, report);
@@ -104,13 +104,13 @@ int run(TtmcOptions const& options, Report& report) {
   auto const matrices = file.read_factors_npz();
   auto tensor         = read_tensor(options, report);
   look_up_rows(file, matrices, options, tensor);
-  for (int n = 1; n <= tensor.order(); ++n) {
+  for (int n = 0; n < tensor.order(); ++n) {
     if (n == options.mode) continue;
-    auto const matrix = matrices.find(n - 1);
+    auto const matrix = matrices.find(n);
     if (matrix == matrices.end())
       throw InputError(options.matrices.string(), 0, 0,
-                       fmt::format("holds no array 'factor_{}', of mode {}", n - 1, n));
-    expect_rows(options.matrices, n, matrix->second, tensor.extents[static_cast<std::size_t>(n - 1)]);
+                       fmt::format("holds no array 'factor_{}', of mode {}", n, n));
+    expect_rows(options.matrices, n, matrix->second, tensor.extents[static_cast<std::size_t>(n)]);
   }
   Session const session(options.common.threads, options.common.verbose);
   report.backend     = session.backend();

@@ -159,7 +159,7 @@ io::CoordinateList multiply(TtmOptions const& options, io::CoordinateList&& tens
   return with_device_tensor(
       options.precision, std::move(tensor), report, [&](Space const& space, auto const& coo) {
         using Scalar = typename std::remove_cvref_t<decltype(coo)>::scalar_type;
-        auto const Y = spttm(space, coo, to_device<Scalar>(space, matrix), options.mode - 1);
+        auto const Y = spttm(space, coo, to_device<Scalar>(space, matrix), options.mode);
         return to_list(space, to_coo(space, Y));
       });
 }
@@ -169,7 +169,7 @@ io::HostArray multiply(TtmcOptions const& options, io::CoordinateList&& tensor,
   return with_device_tensor(
       options.precision, std::move(tensor), report, [&](Space const& space, auto const& coo) {
         using Scalar   = typename std::remove_cvref_t<decltype(coo)>::scalar_type;
-        int const mode = options.mode - 1;
+        int const mode = options.mode;
         std::vector<FactorMatrix<Scalar, Space>> U(static_cast<std::size_t>(coo.order()));
         for (auto const& [n, matrix] : matrices)
           if (n != mode && n < coo.order()) of_mode(U, n) = to_device<Scalar>(space, matrix);

@@ -72,7 +72,7 @@ struct GenOptions {
 struct MttkrpOptions {
   CommonOptions common;
   TensorInput input;
-  int mode = 0;  // counts from 1
+  int mode = 0;
   std::filesystem::path factors, output;
 };
 

@@ -17,7 +17,7 @@ struct TtmOptions {
   CommonOptions common;
   std::filesystem::path tensor;
   int index_base        = -1;
-  int mode              = 0;  // from 1
+  int mode              = 0;
   std::string precision = "f64";
   std::filesystem::path matrix;  // npz with "matrix"
   std::filesystem::path output;  // a tensor file
@@ -28,7 +28,7 @@ struct TtmcOptions {
   CommonOptions common;
   std::filesystem::path tensor;
   int index_base        = -1;
-  int mode              = 0;  // from 1: the one that stays
+  int mode              = 0;  // the one that stays
   std::string precision = "f64";
   std::filesystem::path matrices;  // npz with "factor_0", ...
   std::filesystem::path output;    // npz

@@ -47,7 +47,7 @@ std::string stored_rows_text(InputReport const& report) {
   for (std::size_t n = 0; n < report.stored_rows.size(); ++n)
     if (report.stored_rows[n] != report.dims[n])
       text += (text.empty() ? "" : ", ") + std::to_string(report.stored_rows[n]) + " of " +
-              std::to_string(report.dims[n]) + " in mode " + std::to_string(n + 1);
+              std::to_string(report.dims[n]) + " in mode " + std::to_string(n);
   return text;
 }
 

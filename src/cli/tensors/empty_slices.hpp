@@ -39,7 +39,7 @@ std::vector<std::uint64_t> count_empty_slices(Where const& space,
   using Indices = typename CooTensor<Scalar, Index, Where>::indices_type;
   std::vector<std::uint64_t> result;
   for (int n = 0; n < tensor.order(); ++n) {
-    expect_fits(space, "a mark for each row of mode " + std::to_string(n + 1), tensor.extents()[n],
+    expect_fits(space, "a mark for each row of mode " + std::to_string(n), tensor.extents()[n],
                 sizeof(unsigned int));
     Marks<Where> const marks(Kokkos::view_alloc(space, "polyad::marks"), tensor.extents()[n]);
     Kokkos::parallel_for("polyad::mark_rows", Range(space, 0, tensor.nnz()),
