@@ -180,10 +180,9 @@ public:
         m_saving(std::move(saving)),
         m_model(in_range(model, options.range)),
         m_sums(sums_for(space, sets)),
+        m_result(result_of_biases()),
         m_epochs(space, X, m_model, options),
         m_kept(space, m_model) {
-    m_result.format = facts_of(X);
-    m_result.biases = errors_of_biases(space, m_model, sets, m_sums, m_owners);
     m_kept.keep(space, m_model);
     m_validates = options.patience > 0 && m_result.biases.validation.entries > 0;
     if (m_validates) {  // epoch 0 is mean and biases alone, kept if no epoch is better
@@ -215,6 +214,13 @@ private:
                                                  ValueRange const& range) {
     model.range = {std::max(model.range.lowest, range.lowest), std::min(model.range.highest, range.highest)};
     return model;
+  }
+  /// Made before the epochs allocate, since the errors need memory for a while.
+  [[nodiscard]] FastTuckerResult<Scalar, Space> result_of_biases() const {
+    FastTuckerResult<Scalar, Space> result;
+    result.format = facts_of(m_tensor);
+    result.biases = errors_of_biases(m_space, m_model, m_sets, m_sums, m_owners);
+    return result;
   }
   void restore(FastTuckerState const& state) {
     expect_same_run(state, m_tensor, m_sets, m_options.patience);
@@ -280,6 +286,7 @@ private:
     m_result.errors     = {epoch.train, epoch.validation, epoch.test};
     m_kept.keep(m_space, m_model);
   }
+
   Space m_space;
   Tensor const& m_tensor;
   Sets<Scalar, Index, Space> const& m_sets;
@@ -288,12 +295,12 @@ private:
   Saving m_saving;
   FastTuckerModel<Scalar, Space> m_model;
   ErrorSums<Space> m_sums;
+  FastTuckerResult<Scalar, Space> m_result;
   FastTuckerEpochs<Scalar, Index, Space> m_epochs;
   KeptModel<Scalar, Space> m_kept;
   bool m_validates = false;  // the validation set decides which epoch is the best
   double m_best    = std::numeric_limits<double>::infinity();
   int m_done       = 0;  // epochs before this run
-  FastTuckerResult<Scalar, Space> m_result;
 };
 
 /// A model with numbers of its own for the biases, which shares A^(n) and B^(n).

@@ -142,8 +142,8 @@ class Check(ToolTest):
 
     def test_clean(self):
         text = self.succeed("check", self.write("x.tns", "1 1 2\n4 3 1\n")).stdout
-        self.assertRegex(text, r"(?m)^ +1 +4 +1 +4 +2$")
-        self.assertRegex(text, r"(?m)^ +2 +3 +1 +3 +1$")
+        self.assertRegex(text, r"(?m)^ +0 +4 +1 +4 +2$")
+        self.assertRegex(text, r"(?m)^ +1 +3 +1 +3 +1$")
 
     def test_findings(self):
         path = self.write("x.tns", "0 1 2\n4 3 nan\n0 1 3\n2 2 0\n1 1 -inf\n1 2 1\n1 2 -1\n")

@@ -56,7 +56,7 @@ class Stats(ToolTest):
         text = self.succeed("stats", self.write("x.tns", "1 1 2\n4 1 3\n4 2 -5\n")).stdout
         self.assertIn("4 x 2, 3 nonzeros", text)
         self.assertIn("-5 to 3", text)
-        self.assertRegex(text, r"(?m)^ +1 +4 +2 +2 +1 +2 +1\.50 +0\.50$")
+        self.assertRegex(text, r"(?m)^ +0 +4 +2 +2 +1 +2 +1\.50 +0\.50$")
 
 
 if __name__ == "__main__":
