@@ -62,7 +62,7 @@ public:
         m_norm(scaled_norm(space, *X, ranks ? ranks->norm_squared() : X->norm_squared(), m_rank_sums)),
         m_options(checked(*X, options, start, ranks != nullptr)),
         m_rule(options.tolerance),
-        m_work(space, X->extents(), start.rank()),
+        m_work(space, X->extents(), start.rank(), ranks != nullptr),
         m_format_workspace(X->make_workspace(space, start.rank())),
         m_timer(options.time_phases) {
     if (!std::isfinite(m_norm.squared)) throw NumericalError("the tensor's norm is not a finite number");

@@ -17,7 +17,8 @@ namespace polyad::detail {
 /// Everything an iteration writes besides the factors; allocated once.
 template <class Scalar, class Space>
 struct CpAlsWorkspace {
-  CpAlsWorkspace(Space const& space, Extents const& extents, count_t rank);
+  /// \param is_sent  whether ranks add up the outputs; their rows are then no longer than they must be
+  CpAlsWorkspace(Space const& space, Extents const& extents, count_t rank, bool is_sent);
   [[nodiscard]] GramMatrix<Space> gram_of(int n) const {
     return Kokkos::subview(grams, n, Kokkos::ALL, Kokkos::ALL);
   }
@@ -58,19 +59,22 @@ struct CpAlsWorkspace {
 };
 
 template <class Scalar, class Space>
-CpAlsWorkspace<Scalar, Space>::CpAlsWorkspace(Space const& space, Extents const& extents, count_t rank)
+CpAlsWorkspace<Scalar, Space>::CpAlsWorkspace(Space const& space, Extents const& extents, count_t rank,
+                                              bool is_sent)
     : gram_sums(space, rank) {
   auto const order = static_cast<count_t>(extents.order());
   count_t longest  = 0;
   for (int n = 0; n < extents.order(); ++n) longest = std::max(longest, extents[n]);
   expect_fits(space, "the Gram matrices", order * rank * rank + normal_equations_scratch(rank),
               sizeof(double));
-  V                     = make_output_matrix<Scalar>(space, "polyad::mttkrp_output", longest, rank);
-  inverse               = make_factor_matrix<Scalar>(space, "polyad::inverse_gram", rank, rank);
-  count_t const entries = order * rank * rank;
-  gram_memory           = DeviceNumbers<Space>(Kokkos::view_alloc(space, "polyad::fit_numbers_and_grams"),
-                                               entries + static_cast<count_t>(fit_numbers));
-  grams                 = GramMatrices<Space>(gram_memory.data(), order, rank, rank);
+  char const* const label = "polyad::mttkrp_output";
+  V                       = is_sent ? make_factor_matrix<Scalar>(space, label, longest, rank)
+                                    : make_output_matrix<Scalar>(space, label, longest, rank);
+  inverse                 = make_factor_matrix<Scalar>(space, "polyad::inverse_gram", rank, rank);
+  count_t const entries   = order * rank * rank;
+  gram_memory             = DeviceNumbers<Space>(Kokkos::view_alloc(space, "polyad::fit_numbers_and_grams"),
+                                                 entries + static_cast<count_t>(fit_numbers));
+  grams                   = GramMatrices<Space>(gram_memory.data(), order, rank, rank);
   numbers =
       Kokkos::subview(gram_memory, Kokkos::make_pair(entries, entries + static_cast<count_t>(fit_numbers)));
   static_assert(inner_product == 0);

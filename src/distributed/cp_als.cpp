@@ -100,9 +100,7 @@ count_t bytes_of_share(Partition const& partition, int of, count_t nnz, count_t 
     longest = std::max(longest, partition.row_count(of, n));
   }
   return nnz * (sizeof(Scalar) + static_cast<count_t>(order) * sizeof(Index)) +
-         (rows * padded_rank<Scalar>(rank) +
-          longest * output_columns<Scalar, Kokkos::DefaultExecutionSpace>(rank)) *
-             sizeof(Scalar);
+         (rows + longest) * padded_rank<Scalar>(rank) * sizeof(Scalar);
 }
 
 /// Whether 32 bits number the rows and the nonzeros of each rank's block.
