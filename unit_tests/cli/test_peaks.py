@@ -29,12 +29,14 @@ class Peaks(ToolTest):
     def expect_near(self, needs, peak):
         self.assertLessEqual(abs(peak - needs), max(0.1 * needs, 20 * MB), f"{needs / MB} MB, peak {peak / MB} MB")
 
-    def check(self, rank, precision):
-        """All formats of cpd."""
+    def check(self, rank, precision, only=()):
+        """All formats of cpd, or some."""
         self.succeed("estimate", "x.pten", "-r", rank, "--precision", precision, "--report", "estimate.json")
         candidates = json.loads((self.folder / "estimate.json").read_text())["result"]["candidates"]
         self.assertGreater(len(candidates), 0)
         for candidate in candidates:
+            if only and candidate["name"] not in only:
+                continue
             with self.subTest(format=candidate["name"], precision=precision):
                 peak = self.peak("cpd", "-i", 1, "-r", rank, "--precision", precision, "--format", candidate["name"],
                                  "-o", "model.npz", "--checkpoint", "state.ckpt")
@@ -52,7 +54,7 @@ class LargeModel(Peaks):
         self.check(16, "f64")
 
     def test_floats(self):
-        self.check(16, "f32")
+        self.check(16, "f32", ("sorted", "alto"))
 
     def test_tucker(self):
         for precision, ranks in (("f32", "8,8,8"), ("f64", "12,12,12"), ("f64", "2,2,2")):
@@ -84,7 +86,7 @@ class LargeTensor(Peaks):
         self.succeed("gen", "uniform", "-d", "30000,20000,300,40", "-n", 2000000, "-o", "x.pten")
 
     def test_doubles(self):
-        self.check(2, "f64")
+        self.check(2, "f64", ("sorted", "alto"))
 
     def test_floats(self):
         self.check(10, "f32")
