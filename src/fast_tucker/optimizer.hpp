@@ -64,7 +64,7 @@ public:
   explicit ResidualSweeps(Run const& run) : m_run(run) {
     count_t longest = 0;
     for (int n = 0; n < run.order(); ++n) longest = std::max<count_t>(longest, run.model.A(n).extent(0));
-    m_G = make_output_matrix<Scalar>(run.space, "polyad::residual_sweep", longest, run.model.rank());
+    m_G = make_factor_matrix<Scalar>(run.space, "polyad::residual_sweep", longest, run.model.rank());
     for (auto const& format : run.tensor.formats())
       m_workspaces.push_back(make_residual_workspace(run.space, format, run.model.rank()));
   }

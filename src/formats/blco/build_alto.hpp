@@ -26,7 +26,7 @@
 namespace polyad::detail {
 
 template <class Coo, class Format, class Permutation>
-struct CopyNonzeros {
+struct CopyAltoNonzeros {
   typename Coo::indices_type coo_indices;
   typename Coo::values_type coo_values;
   Permutation permutation;
@@ -148,8 +148,8 @@ void Alto<Scalar, Index, Space>::copy_nonzeros(Space const& space, CooTensor<Sca
                            ungrouped, stored);
   m_values =
       values_type(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::alto_values"), stored);
-  CopyNonzeros<Coo, Alto, Permutation<Index, Space>> copy{coo.indices(), coo.values(), order, {},
-                                                          m_indices,     m_values};
+  CopyAltoNonzeros<Coo, Alto, Permutation<Index, Space>> copy{coo.indices(), coo.values(), order, {},
+                                                              m_indices,     m_values};
   for (count_t m = 0; m < ungrouped; ++m) copy.modes[m] = m_modes[static_cast<count_t>(m_grouped) + m];
   Kokkos::parallel_for("polyad::alto_copy",
                        Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, stored), copy);
