@@ -100,7 +100,7 @@ struct MttkrpPermuted {
   }
 
   template <class Last>
-  KOKKOS_FUNCTION void walk(count_t begin, count_t end, Columns columns, Last const& last) const {
+  KOKKOS_FORCEINLINE_FUNCTION void walk(count_t begin, count_t end, Columns columns, Last const& last) const {
     Run run{indices[coordinates(permutation[begin]) + static_cast<count_t>(mode)], Row(Scalar(0)), true};
     Pieces pieces;
     count_t p = begin;
@@ -124,6 +124,11 @@ struct MttkrpPermuted {
     walk_with_team_sums<Together, Row, Row::block, Index>(
         chunks, member, output.data, output.stride,
         [&](count_t begin, count_t end, Columns columns, auto const& last) {
+          // Whole blocks have a loop of their own: with the masks of cut ones in it, GCC runs out of
+          // registers.
+          if constexpr (Row::form == RowForm::simd)
+            if (columns.count == Row::width)
+              return walk(begin, end, Columns{columns.first, Row::width}, last);
           walk(begin, end, columns, last);
         });
   }
