@@ -6,7 +6,6 @@
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <memory>
 #include <new>
@@ -308,10 +307,6 @@ private:
   [[nodiscard]] FactorMatrix<Scalar, Space> const& factor(int n) const { return m_result.model.factors[n]; }
   [[nodiscard]] FactorMatrix<Scalar, Space> owned_rows(int n) const {
     return m_ranks ? m_ranks->owned(n, factor(n)) : factor(n);
-  }
-  static std::function<bool(bool)> any_rank_of(Ranks const& ranks) {
-    if (!ranks) return {};
-    return [ranks](bool here) { return ranks->any(here); };
   }
   FactorMatrix<Scalar, Space> summed_rows(int n, FactorMatrix<Scalar, Space> const& V) {
     FactorMatrix<Scalar, Space> sums;

@@ -198,8 +198,7 @@ public:
     if (m_done > 0 && patience_is_over(m_done)) {
       m_result.reason = StopReason::early_stop;
     } else {
-      RunLimits const limits(m_options.max_epochs, m_options.time_limit_s,
-                             any_rank_of<Scalar, Space>(m_owners));
+      RunLimits const limits(m_options.max_epochs, m_options.time_limit_s, any_rank_of(m_owners));
       for (int epoch = m_done + 1; epoch <= m_options.max_epochs; ++epoch)
         if (!run_epoch(epoch, callback, limits)) break;
     }

@@ -304,24 +304,6 @@ auto AnyFormat<Scalar, Index, Space>::stream(Space const& space,
   return X;
 }
 
-namespace {
-
-/// A survey of a tensor of which only the extents and the nonzeros are known.
-TensorSurvey survey_of_extents(Extents const& extents, count_t nnz) {
-  TensorSurvey survey;
-  survey.nnz = nnz;
-  for (int n = 0; n < extents.order(); ++n) {
-    ModeSurvey& mode = survey.modes.emplace_back();
-    mode.extent      = extents[n];
-    mode.rows[0]     = std::min(extents[n], nnz);
-    mode.nonzeros[0] = nnz;
-    mode.fibers      = static_cast<double>(nnz);
-  }
-  return survey;
-}
-
-}  // namespace
-
 template <class Scalar, class Index, class Space>
 FormatBytes detail::format_bytes(Space const& space, Extents const& extents, count_t nnz,
                                  AnyFormatOptions const& options) {

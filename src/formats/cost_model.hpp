@@ -206,6 +206,21 @@ struct Cost {
 
 [[nodiscard]] Cost predict(FormatCosts const& format, CostInput const& input);
 
+/// A survey of a tensor of which only the extents (polyad/core/types.hpp) and the nonzeros are known.
+template <class Extents>
+[[nodiscard]] TensorSurvey survey_of_extents(Extents const& extents, std::uint64_t nnz) {
+  TensorSurvey survey;
+  survey.nnz = nnz;
+  for (int n = 0; n < extents.order(); ++n) {
+    ModeSurvey& mode = survey.modes.emplace_back();
+    mode.extent      = extents[n];
+    mode.rows[0]     = mode.extent < nnz ? mode.extent : nnz;
+    mode.nonzeros[0] = nnz;
+    mode.fibers      = static_cast<double>(nnz);
+  }
+  return survey;
+}
+
 /// Adds what a sweep of least squares for the rows takes, mode by mode, to an MTTKRP's walk: R (R + 1) / 2
 /// products for each nonzero. On hosts only: on devices it was not measured.
 void add_row_solves(Cost& cost, FormatCosts const& format, CostInput const& input);

@@ -7,7 +7,6 @@
 
 #include <Kokkos_Core.hpp>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -56,13 +55,6 @@ public:
   /// The root's numbers, for all.
   [[nodiscard]] virtual std::vector<double> from_root(std::vector<double> numbers) const = 0;
 };
-
-/// For RunLimits. \param owners  perhaps null
-template <class Scalar, class Space>
-std::function<bool(bool)> any_rank_of(RowOwners<Scalar, Space> const* owners) {
-  if (owners == nullptr) return {};
-  return [owners](bool here) { return owners->any(here); };
-}
 
 template <class Scalar, class Index, class Space>
 class NonzeroOwners : public RowOwners<Scalar, Space> {

@@ -198,8 +198,7 @@ public:
 
   void iterate(TuckerCallback const& callback) {
     StopRule rule(m_options.tolerance);
-    RunLimits const limits(m_options.max_iterations, m_options.time_limit_s,
-                           any_rank_of<Scalar, Space>(m_owners));
+    RunLimits const limits(m_options.max_iterations, m_options.time_limit_s, any_rank_of(m_owners));
     for (int iteration = 1; iteration <= m_options.max_iterations; ++iteration) {
       Kokkos::Timer const clock;
       double const captured = update_factors();

@@ -51,20 +51,6 @@ MemoryPlan::Held plan_distribution(MemoryPlan& plan, PartThatWasRead const& part
   return coordinates;
 }
 
-/// A survey that knows extents and nonzeros alone.
-inline TensorSurvey survey_of_share(Extents const& extents, std::uint64_t nnz) {
-  TensorSurvey survey;
-  survey.nnz = nnz;
-  for (int n = 0; n < extents.order(); ++n) {
-    auto& mode       = survey.modes.emplace_back();
-    mode.extent      = extents[n];
-    mode.rows[0]     = std::min<std::uint64_t>(extents[n], nnz);
-    mode.nonzeros[0] = nnz;
-    mode.fibers      = static_cast<double>(nnz);
-  }
-  return survey;
-}
-
 /// Adds a run of CP-ALS on a rank's share to the plan, in a format of that name: the build, the factors, and
 /// on the first rank the whole model.
 /// \param nnz      of the share
@@ -100,7 +86,7 @@ void plan_share(MemoryPlan& plan, TensorShare<Scalar, Index, Space> const& share
   if (costs != nullptr) {
     Ceilings machine;
     machine.concurrency = static_cast<int>(Space().concurrency());
-    auto const survey   = survey_of_share(share.block.extents(), nnz);
+    auto const survey   = detail::survey_of_extents(share.block.extents(), nnz);
     detail::CostInput const input{survey, machine, rank, sizeof(Scalar), sizeof(Index)};
     std::uint64_t const shared = costs->shares_the_tensor ? detail::coordinate_bytes(input) : 0;
     plan.pass("the build of " + format, costs->build_bytes(input));
