@@ -23,7 +23,12 @@ struct Columns {
   int count;
 };
 
-/// Those of a block from which column R cuts off fewer than eight columns (kernel/rank_dispatch.hpp).
+/// The columns that column R may cut off from a block of a host (kernel/rank_dispatch.hpp).
+[[nodiscard]] constexpr int most_cut_columns(int block) {
+  return block > 32 ? 15 : 7;
+}
+
+/// Those of a block from which column R cuts off at most most_cut_columns.
 struct CutColumns : Columns {
   KOKKOS_FUNCTION explicit CutColumns(Columns const& columns) : Columns(columns) {}
 };

@@ -94,8 +94,8 @@ void with_order(int order, F&& f) {
 template <bool AnyOrderOnly, class F>
 void for_each_kernel_shape(int order, count_t rank, F&& f) {
   with_order<AnyOrderOnly>(order, [&](auto order_constant) {
-    for_each_column_block(checked_rank(rank),
-                          [&](auto block, ColumnBlocks blocks) { f(order_constant, block, blocks); });
+    for_each_wide_block(checked_rank(rank),
+                        [&](auto block, ColumnBlocks blocks) { f(order_constant, block, blocks); });
   });
 }
 

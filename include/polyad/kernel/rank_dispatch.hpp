@@ -5,7 +5,8 @@
 // host column R cuts off fewer than eight columns of that block.
 // A block's 32 columns are one TinyVec of 8 x float4 or 16 x double2 on a device and at most 8 registers on
 // a host. Wider blocks were slower on the H200 (8 floats per lane lost 6 to 40 %), narrower ones read the
-// nonzeros more often.
+// nonzeros more often. Hosts with 32 registers of 64 bytes have wide blocks of 48 and 64 columns, too, for the
+// MTTKRPs that they use most.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -70,6 +71,30 @@ void for_each_column_block(int rank, F&& f) {
   if (full > 0) f(std::integral_constant<int, full_block>{}, ColumnBlocks{0, full, rank});
   ColumnBlocks const tail{full * full_block, 1, rank};
   if (rest > 0) with_last_block(static_cast<count_t>(rest), [&](auto block) { f(block, tail); });
+}
+
+/// The widest block of for_each_wide_block.
+inline constexpr int widest_block =
+    takes_packed_rows<Kokkos::DefaultExecutionSpace> || simd_bytes < 64 ? full_block : 64;
+
+/// The same, with blocks of up to widest_block columns: each further block is another pass over the nonzeros.
+/// Column R cuts off fewer than 16 columns of a block of more than 32.
+template <class F>
+void for_each_wide_block(int rank, F&& f) {
+  if constexpr (widest_block == full_block) {
+    for_each_column_block(rank, f);
+  } else {
+    int const full = rank / widest_block;
+    int const rest = rank % widest_block;
+    ColumnBlocks const tail{full * widest_block, 1, rank};
+    if (full > 0) f(std::integral_constant<int, widest_block>{}, ColumnBlocks{0, full, rank});
+    if (rest > 48)
+      f(std::integral_constant<int, widest_block>{}, tail);
+    else if (rest > full_block)
+      f(std::integral_constant<int, 48>{}, tail);
+    else if (rest > 0)
+      with_last_block(static_cast<count_t>(rest), [&](auto block) { f(block, tail); });
+  }
 }
 
 }  // namespace polyad

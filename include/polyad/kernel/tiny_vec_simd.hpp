@@ -142,12 +142,26 @@ public:
         where(first(columns.count, p), m_pack[p]).copy_to(row + p * pack_width, aligned());
       });
   }
-  /// Writes whole registers: the columns of the row, and right of column R what `before` has there. For rows
-  /// with room for that (make_output_matrix) which are read again soon. A load that follows a masked store to
-  /// the same place waits for it: alto on uber, R = 10, one core, took 7.1 ms, not 4.2.
+  /// Reads whole registers, of the padding what shares a register with the row's columns. For rows with room
+  /// for that (make_output_matrix).
+  KOKKOS_FORCEINLINE_FUNCTION static TinyVec with_padding(Scalar const* row, CutColumns columns) {
+    TinyVec vec;
+    row += columns.first;
+    unrolled<packs>([&](auto p) {
+      if (is_there(p, columns.count))
+        vec.m_pack[p].copy_from(row + p * pack_width, aligned());
+      else
+        vec.m_pack[p] = pack_type(Scalar(0));
+    });
+    return vec;
+  }
+  /// Writes whole registers: the columns of the row, and right of column R what `before` has there. For such
+  /// rows which are read again soon. A load that follows a masked store to the same place waits for it: alto
+  /// on uber, R = 10, one core, took 7.1 ms, not 4.2.
   KOKKOS_FORCEINLINE_FUNCTION void store_over(TinyVec const& before, Scalar* row, CutColumns columns) const {
     row += columns.first;
     unrolled<packs>([&](auto p) {
+      if (!is_there(p, columns.count)) return;
       pack_type whole = m_pack[p];
       if constexpr (!is_whole(p)) {
         whole                                 = before.m_pack[p];
@@ -165,8 +179,12 @@ public:
   void atomic_add_to_scratch(Scalar* row, Columns columns) const { atomic_add_to(row, columns); }
 
 private:
-  /// Whether pack p is whole if fewer than eight columns are cut off.
-  static constexpr bool is_whole(int p) { return (p + 1) * pack_width <= Block - 7; }
+  /// Whether pack p is whole in all CutColumns.
+  static constexpr bool is_whole(int p) { return (p + 1) * pack_width <= Block - most_cut_columns(Block); }
+  /// Whether pack p has columns of the row.
+  KOKKOS_FORCEINLINE_FUNCTION static bool is_there(int p, int count) {
+    return p * pack_width < Block - most_cut_columns(Block) || p * pack_width < count;
+  }
   /// Hides from GCC where a register's numbers are from. It would make a masked store of two joined ones.
   KOKKOS_FORCEINLINE_FUNCTION static void hide([[maybe_unused]] pack_type& pack) {
 #if defined(KOKKOS_ARCH_AVX512XEON)

@@ -199,7 +199,7 @@ struct MttkrpAltoPrivate {
           } else {
             Scalar* const row = row_of(rows[p]);
             if constexpr (Loop == AltoLoop::cut) {
-              Row const before(row, Columns{0, Row::width});
+              auto const before = Row::with_padding(row, columns);
               Row sum = before;
               add_term(sum, p, rows[p], hoisted, columns);
               sum.store_over(before, row, columns);
@@ -246,7 +246,7 @@ struct MttkrpAltoPrivate {
       if (columns.count == Row::width)
         return self.template walk<AltoLoop::whole>(s, own, Columns{0, Row::width});
       if constexpr (Row::form == RowForm::simd)
-        if (columns.count > Row::width - 8 && self.output.alike(own).is_roomy())
+        if (columns.count >= Row::width - most_cut_columns(Row::width) && self.output.alike(own).is_roomy())
           return self.template walk<AltoLoop::cut>(s, own, CutColumns(Columns{0, columns.count}));
     }
     self.template walk<AltoLoop::careful>(s, own, Columns{0, columns.count});

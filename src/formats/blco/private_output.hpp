@@ -156,7 +156,9 @@ void merge_listed_rows(Space const& space, PrivateOutput<Scalar> const& output, 
   POLYAD_PRIVATE_OUTPUT_BLOCK(prefix, Scalar, 8);  \
   POLYAD_PRIVATE_OUTPUT_BLOCK(prefix, Scalar, 16); \
   POLYAD_PRIVATE_OUTPUT_BLOCK(prefix, Scalar, 24); \
-  POLYAD_PRIVATE_OUTPUT_BLOCK(prefix, Scalar, 32)
+  POLYAD_PRIVATE_OUTPUT_BLOCK(prefix, Scalar, 32); \
+  POLYAD_PRIVATE_OUTPUT_BLOCK(prefix, Scalar, 48); \
+  POLYAD_PRIVATE_OUTPUT_BLOCK(prefix, Scalar, 64)
 POLYAD_PRIVATE_OUTPUT(extern, float);
 POLYAD_PRIVATE_OUTPUT(extern, double);
 
