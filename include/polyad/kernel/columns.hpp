@@ -28,11 +28,6 @@ struct Columns {
   return block > 32 ? 15 : 7;
 }
 
-/// Those of a block from which column R cuts off at most most_cut_columns.
-struct CutColumns : Columns {
-  KOKKOS_FUNCTION explicit CutColumns(Columns const& columns) : Columns(columns) {}
-};
-
 template <class Space, class Scalar, int Block, RowForm Form = row_form<Space>>
 class TinyVec;
 

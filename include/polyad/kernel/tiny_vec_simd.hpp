@@ -73,6 +73,40 @@ public:
   using pack_type = typename detail::SimdPack<Scalar, pack_width>::type;
   using mask_type = typename pack_type::mask_type;
 
+  /// The columns of a block from which column R cuts off at most most_cut_columns. It has the masks of the
+  /// registers that may be cut. They are formed once for a walk: unless their origin is hidden from GCC, it
+  /// forms them for every row again where registers are few (alto, R = 20, AVX2: CUT_MEASURE).
+  class CutColumns : public Columns {
+  public:
+    KOKKOS_FORCEINLINE_FUNCTION explicit CutColumns(Columns const& columns) : Columns(columns) {
+      unrolled<cut_packs>([&](auto k) {
+        m_mask[k] = TinyVec::first(columns.count, packs - cut_packs + k);
+        hide(m_mask[k]);
+      });
+    }
+    /// The elements of pack P that are left of column R. The pack is one that may be cut.
+    template <int P>
+    [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION mask_type mask() const {
+      return m_mask[P - (packs - cut_packs)];
+    }
+
+  private:
+    static constexpr int cut_packs = packs - std::max(0, Block - most_cut_columns(Block)) / pack_width;
+    KOKKOS_FORCEINLINE_FUNCTION static void hide([[maybe_unused]] mask_type& mask) {
+#if defined(KOKKOS_ARCH_AVX2) && !defined(KOKKOS_ARCH_AVX512XEON)
+      if constexpr (sizeof(mask_type) == 32) {
+        auto native = static_cast<Native>(mask);
+        __asm__("" : "+x"(native));
+        mask = mask_type(native);
+      }
+#endif
+    }
+#if defined(KOKKOS_ARCH_AVX2) && !defined(KOKKOS_ARCH_AVX512XEON)
+    using Native = std::conditional_t<sizeof(Scalar) == 8, __m256d, __m256>;
+#endif
+    mask_type m_mask[cut_packs];
+  };
+
   KOKKOS_FUNCTION static Columns columns(int block_first, int rank, int /*lane*/) {
     return {block_first, rank - block_first < Block ? rank - block_first : Block};
   }
@@ -93,14 +127,14 @@ public:
         where(first(columns.count, p), m_pack[p]).copy_from(row + p * pack_width, aligned());
       });
   }
-  KOKKOS_FORCEINLINE_FUNCTION TinyVec(Scalar const* row, CutColumns columns) {
+  KOKKOS_FORCEINLINE_FUNCTION TinyVec(Scalar const* row, CutColumns const& columns) {
     row += columns.first;
     unrolled<packs>([&](auto p) {
       if constexpr (is_whole(p)) {
         m_pack[p].copy_from(row + p * pack_width, aligned());
       } else {
         m_pack[p] = pack_type(Scalar(0));
-        where(first(columns.count, p), m_pack[p]).copy_from(row + p * pack_width, aligned());
+        where(columns.template mask<p()>(), m_pack[p]).copy_from(row + p * pack_width, aligned());
       }
     });
   }
@@ -142,9 +176,18 @@ public:
         where(first(columns.count, p), m_pack[p]).copy_to(row + p * pack_width, aligned());
       });
   }
+  KOKKOS_FORCEINLINE_FUNCTION void store(Scalar* row, CutColumns const& columns) const {
+    row += columns.first;
+    unrolled<packs>([&](auto p) {
+      if constexpr (is_whole(p))
+        m_pack[p].copy_to(row + p * pack_width, aligned());
+      else
+        where(columns.template mask<p()>(), m_pack[p]).copy_to(row + p * pack_width, aligned());
+    });
+  }
   /// Reads whole registers, of the padding what shares a register with the row's columns. For rows with room
   /// for that (make_output_matrix).
-  KOKKOS_FORCEINLINE_FUNCTION static TinyVec with_padding(Scalar const* row, CutColumns columns) {
+  KOKKOS_FORCEINLINE_FUNCTION static TinyVec with_padding(Scalar const* row, CutColumns const& columns) {
     TinyVec vec;
     row += columns.first;
     unrolled<packs>([&](auto p) {
@@ -158,14 +201,15 @@ public:
   /// Writes whole registers: the columns of the row, and right of column R what `before` has there. For such
   /// rows which are read again soon. A load that follows a masked store to the same place waits for it: alto
   /// on uber, R = 10, one core, took 7.1 ms, not 4.2.
-  KOKKOS_FORCEINLINE_FUNCTION void store_over(TinyVec const& before, Scalar* row, CutColumns columns) const {
+  KOKKOS_FORCEINLINE_FUNCTION void store_over(TinyVec const& before, Scalar* row,
+                                              CutColumns const& columns) const {
     row += columns.first;
     unrolled<packs>([&](auto p) {
       if (!is_there(p, columns.count)) return;
       pack_type whole = m_pack[p];
       if constexpr (!is_whole(p)) {
-        whole                                 = before.m_pack[p];
-        where(first(columns.count, p), whole) = m_pack[p];
+        whole                                      = before.m_pack[p];
+        where(columns.template mask<p()>(), whole) = m_pack[p];
         hide(whole);
       }
       whole.copy_to(row + p * pack_width, aligned());

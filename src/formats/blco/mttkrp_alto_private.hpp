@@ -117,7 +117,7 @@ struct MttkrpAltoPrivate {
   /// sum += x * the inner factors' rows of nonzero p (* hoisted)
   template <class SomeColumns>
   KOKKOS_FORCEINLINE_FUNCTION void add_product(Row& sum, count_t p, Row const& hoisted,
-                                               SomeColumns columns) const {
+                                               SomeColumns const& columns) const {
     constexpr bool times_hoisted = Target == AltoTarget::rows_of_group;
     int const count              = inner_count();
     Scalar const x               = values[p];
@@ -143,7 +143,7 @@ struct MttkrpAltoPrivate {
   /// the group's rows. The sum is then multiplied by the group's rows at the end.
   template <class SomeColumns>
   KOKKOS_FORCEINLINE_FUNCTION void add_residual(Row& sum, count_t p, Index k, Row const& hoisted,
-                                                SomeColumns columns) const {
+                                                SomeColumns const& columns) const {
     Row product = Target == AltoTarget::rows_of_group ? hoisted : Row(Scalar(1));
     for (int m = 0; m < inner_count(); ++m) product *= Row(inner.factor[m].row(p), columns);
     Row const own = Target == AltoTarget::group ? hoisted : Row(term.row(k), columns);
@@ -151,7 +151,7 @@ struct MttkrpAltoPrivate {
   }
   template <class SomeColumns>
   KOKKOS_FORCEINLINE_FUNCTION void add_term(Row& sum, count_t p, [[maybe_unused]] Index k, Row const& hoisted,
-                                            SomeColumns columns) const {
+                                            SomeColumns const& columns) const {
     if constexpr (Term::is_residual)
       add_residual(sum, p, k, hoisted, columns);
     else
@@ -159,7 +159,7 @@ struct MttkrpAltoPrivate {
   }
 
   template <AltoLoop Loop, class SomeColumns>
-  KOKKOS_FORCEINLINE_FUNCTION void walk(count_t s, PrivateRows const& own, SomeColumns columns) const {
+  KOKKOS_FORCEINLINE_FUNCTION void walk(count_t s, PrivateRows const& own, SomeColumns const& columns) const {
     constexpr bool careful      = Loop == AltoLoop::careful;
     RowsAt<Scalar> const target = output.alike(own);  // unless careful
     auto const row_of           = [&](Index row) {
@@ -200,7 +200,7 @@ struct MttkrpAltoPrivate {
             Scalar* const row = row_of(rows[p]);
             if constexpr (Loop == AltoLoop::cut) {
               auto const before = Row::with_padding(row, columns);
-              Row sum = before;
+              Row sum           = before;
               add_term(sum, p, rows[p], hoisted, columns);
               sum.store_over(before, row, columns);
             } else {
@@ -247,7 +247,8 @@ struct MttkrpAltoPrivate {
         return self.template walk<AltoLoop::whole>(s, own, Columns{0, Row::width});
       if constexpr (Row::form == RowForm::simd)
         if (columns.count >= Row::width - most_cut_columns(Row::width) && self.output.alike(own).is_roomy())
-          return self.template walk<AltoLoop::cut>(s, own, CutColumns(Columns{0, columns.count}));
+          return self.template walk<AltoLoop::cut>(s, own,
+                                                   typename Row::CutColumns(Columns{0, columns.count}));
     }
     self.template walk<AltoLoop::careful>(s, own, Columns{0, columns.count});
   }

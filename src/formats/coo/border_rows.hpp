@@ -47,7 +47,7 @@ struct RowWriter {
   BorderList<Scalar, Index> borders;
   bool blocked;  // rows occur in several locality blocks: chunks share all of them
 
-  KOKKOS_FUNCTION void store(Index row, Row const& sum, Columns columns) const {
+  KOKKOS_FUNCTION void store(Index row, Row const& sum, auto const& columns) const {
     sum.store(output.row(row), columns);
   }
   /// `slot` is 0 for a chunk's first row and 1 for its last.

@@ -63,7 +63,7 @@ struct MttkrpPermuted {
 
   /// Writes the sum of a row over this chunk. Only the rows at a chunk's borders are shared with other
   /// threads.
-  KOKKOS_FORCEINLINE_FUNCTION void finish(Run const& run, Columns columns) const {
+  KOKKOS_FORCEINLINE_FUNCTION void finish(Run const& run, auto const& columns) const {
     Scalar* const target = output.row(run.row);
     if (run.is_shared)
       run.sum.atomic_add_to(target, columns);
@@ -74,7 +74,7 @@ struct MttkrpPermuted {
   /// Adds the nonzeros at positions p ... p + Count - 1 of the permutation. Forced inline: GCC would keep the
   /// run in memory otherwise.
   template <int Count>
-  KOKKOS_FORCEINLINE_FUNCTION void add(count_t p, Run& run, Pieces& pieces, Columns columns) const {
+  KOKKOS_FORCEINLINE_FUNCTION void add(count_t p, Run& run, Pieces& pieces, auto const& columns) const {
     Index nonzero[Count];
     Index row[Count];
     Row product[Count];
@@ -100,7 +100,8 @@ struct MttkrpPermuted {
   }
 
   template <class Last>
-  KOKKOS_FORCEINLINE_FUNCTION void walk(count_t begin, count_t end, Columns columns, Last const& last) const {
+  KOKKOS_FORCEINLINE_FUNCTION void walk(count_t begin, count_t end, auto const& columns,
+                                        Last const& last) const {
     Run run{indices[coordinates(permutation[begin]) + static_cast<count_t>(mode)], Row(Scalar(0)), true};
     Pieces pieces;
     count_t p = begin;
@@ -124,12 +125,7 @@ struct MttkrpPermuted {
     walk_with_team_sums<Together, Row, Row::block, Index>(
         chunks, member, output.data, output.stride,
         [&](count_t begin, count_t end, Columns columns, auto const& last) {
-          // Whole blocks have a loop of their own: with the masks of cut ones in it, GCC runs out of
-          // registers.
-          if constexpr (Row::form == RowForm::simd)
-            if (columns.count == Row::width)
-              return walk(begin, end, Columns{columns.first, Row::width}, last);
-          walk(begin, end, columns, last);
+          with_cut_columns<Row>(columns, [&](auto const& own) { walk(begin, end, own, last); });
         });
   }
 };

@@ -69,14 +69,14 @@ struct MttkrpSorted {
   // Forced inline, here and below. GCC 12 did not inline operations on rows of 32 doubles. The run was then
   // in memory instead of registers, and the MTTKRP two to three times slower (uber, one thread of a 2-core
   // AMD EPYC).
-  KOKKOS_FORCEINLINE_FUNCTION void start_run(Run& run, Index index, Columns columns) const {
+  KOKKOS_FORCEINLINE_FUNCTION void start_run(Run& run, Index index, auto const& columns) const {
     run.hoisted_index = index;
     run.hoisted       = Row(factors.row(0, index), columns);
     run.run_sum       = Row(Scalar(0));
   }
 
   KOKKOS_FORCEINLINE_FUNCTION void change_row(Run& run, Pieces& pieces, Index row, count_t chunk,
-                                              Columns columns) const {
+                                              auto const& columns) const {
     run.sum = pieces.total(run.sum);
     if (run.is_first || (!Hoist && writer.blocked))
       writer.border(chunk, 0, run.row, run.sum, columns);
@@ -89,7 +89,7 @@ struct MttkrpSorted {
 
   /// Adds one product to the sum it belongs to.
   KOKKOS_FORCEINLINE_FUNCTION void add_product(Run& run, Pieces& pieces, Index row, Index index,
-                                               Row const& product, count_t chunk, Columns columns) const {
+                                               Row const& product, count_t chunk, auto const& columns) const {
     if constexpr (Hoist) {
       if (row != run.row || index != run.hoisted_index) {
         run.sum.multiply_add(run.hoisted, run.run_sum);
@@ -106,7 +106,7 @@ struct MttkrpSorted {
   /// Adds the nonzeros p ... p + Count - 1.
   template <int Count>
   KOKKOS_FORCEINLINE_FUNCTION void add(count_t p, Run& run, Pieces& pieces, count_t chunk,
-                                       Columns columns) const {
+                                       auto const& columns) const {
     using Indices  = Pack<Index, Count>;
     auto const row = *reinterpret_cast<Indices const*>(indices + p);
     auto const x   = *reinterpret_cast<Pack<Scalar, Count> const*>(values + p);
@@ -131,7 +131,8 @@ struct MttkrpSorted {
   }
 
   template <class Last>
-  KOKKOS_FORCEINLINE_FUNCTION void walk(count_t begin, count_t end, Columns columns, Last const& last) const {
+  KOKKOS_FORCEINLINE_FUNCTION void walk(count_t begin, count_t end, auto const& columns,
+                                        Last const& last) const {
     count_t const chunk = begin / chunks.chunk;
     Run run;
     run.row      = indices[begin];
@@ -164,7 +165,7 @@ struct MttkrpSorted {
     walk_with_team_sums<Together, Row, Row::block, Index>(
         chunks, member, writer.output.data, writer.output.stride,
         [&](count_t begin, count_t end, Columns columns, auto const& last) {
-          walk(begin, end, columns, last);
+          with_cut_columns<Row>(columns, [&](auto const& own) { walk(begin, end, own, last); });
         });
   }
 };

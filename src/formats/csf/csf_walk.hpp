@@ -68,7 +68,7 @@ struct SliceWriter {
 
   // The sum is passed by value, and the functions that change it are inlined. GCC keeps a sum in memory
   // instead of registers if a call can reach it.
-  KOKKOS_FUNCTION void write(Index slice, bool shared, Row const sum, Columns columns) const {
+  KOKKOS_FUNCTION void write(Index slice, bool shared, Row const sum, auto const& columns) const {
     Scalar* const row = output.row(rows[slice]);
     if (shared)
       sum.atomic_add_to(row, columns);  // the workers of the neighbouring bins add to it too
@@ -76,7 +76,7 @@ struct SliceWriter {
       sum.store(row, columns);
   }
   /// Writes the slice's sum over this bin, and begins the next slice.
-  KOKKOS_FORCEINLINE_FUNCTION void next(SliceSum<Row, Index>& run, Columns columns) const {
+  KOKKOS_FORCEINLINE_FUNCTION void next(SliceSum<Row, Index>& run, auto const& columns) const {
     write(run.slice, run.shared, run.sum, columns);
     ++run.slice;
     run.shared = false;
@@ -84,7 +84,7 @@ struct SliceWriter {
   }
   /// Writes the bin's last slice. If other bins share it, the sum is left to the team.
   template <class Last>
-  KOKKOS_FORCEINLINE_FUNCTION void last(SliceSum<Row, Index> const& run, bool shared, Columns columns,
+  KOKKOS_FORCEINLINE_FUNCTION void last(SliceSum<Row, Index> const& run, bool shared, auto const& columns,
                                         Last const& team) const {
     if constexpr (Last::is_wanted) {
       if (run.shared || shared) return team.leave(rows[run.slice], run.sum, columns);

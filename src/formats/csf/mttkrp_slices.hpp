@@ -36,7 +36,7 @@ namespace polyad::detail {
 template <int Count, class Row, class Scalar, class Index, int Order>
 KOKKOS_FORCEINLINE_FUNCTION void multiply_rows(TreeArrays<Scalar, Index, Order> const& tree,
                                                OtherFactors<Scalar, Order> const& factors, count_t p,
-                                               Row (&product)[Count], Columns columns) {
+                                               Row (&product)[Count], auto const& columns) {
   auto const x = *reinterpret_cast<Pack<Scalar, Count> const*>(tree.values + p);
   for (int u = 0; u < Count; ++u) product[u] = Row(x.element[u]);
   for (int m = 0; m < factors.size(); ++m) {
@@ -62,7 +62,7 @@ struct MttkrpCsl {
   /// Adds the nonzeros p ... p + Count - 1. `slice_end` is where the current slice ends.
   template <int Count>
   KOKKOS_FORCEINLINE_FUNCTION void add(Index p, Index& slice_end, Sum& run, Pieces& pieces,
-                                       Columns columns) const {
+                                       auto const& columns) const {
     Row product[Count];
     multiply_rows<Count>(tree, factors, p, product, columns);
     if (slice_end - p >= Count) {
@@ -80,7 +80,7 @@ struct MttkrpCsl {
   }
 
   template <class Last>
-  KOKKOS_FUNCTION void walk(count_t bin, Columns columns, Last const& last) const {
+  KOKKOS_FUNCTION void walk(count_t bin, auto const& columns, Last const& last) const {
     Index const begin = bins.begins[bin], end = bins.begins[bin + 1];
     if (begin == end) return last.leave_nothing();
     Sum run{bins.nodes[0][bin], bins.starts_slice[bin] == 0, Row(Scalar(0))};
@@ -107,7 +107,9 @@ struct MttkrpCsl {
   KOKKOS_FUNCTION void operator()(Member const& member) const {
     walk_with_team_sums<Together, Row, Row::block, Index>(
         workers, member, writer.output.data, writer.output.stride,
-        [&](count_t bin, count_t, Columns columns, auto const& last) { walk(bin, columns, last); });
+        [&](count_t bin, count_t, Columns columns, auto const& last) {
+          with_cut_columns<Row>(columns, [&](auto const& own) { walk(bin, own, last); });
+        });
   }
 };
 
@@ -123,7 +125,7 @@ struct MttkrpSingles {
   ChunkWalk chunks;
 
   template <int Count>
-  KOKKOS_FORCEINLINE_FUNCTION void store(count_t p, Columns columns) const {
+  KOKKOS_FORCEINLINE_FUNCTION void store(count_t p, auto const& columns) const {
     Row product[Count];
     multiply_rows<Count>(tree, factors, p, product, columns);
     for (int u = 0; u < Count; ++u)
@@ -133,9 +135,11 @@ struct MttkrpSingles {
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
     chunks.template operator()<Row, Row::block>(member, [&](count_t begin, count_t end, Columns columns) {
-      count_t p = begin;  // a multiple of four
-      for (; p + Batch <= end; p += Batch) store<Batch>(p, columns);
-      for (; p < end; ++p) store<1>(p, columns);
+      with_cut_columns<Row>(columns, [&](auto const& own) {
+        count_t p = begin;  // a multiple of four
+        for (; p + Batch <= end; p += Batch) store<Batch>(p, own);
+        for (; p < end; ++p) store<1>(p, own);
+      });
     });
   }
 };

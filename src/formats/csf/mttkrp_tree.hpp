@@ -46,7 +46,7 @@ struct MttkrpTree {
   /// N - 2
   [[nodiscard]] KOKKOS_FUNCTION int fiber_level() const { return factors.size() - 1; }
   /// The row of a level's factor for one of its nodes.
-  [[nodiscard]] KOKKOS_FUNCTION Row row(int level, Index node, Columns columns) const {
+  [[nodiscard]] KOKKOS_FUNCTION Row row(int level, Index node, auto const& columns) const {
     return Row(factors.row(level - 1, tree.indices[level][node]), columns);
   }
 
@@ -64,7 +64,7 @@ struct MttkrpTree {
   }
   /// Enters the next fiber, and the nodes above that begin with it. Returns whether there are any.
   KOKKOS_FORCEINLINE_FUNCTION bool enter_next_fiber(Path& path, Sum& run, Pieces& pieces,
-                                                    Columns columns) const {
+                                                    auto const& columns) const {
     enter(path, fiber_level(), path.node[fiber_level()] + 1);
     int level = fiber_level() - 1;
     for (; level >= 0 && path.node[level + 1] == path.end[level]; --level) {
@@ -77,7 +77,7 @@ struct MttkrpTree {
     return level < fiber_level() - 1;
   }
   /// The product of the rows of the levels between slice and fiber, for order 4 and more.
-  KOKKOS_FORCEINLINE_FUNCTION Row rows_above(Path const& path, Columns columns) const {
+  KOKKOS_FORCEINLINE_FUNCTION Row rows_above(Path const& path, auto const& columns) const {
     Row above(Scalar(1));
     for (int l = 1; l < fiber_level(); ++l) above *= row(l, path.node[l], columns);
     return above;
@@ -85,7 +85,7 @@ struct MttkrpTree {
 
   /// The sum of the nonzeros p ... stop - 1 of one fiber, in pieces. Few fibers are long, so it is not
   /// inlined: it would take registers from the walk.
-  [[nodiscard, gnu::noinline]] Row sum_of_long_fiber(Index p, Index stop, Columns columns) const {
+  [[nodiscard, gnu::noinline]] Row sum_of_long_fiber(Index p, Index stop, auto const& columns) const {
     int const leaf = fiber_level() + 1;
     Pieces pieces;
     Row sum(Scalar(0));
@@ -101,7 +101,7 @@ struct MttkrpTree {
   /// place. Otherwise GCC does not inline the construction, and the sums go through memory (uber, R = 16, one
   /// core of an AMD EPYC: 50 ms, not 12).
   KOKKOS_FORCEINLINE_FUNCTION void walk_singly(Path& path, Index p, Index end, Sum& run,
-                                               Columns columns) const {
+                                               auto const& columns) const {
     int const leaf = fiber_level() + 1;
     Pieces of_slice;
     int added = 0;  // fibers to run.sum, since it was last taken
@@ -138,7 +138,7 @@ struct MttkrpTree {
   };
 
   KOKKOS_FORCEINLINE_FUNCTION void start(Fiber& fiber, Path const& path, bool entered,
-                                         Columns columns) const {
+                                         auto const& columns) const {
     if (entered) fiber.above = rows_above(path, columns);
     fiber.row = row(fiber_level(), path.node[fiber_level()], columns);
     if (fiber_level() > 1) fiber.row *= fiber.above;
@@ -147,7 +147,8 @@ struct MttkrpTree {
 
   /// Adds the nonzeros p ... p + Count - 1.
   template <int Count>
-  KOKKOS_FORCEINLINE_FUNCTION void add(Index p, Path& path, Fiber& fiber, Sum& run, Columns columns) const {
+  KOKKOS_FORCEINLINE_FUNCTION void add(Index p, Path& path, Fiber& fiber, Sum& run,
+                                       auto const& columns) const {
     Pieces none;  // devices have no pieces
     int const leaf = fiber_level() + 1;
     auto const k   = *reinterpret_cast<Pack<Index, Count> const*>(tree.indices[leaf] + p);
@@ -172,7 +173,7 @@ struct MttkrpTree {
   }
 
   KOKKOS_FORCEINLINE_FUNCTION void walk_in_batches(Path& path, Index p, Index end, Sum& run,
-                                                   Columns columns) const {
+                                                   auto const& columns) const {
     Fiber fiber;
     start(fiber, path, true, columns);
     while (p < end) {
@@ -188,7 +189,7 @@ struct MttkrpTree {
   }
 
   KOKKOS_FORCEINLINE_FUNCTION void walk_fibers(count_t bin, Index begin, Index end, Sum& run,
-                                               Columns columns) const {
+                                               auto const& columns) const {
     Path path;
     for (int l = 0; l <= fiber_level(); ++l) enter(path, l, bins.nodes[l][bin]);
     if constexpr (Batch == 1)
@@ -209,7 +210,7 @@ struct MttkrpTree {
   /// afterwards those of p + Count. The walk goes up level by level from the fibers: between p and p + u at
   /// most u nodes end.
   template <int Count>
-  KOKKOS_FORCEINLINE_FUNCTION void add_each(Index p, Nodes& nodes, Sum& run, Columns columns) const {
+  KOKKOS_FORCEINLINE_FUNCTION void add_each(Index p, Nodes& nodes, Sum& run, auto const& columns) const {
     int const leaf = fiber_level() + 1;
     auto const k   = *reinterpret_cast<Pack<Index, Count> const*>(tree.indices[leaf] + p);
     auto const x   = *reinterpret_cast<Pack<Scalar, Count> const*>(tree.values + p);
@@ -248,7 +249,7 @@ struct MttkrpTree {
   }
 
   KOKKOS_FORCEINLINE_FUNCTION void walk_each(count_t bin, Index begin, Index end, Sum& run,
-                                             Columns columns) const {
+                                             auto const& columns) const {
     Nodes nodes;
     for (int l = 1; l <= fiber_level(); ++l) nodes.node[l] = bins.nodes[l][bin];
     nodes.slice_end = tree.pointers[0][run.slice + 1];
@@ -264,7 +265,7 @@ struct MttkrpTree {
   }
 
   template <class Last>
-  KOKKOS_FUNCTION void walk(count_t bin, Columns columns, Last const& last) const {
+  KOKKOS_FUNCTION void walk(count_t bin, auto const& columns, Last const& last) const {
     Index const begin = bins.begins[bin], end = bins.begins[bin + 1];
     if (begin == end) return last.leave_nothing();
     Sum run{bins.nodes[0][bin], bins.starts_slice[bin] == 0, Row(Scalar(0))};
@@ -279,7 +280,9 @@ struct MttkrpTree {
   KOKKOS_FUNCTION void operator()(Member const& member) const {
     walk_with_team_sums<Together, Row, Row::block, Index>(
         workers, member, writer.output.data, writer.output.stride,
-        [&](count_t bin, count_t, Columns columns, auto const& last) { walk(bin, columns, last); });
+        [&](count_t bin, count_t, Columns columns, auto const& last) {
+          with_cut_columns<Row>(columns, [&](auto const& own) { walk(bin, own, last); });
+        });
   }
 };
 
