@@ -9,6 +9,7 @@
 
 #include "formats/choose_format.hpp"
 #include "formats/row_traffic.hpp"
+#include "polyad/kernel/tiny_vec_simd.hpp"
 
 namespace polyad {
 
@@ -86,6 +87,7 @@ Ceilings usual_ceilings(bool is_device, int concurrency, int scalar_bytes) {
   Ceilings ceilings;
   ceilings.is_device   = is_device;
   ceilings.concurrency = concurrency;
+  ceilings.simd_bytes  = simd_bytes;
   ceilings.launch_s    = nominal_launch_s;
   if (is_device) {  // perf_tests/results/nvidia-h200.json.xz
     ceilings.copy      = 4.2e12;
@@ -117,6 +119,7 @@ Ceilings measure_ceilings(Space const& space) {
   Ceilings ceilings;
   ceilings.is_device   = on_device;
   ceilings.concurrency = space.concurrency();
+  ceilings.simd_bytes  = simd_bytes;
   ceilings.launch_s    = nominal_launch_s;
 
   count_t const room = available_memory(space) / 4;

@@ -9,6 +9,7 @@
 #include "polyad/core/per_mode.hpp"
 #include "polyad/core/row_alignment.hpp"
 #include "polyad/kernel/device_chunks.hpp"
+#include "polyad/kernel/wide_blocks.hpp"
 
 namespace polyad::detail {
 namespace {
@@ -78,7 +79,9 @@ std::uint64_t no_bytes(CostInput const&) {
 }
 
 double passes(CostInput const& input) {
-  return std::ceil(static_cast<double>(input.rank) / 32);
+  if (input.machine.is_device) return std::ceil(static_cast<double>(input.rank) / 32);
+  auto const blocks = wide_blocks(input.machine.simd_bytes, input.scalar_bytes);
+  return blocks.passes(static_cast<int>(input.rank));
 }
 
 double row_bytes(CostInput const& input) {

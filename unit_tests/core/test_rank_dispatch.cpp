@@ -3,7 +3,9 @@
 #include <cstddef>
 #include <vector>
 
+#include "polyad/kernel/columns.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
+#include "polyad/kernel/wide_blocks.hpp"
 #include "support/catch.hpp"
 
 namespace polyad::test {
@@ -65,6 +67,53 @@ TEST_CASE("rank table: the narrowest block that holds what is left", "[core]") {
   CHECK(calls_of(32).size() == 1);
   CHECK(calls_of(320).size() == 1);
   CHECK(calls_of(320)[0].blocks.count == 10);
+}
+
+/// The calls of for_each_wide_block must cover R, with blocks that TinyVec's CutColumns may cut.
+template <class Scalar>
+void check_wide_blocks(int rank) {
+  CAPTURE(rank, sizeof(Scalar));
+  std::vector<Call> calls;
+  for_each_wide_block<Scalar>(rank,
+                              [&](auto block, ColumnBlocks blocks) { calls.push_back({block(), blocks}); });
+  int end = 0, passes = 0;
+  for (auto const& call : calls) {
+    REQUIRE(call.blocks.rank == rank);
+    REQUIRE(call.blocks.first == end);
+    REQUIRE(call.blocks.count >= 1);
+    end += call.block * call.blocks.count;
+    passes += call.blocks.count;
+    if (row_form<Kokkos::DefaultExecutionSpace> == RowForm::simd && end > rank)
+      REQUIRE(end - rank <= most_cut_columns(call.block));
+  }
+  REQUIRE(end >= rank);
+  REQUIRE(end - rank < calls.back().block);
+  REQUIRE(calls.size() <= 2);
+  if (row_form<Kokkos::DefaultExecutionSpace> == RowForm::simd)
+    REQUIRE(passes == wide_blocks(simd_bytes, sizeof(Scalar)).passes(rank));
+}
+
+TEST_CASE("rank table: wide blocks cover every rank, and cut off few columns", "[core]") {
+  for (int rank = 1; rank <= 1100; ++rank) {
+    check_wide_blocks<float>(rank);
+    check_wide_blocks<double>(rank);
+  }
+}
+
+TEST_CASE("rank table: the passes of wide blocks by the registers of a host", "[core]") {
+  auto const avx2 = wide_blocks(32, 8), avx2_floats = wide_blocks(32, 4), avx512 = wide_blocks(64, 8);
+  CHECK(avx2.passes(16) == 1);
+  CHECK(avx2.passes(24) == 1);
+  CHECK(avx2.passes(25) == 2);
+  CHECK(avx2.passes(32) == 2);
+  CHECK(avx2.passes(40) == 2);
+  CHECK(avx2.passes(64) == 4);
+  CHECK(avx2_floats.passes(48) == 1);
+  CHECK(avx2_floats.passes(64) == 2);
+  CHECK(avx512.passes(64) == 1);
+  CHECK(avx512.passes(65) == 2);
+  CHECK(avx512.passes(4096) == 64);
+  CHECK(wide_blocks(1, 8).passes(33) == 2);
 }
 
 TEST_CASE("rank table: ranks that no kernel serves are refused", "[core]") {

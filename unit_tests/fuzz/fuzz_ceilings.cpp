@@ -27,8 +27,9 @@ void check(Ceilings::Curve const& curve) {
 }
 
 bool same(Ceilings const& a, Ceilings const& b) {
-  return a.is_device == b.is_device && a.copy == b.copy && a.gather == b.gather &&
-         a.atomic_add == b.atomic_add && a.atomic_add_rows == b.atomic_add_rows && a.from_host == b.from_host;
+  return a.is_device == b.is_device && a.simd_bytes == b.simd_bytes && a.copy == b.copy &&
+         a.gather == b.gather && a.atomic_add == b.atomic_add && a.atomic_add_rows == b.atomic_add_rows &&
+         a.from_host == b.from_host;
 }
 
 /// What a file of this backend begins with, without the brace.
@@ -36,7 +37,8 @@ std::string identity(std::filesystem::path const& path, cli::BackendReport const
   cli::write_ceilings(path, backend, 8, {});
   std::ifstream file(path);
   auto json = nlohmann::ordered_json::parse(file);
-  for (char const* key : {"is_device", "copy", "from_host", "gather", "atomic_add", "atomic_add_rows"})
+  for (char const* key :
+       {"is_device", "simd_bytes", "copy", "from_host", "gather", "atomic_add", "atomic_add_rows"})
     json.erase(key);
   std::string const text = json.dump();
   return text.substr(1, text.size() - 2);

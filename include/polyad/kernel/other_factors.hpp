@@ -91,11 +91,11 @@ void with_order(int order, F&& f) {
 }
 
 /// Calls f(order, block, blocks) for each kind of column blocks of a rank. Kernels are compiled for these.
-template <bool AnyOrderOnly, class F>
+template <class Scalar, bool AnyOrderOnly, class F>
 void for_each_kernel_shape(int order, count_t rank, F&& f) {
   with_order<AnyOrderOnly>(order, [&](auto order_constant) {
-    for_each_wide_block(checked_rank(rank),
-                        [&](auto block, ColumnBlocks blocks) { f(order_constant, block, blocks); });
+    for_each_wide_block<Scalar>(checked_rank(rank),
+                                [&](auto block, ColumnBlocks blocks) { f(order_constant, block, blocks); });
   });
 }
 

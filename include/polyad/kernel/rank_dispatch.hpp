@@ -5,8 +5,8 @@
 // host column R cuts off fewer than eight columns of that block.
 // A block's 32 columns are one TinyVec of 8 x float4 or 16 x double2 on a device and at most 8 registers on
 // a host. Wider blocks were slower on the H200 (8 floats per lane lost 6 to 40 %), narrower ones read the
-// nonzeros more often. Hosts with 32 registers of 64 bytes have wide blocks of 48 and 64 columns, too, for the
-// MTTKRPs that they use most.
+// nonzeros more often. The MTTKRPs that hosts use most have blocks by the registers of the machine instead
+// (for_each_wide_block).
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -17,6 +17,7 @@
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/kernel/tiny_vec.hpp"
+#include "polyad/kernel/wide_blocks.hpp"
 
 namespace polyad {
 
@@ -49,16 +50,25 @@ struct ColumnBlocks {
   int rank;  // R: the last block may be cut off there
 };
 
-/// The same for the last block of a walk over nonzeros, of at most full_block columns. A host has blocks of
+/// The same for the last block of a walk over nonzeros, of at most Widest columns. A host has blocks of
 /// 24 columns, too: with 32 columns R = 20 took 1.5 times as long (alto, f64). If registers have 64 bytes,
 /// none has four columns: a part of a register costs as much as the whole.
-template <class F>
+template <int Widest = full_block, class F>
 void with_last_block(count_t columns, F&& f) {
   if constexpr (takes_packed_rows<Kokkos::DefaultExecutionSpace>) {
     with_block(columns, f);
   } else {
-    if (columns > 16 && columns <= 24) return f(std::integral_constant<int, 24>{});
-    with_block<(simd_bytes == 64 ? 8 : 4)>(columns, f);
+    if constexpr (Widest >= 64)
+      if (columns > 48) return f(std::integral_constant<int, 64>{});
+    if constexpr (Widest >= 48)
+      if (columns > 32) return f(std::integral_constant<int, 48>{});
+    if constexpr (Widest >= 32)
+      if (columns > 24) return f(std::integral_constant<int, 32>{});
+    if (columns > 16) return f(std::integral_constant<int, 24>{});
+    if (columns > 8) return f(std::integral_constant<int, 16>{});
+    if constexpr (simd_bytes < 64)
+      if (columns <= 4) return f(std::integral_constant<int, 4>{});
+    f(std::integral_constant<int, 8>{});
   }
 }
 
@@ -73,27 +83,20 @@ void for_each_column_block(int rank, F&& f) {
   if (rest > 0) with_last_block(static_cast<count_t>(rest), [&](auto block) { f(block, tail); });
 }
 
-/// The widest block of for_each_wide_block.
-inline constexpr int widest_block =
-    takes_packed_rows<Kokkos::DefaultExecutionSpace> || simd_bytes < 64 ? full_block : 64;
-
-/// The same, with blocks of up to widest_block columns: each further block is another pass over the nonzeros.
-/// Column R cuts off fewer than 16 columns of a block of more than 32.
-template <class F>
+/// The same as for_each_column_block, with blocks for the registers of a host. Column R cuts off fewer than 16
+/// columns of a block of more than 32.
+template <class Scalar, class F>
 void for_each_wide_block(int rank, F&& f) {
-  if constexpr (widest_block == full_block) {
+  if constexpr (takes_packed_rows<Kokkos::DefaultExecutionSpace>) {
     for_each_column_block(rank, f);
   } else {
-    int const full = rank / widest_block;
-    int const rest = rank % widest_block;
-    ColumnBlocks const tail{full * widest_block, 1, rank};
-    if (full > 0) f(std::integral_constant<int, widest_block>{}, ColumnBlocks{0, full, rank});
-    if (rest > 48)
-      f(std::integral_constant<int, widest_block>{}, tail);
-    else if (rest > full_block)
-      f(std::integral_constant<int, 48>{}, tail);
-    else if (rest > 0)
-      with_last_block(static_cast<count_t>(rest), [&](auto block) { f(block, tail); });
+    constexpr WideBlocks wide = wide_blocks(simd_bytes, int(sizeof(Scalar)));
+    int const full            = wide.full_blocks(rank);
+    if (full > 0) f(std::integral_constant<int, wide.full>{}, ColumnBlocks{0, full, rank});
+    ColumnBlocks const tail{full * wide.full, 1, rank};
+    if (tail.first < rank)
+      with_last_block<wide.last>(static_cast<count_t>(rank - tail.first),
+                                 [&](auto block) { f(block, tail); });
   }
 }
 

@@ -94,16 +94,16 @@ public:
     static constexpr int cut_packs = packs - std::max(0, Block - most_cut_columns(Block)) / pack_width;
     KOKKOS_FORCEINLINE_FUNCTION static void hide([[maybe_unused]] mask_type& mask) {
 #if defined(KOKKOS_ARCH_AVX2) && !defined(KOKKOS_ARCH_AVX512XEON)
-      if constexpr (sizeof(mask_type) == 32) {
-        auto native = static_cast<Native>(mask);
+      auto const hidden = [&mask](auto native) {
         __asm__("" : "+x"(native));
         mask = mask_type(native);
-      }
+      };
+      if constexpr (sizeof(Scalar) == 8 && pack_width == 4)
+        hidden(static_cast<__m256d>(mask));
+      else if constexpr (pack_width == 8)
+        hidden(static_cast<__m256>(mask));
 #endif
     }
-#if defined(KOKKOS_ARCH_AVX2) && !defined(KOKKOS_ARCH_AVX512XEON)
-    using Native = std::conditional_t<sizeof(Scalar) == 8, __m256d, __m256>;
-#endif
     mask_type m_mask[cut_packs];
   };
 

@@ -88,12 +88,15 @@ std::optional<Ceilings> read_ceilings(std::filesystem::path const& path, Backend
     Ceilings ceilings;
     ceilings.is_device   = json.at("is_device").get<bool>();
     ceilings.concurrency = backend.concurrency;
+    ceilings.simd_bytes  = json.at("simd_bytes").get<int>();
     ceilings.launch_s    = nominal_launch_s;
     ceilings.copy        = json.at("copy").get<double>();
     ceilings.from_host   = json.at("from_host").get<double>();
     auto const gather = read_curve(json.at("gather")), add = read_curve(json.at("atomic_add")),
-               add_rows = read_curve(json.at("atomic_add_rows"));
-    if (!gather || !add || !add_rows || !is_rate(ceilings.copy) || !is_rate(ceilings.from_host))
+               add_rows      = read_curve(json.at("atomic_add_rows"));
+    bool const has_registers = ceilings.simd_bytes >= 1 && ceilings.simd_bytes <= 256;
+    if (!gather || !add || !add_rows || !has_registers || !is_rate(ceilings.copy) ||
+        !is_rate(ceilings.from_host))
       return std::nullopt;
     ceilings.gather          = *gather;
     ceilings.atomic_add      = *add;
@@ -109,6 +112,7 @@ void write_ceilings(std::filesystem::path const& path, BackendReport const& back
   if (path.empty()) return;
   Json json               = identity(backend, scalar_bytes);
   json["is_device"]       = ceilings.is_device;
+  json["simd_bytes"]      = ceilings.simd_bytes;
   json["copy"]            = ceilings.copy;
   json["from_host"]       = ceilings.from_host;
   json["gather"]          = ceilings.gather;

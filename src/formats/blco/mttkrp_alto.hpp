@@ -26,7 +26,7 @@ void mttkrp_with_values(Space const& space, Alto<Scalar, Index, Space> const& X,
                         AltoWorkspace<Scalar, Space> const& workspace, FactorMatrix<Scalar, Space> const& V) {
   AltoStrategy<Space> const strategy;
   auto const operands = alto_operands(strategy, space, X, factors, mode, workspace, V);
-  for_each_wide_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
+  for_each_wide_block<Scalar>(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
     launch_alto<TinyVec<Space, Scalar, block()>>(strategy, space, X, values, operands, mode, blocks,
                                                  ProductTerm());
   });

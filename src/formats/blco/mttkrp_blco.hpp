@@ -176,7 +176,7 @@ void mttkrp_with_values(Space const& space, Blco<Scalar, Index, Space> const& X,
     if (resolution.is_chunked)
       return walk_all_chunks(space, X, mode, workspace, V, [&] {
         with_order<sizeof(Index) == 8>(X.extents().order(), [&](auto given) {
-          for_each_wide_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
+          for_each_wide_block<Scalar>(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
             launch_chunks<TinyVec<Space, Scalar, block()>, blco_order<given()>>(
                 space, X, nonzeros, factors, mode, blocks, workspace, V, ProductTerm());
           });

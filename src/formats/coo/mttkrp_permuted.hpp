@@ -158,11 +158,11 @@ void mttkrp(Space const& space, CooPermuted<Scalar, Index, Space> const& X,
   if (X.nnz() == 0) return;
   with_row_form<Space>(packed, [&](auto form) {
     constexpr bool any_order_only = sizeof(Index) == 8 || form() == RowForm::strided;
-    for_each_kernel_shape<any_order_only>(X.extents().order(), factors.rank(),
-                                          [&](auto order, auto block, ColumnBlocks blocks) {
-                                            launch_permuted<TinyVec<Space, Scalar, block(), form()>, order()>(
-                                                space, X, factors, mode, blocks, V);
-                                          });
+    for_each_kernel_shape<Scalar, any_order_only>(
+        X.extents().order(), factors.rank(), [&](auto order, auto block, ColumnBlocks blocks) {
+          launch_permuted<TinyVec<Space, Scalar, block(), form()>, order()>(space, X, factors, mode, blocks,
+                                                                            V);
+        });
   });
 }
 

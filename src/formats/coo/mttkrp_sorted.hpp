@@ -209,7 +209,7 @@ void mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
   if (merge)
     borders = {workspace.rows.data(), workspace.sums.data(), static_cast<count_t>(workspace.sums.stride(0))};
   constexpr bool any_order_only = sizeof(Index) == 8;
-  for_each_kernel_shape<any_order_only>(
+  for_each_kernel_shape<Scalar, any_order_only>(
       X.extents().order(), factors.rank(), [&](auto order, auto block, ColumnBlocks blocks) {
         using Row = TinyVec<Space, Scalar, block()>;
         clear_rows<Space, Scalar, Index, block()>(space, copy.cleared, blocks, V);

@@ -84,7 +84,7 @@ void mttkrp(Space const& space, CooTinyVec<Scalar, Index, Space> const& X,
     constexpr bool rare_form =
         form() != RowForm::simd && (form() == RowForm::packed) != detail::tiny_vec_packs<Scalar>;
     constexpr bool any_order_only = sizeof(Index) == 8 || rare_form;
-    for_each_kernel_shape<any_order_only>(
+    for_each_kernel_shape<Scalar, any_order_only>(
         X.extents().order(), factors.rank(), [&](auto order, auto block, ColumnBlocks blocks) {
           using Row = TinyVec<Space, Scalar, block(), form()>;
           ChunkWalk const chunks{X.nnz(), chunk_length(space, X.nnz(), Row::lanes), blocks};

@@ -153,7 +153,7 @@ void mttkrp_csl(Space const& space, CsfTree<Scalar, Index, Space> const& tree,
                 FactorMatrix<Scalar, Space> const& V) {
   if (tree.nnz() == 0) return;
   constexpr bool any_order_only = sizeof(Index) == 8;
-  for_each_kernel_shape<any_order_only>(
+  for_each_kernel_shape<Scalar, any_order_only>(
       tree.order, factors.rank(), [&](auto order, auto block, ColumnBlocks blocks) {
         with_team_sums<Space, Scalar>(bins.size(), tree.nodes(0), [&](auto together) {
           using Kernel = MttkrpCsl<TinyVec<Space, Scalar, block()>, Index, order(), together()>;
@@ -170,7 +170,7 @@ void mttkrp_singles(Space const& space, CsfTree<Scalar, Index, Space> const& tre
                     FactorMatrices<Scalar, Space> const& factors, FactorMatrix<Scalar, Space> const& V) {
   if (tree.nnz() == 0) return;
   constexpr bool any_order_only = sizeof(Index) == 8;
-  for_each_kernel_shape<any_order_only>(
+  for_each_kernel_shape<Scalar, any_order_only>(
       tree.order, factors.rank(), [&](auto order, auto block, ColumnBlocks blocks) {
         using Row    = TinyVec<Space, Scalar, block()>;
         using Bounds = CsfBounds<Scalar, order()>;

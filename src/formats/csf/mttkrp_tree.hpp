@@ -310,11 +310,11 @@ void mttkrp_tree(Space const& space, CsfTree<Scalar, Index, Space> const& tree,
                  FactorMatrices<Scalar, Space> const& factors, FactorMatrix<Scalar, Space> const& V) {
   if (tree.nnz() == 0) return;
   constexpr bool any_order_only = sizeof(Index) == 8;
-  for_each_kernel_shape<any_order_only>(tree.order, factors.rank(),
-                                        [&](auto order, auto block, ColumnBlocks blocks) {
-                                          launch_tree<TinyVec<Space, Scalar, block()>, order()>(
-                                              space, tree, bins, sums_fibers, factors, blocks, V);
-                                        });
+  for_each_kernel_shape<Scalar, any_order_only>(tree.order, factors.rank(),
+                                                [&](auto order, auto block, ColumnBlocks blocks) {
+                                                  launch_tree<TinyVec<Space, Scalar, block()>, order()>(
+                                                      space, tree, bins, sums_fibers, factors, blocks, V);
+                                                });
 }
 
 #define POLYAD_MTTKRP_CSF_TREE(Scalar, Index)                                             \
