@@ -158,7 +158,7 @@ TEST_CASE("A rank knows how many rows and nonzeros it will own", "[mpi]") {
     CHECK(owned.longest == 1);
     CHECK_FALSE(owned.is_ordered);
     for (std::size_t n = 0; n < tensor.order(); ++n) {
-      std::vector<count_t> rows(ranks, 0);  // of all ranks, which own them in their order
+      std::vector<count_t> rows(ranks, 0);  // how many rows each rank owns, in their order
       rows[rank] = owned.modes[n].rows;
       world().host().all_gather(rows.data(), std::vector<count_t>(ranks, 1));
       auto const own     = rows.begin() + static_cast<std::ptrdiff_t>(rank);
