@@ -45,9 +45,10 @@ LAYERS = {
     "testing": {"core", "tensor", "kernel", "formats", "testing"},
 }
 DRIVERS = {"cp", "fast_tucker", "tucker"}
-CONTRACTS = {"formats/any_format.hpp", "formats/capability.hpp", "formats/format.hpp", "formats/format_bytes.hpp", "formats/row_owners.hpp"}
-# The tool recognises the file of a stored choice by the checksum that tensor files carry.
-OF_THE_TOOL = {"formats/choose_format.hpp", "formats/cost_model.hpp", "io/crc32c.hpp"}
+CONTRACTS = {"formats/any_format.hpp", "formats/capability.hpp", "formats/format.hpp", "formats/format_bytes.hpp", "formats/plan_owned_formats.hpp",
+             "formats/row_owners.hpp"}
+# The tool recognises the file of a stored choice by the checksum that tensor files carry. It plans the memory of ranks.
+OF_THE_TOOL = {"formats/choose_format.hpp", "formats/cost_model.hpp", "formats/plan_owned_formats.hpp", "io/crc32c.hpp"}
 CODE = {".hpp", ".cpp"}
 FORBIDDEN_FOLDERS = {"utils", "misc", "impl"}
 MOST_LINES = 400

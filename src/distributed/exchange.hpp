@@ -11,6 +11,7 @@
 #include "core/host_memory.hpp"
 #include "distributed/cut_mode.hpp"
 #include "distributed/host_chunks.hpp"
+#include "formats/plan_owned_formats.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/distributed/cp_als.hpp"
 
@@ -159,10 +160,6 @@ struct SentBlock {
     });
   }
 };
-
-/// Nonzeros that all ranks together send at a time: their buffers stay small compared with a tensor that is
-/// worth several ranks.
-inline constexpr count_t sent_at_a_time = count_t(1) << 20;
 
 /// \tparam Out  for the coordinates in the ranks' blocks, which must hold them
 /// \throws MemoryError on all ranks where one lacks the memory for what it receives

@@ -48,6 +48,18 @@ public:
   [[nodiscard]] count_t first_row(int n) const override { return first_row(m_ranks.rank(), n); }
   [[nodiscard]] count_t rows(int n) const override { return rows(m_ranks.rank(), n); }
 
+  /// How many nonzeros of all ranks are in the owned rows of mode n. All ranks call it.
+  [[nodiscard]] count_t own_count(std::span<Index const> indices, int n) const {
+    auto const order = static_cast<count_t>(m_extents.order());
+    LabelledNonzeros<Index> const nonzeros{of_mode(m_partitions, n), indices, {}};
+    auto counts = count_kinds(indices.size() / order, static_cast<count_t>(m_ranks.size()),
+                              [&](count_t p) { return nonzeros.owner(p); });
+    m_ranks.host().all_reduce(counts.data(), counts.size());
+    return counts[static_cast<std::size_t>(m_ranks.rank())];
+  }
+  /// The mode with the most rows.
+  [[nodiscard]] int longest() const { return m_longest; }
+
   /// The nonzeros of all ranks in the owned rows of the longest mode, so that each rank has a part of about
   /// the same size.
   [[nodiscard]] Tensor dealt(Host const& part) const {

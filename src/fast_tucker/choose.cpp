@@ -212,9 +212,10 @@ private:
     }
   }
 
-  /// Higher ranks, while they help and fit the memory.
+  /// Higher ranks, while they help, fit the memory, and are not above the options' limit.
   void climb_ranks() {
-    for (count_t const rank : {16, 32}) {
+    for (count_t const rank : searched_ranks) {
+      if (rank > m_options.most_rank) return;
       auto next = options();
       next.rank = rank;
       next.columns.assign(next.columns.size(), rank);
@@ -398,7 +399,7 @@ FastTuckerChoice<Scalar, Space> choose_as_they_are(Space const& space,
     return choice;
   }
   Search<Scalar, Index, Space> search(space, evidence, search_options);
-  search.run(options.rank == 0 && options.columns.empty(), chooses_ridge);
+  search.run(leaves_rank(options), chooses_ridge);
   auto& best = search.best();
   best.restore();
   if (!best.has_best())
@@ -441,6 +442,10 @@ FastTuckerChoice<Scalar, Space> choose_of_any_scale(Space const& space,
 
 bool leaves_choice(FastTuckerOptions const& options) {
   return draws_rows(options) && !options.shrinkage;
+}
+
+bool leaves_rank(FastTuckerOptions const& options) {
+  return leaves_choice(options) && options.rank == 0 && options.columns.empty();
 }
 
 template <class Scalar, class Index, class Space>

@@ -220,6 +220,8 @@ Entries<Scalar, Index, Space> scaled(Space const& space, Entries<Scalar, Index, 
 /// A search takes a sample of about this many entries from a larger training set. For 3.7 million ratings
 /// like Netflix', a fifteenth chose a model of test RMSE 0.8040; all of them chose one of 0.8027.
 inline constexpr count_t most_searched = 2000000;
+/// The ranks that a search tries after 8, each while the one before is there.
+inline constexpr count_t searched_ranks[] = {16, 32};
 /// \param owners  of several ranks, whose root chooses alone; the others get an empty choice
 template <class Scalar, class Index, class Space>
 FastTuckerChoice<Scalar, Space> choose(Space const& space, Entries<Scalar, Index, Space> const& train,

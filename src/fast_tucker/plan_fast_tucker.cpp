@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The memory of fast_tucker: the arrays of fast_tucker.cpp, epochs.hpp, kept_model.hpp and choose.cpp, in
-// their order.
+// their order. On several ranks also those of distributed/fast_tucker.cpp and rows_by_cuts.hpp.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -11,6 +11,7 @@
 #include "fast_tucker/entries.hpp"
 #include "fast_tucker/sample_rows.hpp"
 #include "formats/format_bytes.hpp"
+#include "formats/plan_owned_formats.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/core/memory_plan.hpp"
 #include "polyad/core/per_mode.hpp"
@@ -33,34 +34,59 @@ count_t bytes_of(FastTuckerState const& state) {
   return MemoryPlan::product({numbers, sizeof(double)});
 }
 
+/// The options of the largest model that a search may find.
+FastTuckerOptions of_largest_model(FastTuckerOptions shaped, bool chooses_rank) {
+  for (count_t const rank : searched_ranks)
+    if (chooses_rank && rank <= shaped.most_rank) {
+      shaped.rank = rank;
+      shaped.columns.assign(shaped.columns.size(), rank);
+    }
+  return shaped;
+}
+
 /// The plan of a run on entries of one tensor.
 template <class Scalar, class Index, class Space>
 class FastTuckerPlan {
 public:
+  /// \param owned  of a run on several ranks, which divide the rows; null on one rank, and in a search
   FastTuckerPlan(MemoryPlan& plan, Space const& space, Extents const& extents,
-                 FastTuckerOptions const& options, AnyFormatOptions const& format)
-      : m_plan(plan), m_space(space), m_extents(extents), m_options(options), m_format(format) {
+                 FastTuckerOptions const& options, AnyFormatOptions const& format,
+                 OwnedRows const* owned = nullptr)
+      : m_plan(plan),
+        m_space(space),
+        m_extents(extents),
+        m_options(options),
+        m_format(format),
+        m_owned(owned) {
     for (int n = 0; n < extents.order(); ++n) {
-      m_rows    = MemoryPlan::sum(m_rows, extents[n]);
-      m_longest = std::max(m_longest, extents[n]);
+      m_all_rows = MemoryPlan::sum(m_all_rows, extents[n]);
+      m_rows     = MemoryPlan::sum(m_rows, rows(n));
+      m_longest  = std::max(m_longest, rows(n));
     }
   }
 
-  /// The bytes of matrices of I_n rows, given the number of their columns.
+  /// The rows of mode n whose factor this rank has.
+  [[nodiscard]] count_t rows(int n) const {
+    return m_owned == nullptr ? m_extents[n] : of_mode(m_owned->modes, n).rows;
+  }
+  /// The bytes of the factors, given the number of their columns.
   [[nodiscard]] count_t factors(std::vector<count_t> const& columns) const {
     count_t bytes = 0;
     for (int n = 0; n < m_extents.order(); ++n)
-      bytes = MemoryPlan::sum(bytes, matrix(m_extents[n], of_mode(columns, n)));
+      bytes = MemoryPlan::sum(bytes, matrix(rows(n), of_mode(columns, n)));
     return bytes;
   }
-  [[nodiscard]] count_t factors(count_t columns) const {
-    return factors(std::vector<count_t>(static_cast<std::size_t>(m_extents.order()), columns));
+  /// The bytes of matrices with all rows.
+  [[nodiscard]] count_t whole(count_t columns) const {
+    count_t bytes = 0;
+    for (int n = 0; n < m_extents.order(); ++n) bytes = MemoryPlan::sum(bytes, matrix(m_extents[n], columns));
+    return bytes;
   }
 
   /// The numbers of the biases and the drifts.
   [[nodiscard]] count_t biases(count_t nnz) const {
     if (!m_options.biases) return 0;
-    count_t numbers  = m_rows;
+    count_t numbers  = m_all_rows;
     auto const drift = drift_of_modes(m_options.bias, m_extents, std::max<count_t>(nnz, 1));
     for (int n = 0; n < m_extents.order(); ++n)
       numbers = MemoryPlan::sum(numbers, MemoryPlan::product({m_extents[n], of_mode(drift, n).bins}));
@@ -68,11 +94,14 @@ public:
   }
   void fit_biases(count_t nnz) {
     if (!m_options.biases) return;
-    count_t longest  = m_longest;
+    count_t longest  = 0;
     auto const drift = drift_of_modes(m_options.bias, m_extents, std::max<count_t>(nnz, 1));
     for (int n = 0; n < m_extents.order(); ++n)
-      longest = std::max(longest, MemoryPlan::product({m_extents[n], of_mode(drift, n).bins}));
-    m_plan.pass("the sums of biases", MemoryPlan::product({longest, 2 * sizeof(std::int64_t)}));
+      longest =
+          std::max({longest, m_extents[n], MemoryPlan::product({m_extents[n], of_mode(drift, n).bins})});
+    // Open MPI 4 holds up to two copies of what it adds up.
+    count_t const copies = m_owned != nullptr && m_owned->by_mpi ? 3 : 1;
+    m_plan.pass("the sums of biases", MemoryPlan::product({copies, longest, 2 * sizeof(std::int64_t)}));
   }
 
   /// interactions()
@@ -90,7 +119,7 @@ public:
   /// FastTuckerEpochs
   [[nodiscard]] std::vector<Held> epochs(count_t nnz, FastTuckerOptions const& options) {
     std::vector<Held> held;
-    held.push_back(m_plan.hold("the products C of factors and cores", factors(options.rank)));
+    held.push_back(m_plan.hold("the products C of factors and cores", whole(options.rank)));
     auto const& facts = facts_of(options.optimizer);
     if (!facts.needs_of_format(Capability::residual_sweep)) return held;
     held.push_back(m_plan.hold("the sums of a sweep", matrix(m_longest, options.rank)));
@@ -107,7 +136,7 @@ public:
     bool const shrinks = draws_rows(options);
     for (int n = 0; n < m_extents.order(); ++n)
       if (options.update_cores && !(shrinks && of_mode(options.columns, n) >= options.rank))
-        held.push_back(m_plan.hold("the products of a core's step", matrix(m_extents[n], options.rank)));
+        held.push_back(m_plan.hold("the products of a core's step", matrix(rows(n), options.rank)));
     return held;
   }
 
@@ -122,20 +151,28 @@ public:
     return held;
   }
 
-  /// choose()
+  /// choose() on one rank
   void choose(count_t nnz, bool chooses_rank) {
-    RowSample const sample =
-        m_options.bias.time_mode >= 0 ? RowSample{} : row_sample(m_extents, nnz, most_searched);
     Held sampled;
-    if (sample.share < 1) {
-      nnz     = std::min(nnz, most_searched);
+    if (count_t const searched = entries_searched(nnz); searched < nnz) {
+      nnz     = searched;
       sampled = m_plan.hold("a sample of the entries", coordinates(nnz));
     }
+    search(nnz, chooses_rank);
+  }
+  /// The entries that a search gets, of all.
+  [[nodiscard]] count_t entries_searched(count_t nnz) const {
+    RowSample const sample =
+        m_options.bias.time_mode >= 0 ? RowSample{} : row_sample(m_extents, nnz, most_searched);
+    return sample.share < 1 ? std::min(nnz, most_searched) : nnz;
+  }
+  /// choose_as_they_are()
+  void search(count_t nnz, bool chooses_rank) {
     auto counts     = m_plan.hold("the entries of each row", MemoryPlan::product({m_rows, 4}));
     auto const kept = m_plan.hold("the entries that are not held out", coordinates(nnz));
     counts.release();
     auto const alone = m_plan.hold("mean and biases", MemoryPlan::product({biases(nnz), sizeof(Scalar)}));
-    auto const ones  = m_plan.hold("a model of mean and biases", MemoryPlan::product({2, factors(1)}));
+    auto const ones  = m_plan.hold("a model of mean and biases", MemoryPlan::product({2, whole(1)}));
     fit_biases(nnz);
     auto const X     = interactions(nnz);
     bool const equal = std::all_of(m_options.columns.begin(), m_options.columns.end(),
@@ -147,7 +184,8 @@ public:
         static_cast<void>(of_candidate(nnz, m_options.rank, equal ? 8 : m_options.rank));
       if (equal && m_options.rank > 8) best = of_candidate(nnz, m_options.rank, m_options.rank);
     }
-    if (chooses_rank) static_cast<void>(of_candidate(nnz, 16, 16));
+    for (count_t const rank : searched_ranks)
+      if (chooses_rank && rank <= m_options.most_rank) best = of_candidate(nnz, rank, rank);
   }
 
   /// fit()
@@ -160,20 +198,109 @@ public:
       saved = m_plan.hold("the biases of checkpoints", MemoryPlan::product({biases(nnz), sizeof(double)}));
     {
       auto const X = interactions(nnz);
-      m_plan.pass("a model of mean and biases", MemoryPlan::product({2, factors(1)}));
-      auto const run  = epochs(nnz, m_options);
-      auto const kept = m_plan.hold("the factors of the best epoch", factors(m_options.columns));
+      run_epochs(nnz);
     }
     m_plan.pass("the biases of the model's file", MemoryPlan::product({biases(nnz), sizeof(double)}));
+  }
+
+  /// RowsByCuts::dealt() and to_root()
+  [[nodiscard]] Held deal(count_t sent, count_t received) {
+    Held taken;
+    {
+      auto const values =
+          m_plan.hold("the values that are sent", MemoryPlan::product({sent, sizeof(double)}));
+      taken = plan_exchange(m_plan, sent, received, bytes_of_nonzeros<double, Index>(1, m_extents.order()),
+                            m_owned->ranks);
+    }
+    return m_plan.hold("the entries of this rank", coordinates(received));
+  }
+  /// The search of fit_owned_rows(), for which the root gets the entries of all ranks. Returns its best
+  /// candidate. \param options  those of a search
+  [[nodiscard]] Held choose_on_root(FastTuckerOptions const& options, bool chooses_rank) {
+    count_t const all = m_owned->nnz, searched = entries_searched(all);
+    count_t own = of_mode(m_owned->modes, m_owned->longest).nnz;
+    Held sampled;
+    if (searched < all) {
+      own     = share_of(own, searched, all);
+      sampled = m_plan.hold("a sample of the entries", coordinates(own));
+    }
+    auto const entries = deal(own, is_root() ? searched : 0);
+    sampled.release();
+    if (!is_root()) return {};
+    FastTuckerPlan(m_plan, m_space, m_extents, options, m_format).search(searched, chooses_rank);
+    FastTuckerPlan const best(m_plan, m_space, m_extents, m_options, m_format);
+    return m_plan.hold("the best candidate",
+                       MemoryPlan::sum(best.factors(m_options.columns),
+                                       MemoryPlan::product({biases(searched), sizeof(Scalar)})));
+  }
+  /// fit_owned_rows() after its search, and the whole factors on the root
+  /// \param start  the best candidate of a search, which the root sends to all, or nothing
+  void fit_owned_rows(Held start, bool searched) {
+    count_t const nnz = m_owned->nnz, own = of_mode(m_owned->modes, m_owned->longest).nnz;
+    auto const bias = m_plan.hold("mean and biases", MemoryPlan::product({biases(nnz), sizeof(Scalar)}));
+    m_plan.pass("factors of one column", whole(1));
+    auto const model = m_plan.hold("the owned rows of the factors", factors(m_options.columns));
+    if (searched) {
+      count_t most = 0;
+      for (int n = 0; n < m_extents.order(); ++n) most = std::max(most, sent_from_root(n));
+      m_plan.pass("a factor of the best candidate, for all ranks", most);
+    }
+    fit_biases(nnz);
+    {
+      std::vector<Held> X;
+      {
+        auto const values = m_plan.hold("values without biases", MemoryPlan::product({own, sizeof(Scalar)}));
+        auto const sent = m_plan.hold("the values that are sent", MemoryPlan::product({own, sizeof(double)}));
+        X               = plan_owned_formats<Scalar, Index>(m_plan, m_space, m_extents, *m_owned, own,
+                                                            asked_of(m_format, m_options), false);
+      }
+      run_epochs(m_owned->most_nnz());
+    }
+    start.release();
+    std::vector<Held> gathered;
+    for (int n = 0; n < m_extents.order(); ++n) {
+      count_t const J = of_mode(m_options.columns, n);
+      if (is_root()) gathered.push_back(m_plan.hold("a whole factor", matrix(m_extents[n], J)));
+      m_plan.pass("a factor on its way to the root",
+                  MemoryPlan::sum(numbers(rows(n), J, sizeof(double)),
+                                  numbers(is_root() ? m_extents[n] : rows(n), J,
+                                          (is_root() ? sizeof(double) : 0) + sizeof(Scalar))));
+    }
+    if (is_root())
+      m_plan.pass("the biases of the model's file", MemoryPlan::product({biases(nnz), sizeof(double)}));
+  }
+  /// The entries of another set that this rank will own, if its part of that set has this size.
+  [[nodiscard]] count_t owned_of(count_t part) const {
+    return share_of(part, of_mode(m_owned->modes, m_owned->longest).nnz, m_owned->part);
   }
 
 private:
   [[nodiscard]] static count_t matrix(count_t rows, count_t columns) {
     return MemoryPlan::product({rows, padded_rank<Scalar>(columns), sizeof(Scalar)});
   }
+  [[nodiscard]] static count_t numbers(count_t rows, count_t columns, count_t bytes) {
+    return MemoryPlan::product({rows, columns, bytes});
+  }
   [[nodiscard]] count_t coordinates(count_t nnz) const {
-    auto const order = static_cast<count_t>(m_extents.order());
-    return MemoryPlan::product({nnz, order * sizeof(Index) + sizeof(Scalar)});
+    return bytes_of_nonzeros<Scalar, Index>(nnz, m_extents.order());
+  }
+  [[nodiscard]] static count_t share_of(count_t number, count_t part, count_t all) {
+    double const share = static_cast<double>(part) / static_cast<double>(std::max<count_t>(all, 1));
+    return static_cast<count_t>(static_cast<double>(number) * share);
+  }
+  [[nodiscard]] bool is_root() const { return m_owned->rank == 0; }
+  /// owned_rows_of_root(): the numbers of a factor, and their copies.
+  [[nodiscard]] count_t sent_from_root(int n) const {
+    count_t const J = of_mode(m_options.columns, n);
+    count_t copies  = numbers(rows(n), J, sizeof(double) + sizeof(Scalar));
+    if (is_root()) copies = std::max(copies, numbers(m_extents[n], J, sizeof(Scalar)));
+    return MemoryPlan::sum(numbers(m_extents[n], J, sizeof(double)), copies);
+  }
+  /// FastTuckerRun
+  void run_epochs(count_t nnz) {
+    m_plan.pass("a model of mean and biases", MemoryPlan::product({2, whole(1)}));
+    auto const run  = epochs(nnz, m_options);
+    auto const kept = m_plan.hold("the factors of the best epoch", factors(m_options.columns));
   }
 
   MemoryPlan& m_plan;
@@ -181,7 +308,8 @@ private:
   Extents m_extents;
   FastTuckerOptions m_options;
   AnyFormatOptions m_format;
-  count_t m_rows = 0, m_longest = 0;
+  OwnedRows const* m_owned;
+  count_t m_all_rows = 0, m_rows = 0, m_longest = 0;  // the last two of this rank
 };
 
 }  // namespace
@@ -198,18 +326,40 @@ void plan_fast_tucker(MemoryPlan& plan, Space const& space, Extents const& exten
     shaped.rank = state->rank;
     shaped.columns.assign(state->columns.begin(), state->columns.end());
   }
-  FastTuckerPlan<Scalar, Index, Space> run(plan, space, extents, shaped, format);
   Held resumed;
   if (state != nullptr) resumed = plan.hold("the state that is resumed", bytes_of(*state));
+  bool const chooses_rank = leaves_rank(options) && state == nullptr;
   if (leaves_choice(options) && state == nullptr)
-    run.choose(entries, options.rank == 0 && options.columns.empty());
+    FastTuckerPlan<Scalar, Index, Space>(plan, space, extents, shaped, format).choose(entries, chooses_rank);
+  FastTuckerPlan<Scalar, Index, Space> run(plan, space, extents, of_largest_model(shaped, chooses_rank),
+                                           format);
   run.fit(entries, state != nullptr || checkpoints.save);
 }
 
-#define POLYAD_PLAN_FAST_TUCKER(Scalar, Index)                                                     \
-  template void plan_fast_tucker<Scalar, Index>(MemoryPlan&, Kokkos::DefaultExecutionSpace const&, \
-                                                Extents const&, count_t, FastTuckerOptions const&, \
-                                                AnyFormatOptions const&, FastTuckerCheckpoints const&)
+template <class Scalar, class Index, class Space>
+void plan_fast_tucker(MemoryPlan& plan, Space const& space, Extents const& extents, OwnedRows const& owned,
+                      std::span<count_t const> others, FastTuckerOptions const& options,
+                      AnyFormatOptions const& format) {
+  auto const shaped = with_shape(options, extents.order());
+  if (shaped.columns.size() != static_cast<std::size_t>(extents.order()) || owned.nnz == 0)
+    return;  // fast_tucker refuses them
+  FastTuckerPlan<Scalar, Index, Space> run(plan, space, extents,
+                                           of_largest_model(shaped, leaves_rank(options)), format, &owned);
+  std::vector<Held> sets;
+  sets.push_back(run.deal(owned.part, of_mode(owned.modes, owned.longest).nnz));
+  for (count_t const part : others) sets.push_back(run.deal(part, run.owned_of(part)));
+  Held start;
+  if (leaves_choice(options)) start = run.choose_on_root(shaped, leaves_rank(options));
+  run.fit_owned_rows(std::move(start), leaves_choice(options));
+}
+
+#define POLYAD_PLAN_FAST_TUCKER(Scalar, Index)                                                              \
+  template void plan_fast_tucker<Scalar, Index>(MemoryPlan&, Kokkos::DefaultExecutionSpace const&,          \
+                                                Extents const&, count_t, FastTuckerOptions const&,          \
+                                                AnyFormatOptions const&, FastTuckerCheckpoints const&);     \
+  template void plan_fast_tucker<Scalar, Index>(MemoryPlan&, Kokkos::DefaultExecutionSpace const&,          \
+                                                Extents const&, OwnedRows const&, std::span<count_t const>, \
+                                                FastTuckerOptions const&, AnyFormatOptions const&)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_PLAN_FAST_TUCKER);
 
 }  // namespace polyad

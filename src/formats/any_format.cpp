@@ -317,7 +317,8 @@ FormatBytes detail::format_bytes(Space const& space, Extents const& extents, cou
     if (!list.empty()) bytes.name = list.front().name;
   }
   auto const machine = ceilings_for<Scalar>(space, options, 0);
-  CostInput const input{*asked.survey, machine, options.rank, sizeof(Scalar), sizeof(Index)};
+  CostInput input{*asked.survey, machine, options.rank, sizeof(Scalar), sizeof(Index)};
+  input.only_mode                = options.only_mode;
   count_t const coordinates      = coordinate_bytes(input);
   FormatCosts const* const costs = find_format_costs(bytes.name);
   if (costs == nullptr) {

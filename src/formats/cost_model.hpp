@@ -38,6 +38,10 @@ struct CostInput {
   bool one_memory = false;
   /// AnyFormatOptions::loading_bytes
   std::uint64_t loading_bytes = 0;
+  /// AnyFormatOptions::only_mode, for the bytes of formats that then keep less.
+  int only_mode = -1;
+
+  [[nodiscard]] bool keeps(int n) const { return only_mode < 0 || only_mode == n; }
 };
 
 /// A term of a sum, and its name in weights and scripts.

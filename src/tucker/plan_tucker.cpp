@@ -11,6 +11,7 @@
 #include "dense/gram.hpp"
 #include "dense/nvecs.hpp"
 #include "formats/format_bytes.hpp"
+#include "formats/plan_owned_formats.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/core/memory_plan.hpp"
 #include "polyad/core/per_mode.hpp"
@@ -63,15 +64,17 @@ count_t width_of(std::vector<count_t> const& ranks, int n) {
 
 using Held = MemoryPlan::Held;
 
+/// \param rows  of each mode on this rank
 template <class Scalar, class Space>
 std::vector<Held> plan_random_start(MemoryPlan& plan, Space const& space, Extents const& extents,
-                                    std::vector<count_t> const& ranks) {
+                                    std::vector<count_t> const& rows, std::vector<count_t> const& ranks) {
   std::vector<Held> U;
   for (int n = 0; n < extents.order(); ++n) {
-    count_t const bytes = matrix_bytes<Scalar>(extents[n], of_mode(ranks, n));
-    auto const random   = plan.hold("the random start of a mode", bytes);
-    U.push_back(plan.hold("the factor of mode " + std::to_string(n + 1), bytes));
-    plan.pass("the Gram matrix of a start", eigen_bytes<Scalar>(space, of_mode(ranks, n), extents[n]));
+    count_t const rank = of_mode(ranks, n);
+    auto const random = plan.hold("the random start of a mode", matrix_bytes<Scalar>(of_mode(rows, n), rank));
+    U.push_back(
+        plan.hold("the factor of mode " + std::to_string(n + 1), matrix_bytes<Scalar>(extents[n], rank)));
+    plan.pass("the Gram matrix of a start", eigen_bytes<Scalar>(space, rank, of_mode(rows, n)));
   }
   return U;
 }
@@ -101,35 +104,30 @@ std::vector<Held> plan_hosvd_start(MemoryPlan& plan, Space const& space, Extents
   return U;
 }
 
-}  // namespace
-
-template <class Scalar, class Index, class Space>
-void plan_tucker(MemoryPlan& plan, Space const& space, Extents const& extents, count_t nnz,
-                 TuckerOptions const& options, bool hosvd, MemoryPlan::Held coordinates) {
+/// Adds the iterations and the model's file to the plan, which has the formats and the factors.
+/// \param rows  of each mode on this rank
+/// \param by_mpi  whether MPI adds up numbers of all ranks in host memory: Open MPI 4 then holds up to two
+///                copies of them
+template <class Scalar, class Space>
+void plan_hooi(MemoryPlan& plan, Space const& space, Extents const& extents, std::vector<count_t> const& rows,
+               TuckerOptions const& options, bool by_mpi) {
   auto const& ranks = options.ranks;
   int const order   = extents.order();
-  if (ranks.size() != static_cast<std::size_t>(order)) return;  // tucker refuses them
-  auto const U      = hosvd ? plan_hosvd_start<Scalar>(plan, space, extents, nnz, options)
-                            : plan_random_start<Scalar>(plan, space, extents, ranks);
-  auto const format = format_bytes<Scalar, Index>(space, extents, nnz, format_options(options));
-  plan.pass("the build of " + format.name, format.built);
-  auto const X = plan.hold("the tensor in " + format.name, format.stored);
-  if (!format.shares) coordinates.release();
-
   count_t output = 0, tall = 0, wide = 0;
   std::map<std::pair<count_t, count_t>, count_t> sums;  // their bytes, by their shapes
   std::map<count_t, count_t> eigen;
   for (int n = 0; n < order; ++n) {
     count_t const width = width_of(ranks, n), rank = of_mode(ranks, n);
+    count_t const own = std::max<count_t>(of_mode(rows, n), 1);
     count_t const L =
         std::min(MemoryPlan::sum(rank, options.vectors.oversampling), std::min(extents[n], width));
-    output          = std::max(output, matrix_bytes<Scalar>(extents[n], width));
-    tall            = std::max(tall, matrix_bytes<Scalar>(extents[n], L));
+    output          = std::max(output, matrix_bytes<Scalar>(own, width));
+    tall            = std::max(tall, matrix_bytes<Scalar>(own, L));
     wide            = std::max(wide, matrix_bytes<Scalar>(width, L));
     count_t& sum    = sums[{width, L}];
-    sum             = std::max(sum, product_bytes(space, width, L, extents[n]));
+    sum             = std::max(sum, product_bytes(space, width, L, own));
     count_t& square = eigen[L];
-    square          = std::max(square, eigen_bytes<Scalar>(space, L, std::max(extents[n], width)));
+    square          = std::max(square, eigen_bytes<Scalar>(space, L, std::max(own, width)));
   }
   std::vector<Held> scratch;
   for (int twice = 0; twice < 2; ++twice) {
@@ -139,19 +137,53 @@ void plan_tucker(MemoryPlan& plan, Space const& space, Extents const& extents, c
   for (auto const& [shape, bytes] : sums) scratch.push_back(plan.hold("partial sums", bytes));
   for (auto const& [columns, bytes] : eigen) scratch.push_back(plan.hold("Gram matrices", bytes));
   count_t const last = ranks.back(), others = width_of(ranks, order - 1);
-  auto const core = plan.hold("the core", matrix_bytes<Scalar>(last, others));
+  count_t const core_bytes = matrix_bytes<Scalar>(last, others);
+  auto const core          = plan.hold("the core", core_bytes);
   {
     auto const Y = plan.hold("the output of SpTTMc", output);
-    plan.pass("partial sums of the core", product_bytes(space, last, others, extents[order - 1]));
+    if (by_mpi)
+      plan.pass("MPI's copies of what it adds up", MemoryPlan::product({2, std::max(wide, core_bytes)}));
+    plan.pass("partial sums of the core", product_bytes(space, last, others, of_mode(rows, order - 1)));
   }
   scratch.clear();
   plan.pass("the core in the order of the file", MemoryPlan::product({2 * sizeof(double), last, others}));
 }
 
+}  // namespace
+
+template <class Scalar, class Index, class Space>
+void plan_tucker(MemoryPlan& plan, Space const& space, Extents const& extents, count_t nnz,
+                 TuckerOptions const& options, bool hosvd, MemoryPlan::Held coordinates) {
+  if (options.ranks.size() != static_cast<std::size_t>(extents.order())) return;  // tucker refuses them
+  std::vector<count_t> rows;
+  for (int n = 0; n < extents.order(); ++n) rows.push_back(extents[n]);
+  auto const U      = hosvd ? plan_hosvd_start<Scalar>(plan, space, extents, nnz, options)
+                            : plan_random_start<Scalar>(plan, space, extents, rows, options.ranks);
+  auto const format = format_bytes<Scalar, Index>(space, extents, nnz, format_options(options));
+  plan.pass("the build of " + format.name, format.built);
+  auto const X = plan.hold("the tensor in " + format.name, format.stored);
+  if (!format.shares) coordinates.release();
+  plan_hooi<Scalar>(plan, space, extents, rows, options, false);
+}
+
+template <class Scalar, class Index, class Space>
+void plan_tucker(MemoryPlan& plan, Space const& space, Extents const& extents, OwnedRows const& owned,
+                 TuckerOptions const& options) {
+  if (options.ranks.size() != static_cast<std::size_t>(extents.order())) return;  // tucker refuses them
+  std::vector<count_t> rows;
+  for (auto const& mode : owned.modes) rows.push_back(mode.rows);
+  auto const X = plan_owned_formats<Scalar, Index>(plan, space, extents, owned, owned.part,
+                                                   format_options(options), !owned.is_ordered);
+  auto const U = plan_random_start<Scalar>(plan, space, extents, rows, options.ranks);
+  plan_hooi<Scalar>(plan, space, extents, rows, options, owned.by_mpi);
+}
+
 #define POLYAD_PLAN_TUCKER(Scalar, Index)                                                       \
   template void plan_tucker<Scalar, Index>(MemoryPlan&, Kokkos::DefaultExecutionSpace const&,   \
                                            Extents const&, count_t, TuckerOptions const&, bool, \
-                                           MemoryPlan::Held)
+                                           MemoryPlan::Held);                                   \
+  template void plan_tucker<Scalar, Index>(MemoryPlan&, Kokkos::DefaultExecutionSpace const&,   \
+                                           Extents const&, OwnedRows const&, TuckerOptions const&)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_PLAN_TUCKER);
 
 }  // namespace polyad

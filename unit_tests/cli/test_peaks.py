@@ -2,6 +2,9 @@
 """The memory that `estimate` predicts for cpd, and that tucker and fast-tucker expect at their start, next to the most that the
 runs had. Writing models and checkpoints needs no copy."""
 import json
+import operator
+import random
+import resource
 import unittest
 
 from tool import ToolTest
@@ -100,6 +103,40 @@ class LargeTensor(Peaks):
             self.expect_expected("fast-tucker", "-i", 1, "-r", 8, "--optimizer", optimizer, "--lr", 1e-4, "--reg", 5, "-o",
                                  "model.npz", "--checkpoint", "state.ckpt")
         self.expect_expected("fast-tucker", "-i", 1, "-r", 8, "--precision", "f32", "-o", "model.npz")  # searches
+
+
+class Search(Peaks):
+    """A search that chooses the rank: the values are of rank 40, so that each rank that it tries is better than the one before."""
+
+    def setUp(self):
+        super().setUp()
+        generator = random.Random(1)
+        draw      = lambda: [generator.gauss(0, 1) for _ in range(40)]
+        columns   = [draw() for _ in range(200)]
+        lines     = []
+        for i in range(1200):
+            row = draw()
+            for j, column in enumerate(columns):
+                lines.append(f"{250 * i + 249} {j} {sum(map(operator.mul, row, column)):.6f}\n")
+        self.write("x.tns", "".join(lines))
+        self.succeed("convert", "x.tns", "--index-base", 0, "x.pten")
+
+    def test_search(self):
+        run = ("fast-tucker", "-i", 1, "-o", "model.npz")
+        self.expect_expected(*run)
+        report = json.loads((self.folder / "run.json").read_text())
+        self.assertEqual(report["result"]["rank"], 32)
+        self.assertEqual(report["result"]["choice"]["most_rank"], 32)
+        # With less memory it tries no rank for which there is too little, and still ends.
+        limit = int(0.8 * report["memory"]["expected_peak_bytes"])
+        found = self.run_tool("fast-tucker", "x.pten", "-i", 1, "-t", 2, "-o", "model.npz", "--report", "less.json",
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (limit, limit)))
+        self.assertEqual(found.returncode, 0, found.stderr)
+        self.assertIn("polyad: the search tries no R above 16: for 32 it would need ", found.stderr)
+        less = json.loads((self.folder / "less.json").read_text())
+        self.assertEqual(less["result"]["rank"], 16)
+        self.assertEqual(less["result"]["choice"]["most_rank"], 16)
+        self.expect_near(less["memory"]["expected_peak_bytes"], less["memory"]["host_peak_bytes"])
 
 
 if __name__ == "__main__":

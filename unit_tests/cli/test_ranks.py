@@ -6,6 +6,7 @@ import os
 import pathlib
 import random
 import re
+import resource
 import signal
 import subprocess
 import time
@@ -29,7 +30,7 @@ class Ranks(ToolTest):
         super().setUp()
         self.tensor = self.write("x.tns", tns(random_tensor((30, 20, 10), 900)))
 
-    def mpirun(self, ranks, *arguments):
+    def mpirun(self, ranks, *arguments, **keywords):
         """ranks: a number, or [(number, arguments)] for ranks that differ."""
         parts = [(ranks, ())] if isinstance(ranks, int) else ranks
         command = [MPIRUN[0]]
@@ -37,7 +38,7 @@ class Ranks(ToolTest):
             command += [":"] if len(command) > 1 else []
             command += [MPIRUN[1], str(number), TOOL, *map(str, arguments), *map(str, more)]
         begin = time.monotonic()
-        result = subprocess.run(command, capture_output=True, text=True, cwd=self.folder, timeout=120)
+        result = subprocess.run(command, capture_output=True, text=True, cwd=self.folder, timeout=120, **keywords)
         self.seconds = time.monotonic() - begin
         return result
 
@@ -65,19 +66,53 @@ class Ranks(ToolTest):
         self.succeed("cpd", self.tensor, "-r", 4, "-i", 6, "--tol", 0, "-o", "one.npz")
         self.succeed("compare", "one.npz", "m.npz")
 
+    def expect_expected(self, ranks, *arguments):
+        """Each rank's peak is near what it expected at the start."""
+        with self.subTest(ranks=ranks, arguments=arguments):
+            report, _ = self.report_on(ranks, *arguments)
+            if report["memory"]["device_peak_bytes"] is not None:
+                self.skipTest("the shares are in the memory of a device")
+            found = report["ranks"]
+            self.assertEqual(len(found["expected_peak_bytes"]), ranks)
+            self.assertEqual(len(found["host_peak_bytes"]), ranks)
+            self.assertEqual(report["memory"]["expected_peak_bytes"], found["expected_peak_bytes"][0])
+            for needs, peak in zip(found["expected_peak_bytes"], found["host_peak_bytes"]):
+                self.assertLessEqual(abs(peak - needs), max(0.1 * needs, 20e6), found)
+
     def test_expected_memory(self):
-        """Each rank's peak is near what it expected when it had its share."""
+        """The factors are the peak."""
         self.succeed("gen", "uniform", "-d", "300000,200000,40", "-n", 600000, "-o", "x.pten")
         for name in ("sorted", "coo-permuted"):
             for ranks in (2, 3):
-                report, _ = self.report_on(ranks, "cpd", "x.pten", "-r", 16, "-i", 1, "--format", name, "-o", "m.npz",
-                                           "--checkpoint", "state.ckpt")
-                if report["memory"]["device_peak_bytes"] is not None:
-                    self.skipTest("the shares are in the memory of a device")
-                found = report["ranks"]
-                self.assertEqual(len(found["expected_peak_bytes"]), ranks)
-                for needs, peak in zip(found["expected_peak_bytes"], found["host_peak_bytes"]):
-                    self.assertLessEqual(abs(peak - needs), max(0.1 * needs, 20e6), (name, found))
+                self.expect_expected(ranks, "cpd", "x.pten", "-r", 16, "-i", 1, "--format", name, "-o", "m.npz",
+                                     "--checkpoint", "state.ckpt")
+        self.expect_expected(2, "tucker", "x.pten", "-i", 1, "--ranks", "8,8,8", "-o", "m.npz")
+        self.expect_expected(3, "tucker", "x.pten", "-i", 1, "--ranks", "12,12,12", "--precision", "f32", "-o", "m.npz")
+        completion = ("fast-tucker", "x.pten", "-i", 1, "-o", "m.npz")
+        self.expect_expected(2, *completion, "-r", 32, "--shrink", 5, "--precision", "f64")
+        self.expect_expected(3, *completion, "-r", 16, "-j", 8, "--shrink", 5, "--split", 0.1, "--validate", 0.1, "--patience", 2)
+        self.expect_expected(2, *completion, "-r", 8)  # searches
+
+    def test_expected_memory_of_nonzeros(self):
+        """The nonzeros on their way are the peak, and the builds of formats."""
+        self.succeed("gen", "uniform", "-d", "30000,20000,300,40", "-n", 2000000, "-o", "x.pten")
+        self.expect_expected(2, "tucker", "x.pten", "-i", 1, "--ranks", "2,2,2,2", "-o", "m.npz")
+        self.expect_expected(2, "fast-tucker", "x.pten", "-i", 1, "-r", 8, "--reg", 5, "-o", "m.npz")
+        self.expect_expected(2, "fast-tucker", "x.pten", "-i", 1, "-r", 8, "--precision", "f32", "-o", "m.npz")  # searches
+
+    def test_refused_at_the_start(self):
+        """What one rank has no memory for is refused on all, before anything is sent or built."""
+        self.succeed("gen", "uniform", "-d", "60000,20000,300", "-n", 100000, "-o", "x.pten")
+        runs = {
+            "with a core of 60 x 60 x 60": ("tucker", "x.pten", "-i", 1, "--ranks", "60,60,60"),
+            "": ("fast-tucker", "x.pten", "-i", 1, "-r", 512, "--shrink", 5),
+        }
+        limit = 600 << 20
+        for what, command in runs.items():
+            result = self.mpirun(2, *command, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (limit, limit)))
+            self.assertEqual(result.returncode, 4, result.stderr)
+            self.assertRegex(result.stderr, rf"polyad: [^\n]*the run of rank [01] ?{what}")
+            self.assertNotIn("iteration", result.stderr)
 
     def test_rows_that_do_not_occur(self):
         """Ranks store the rows that one rank stores, and resume each other's checkpoints."""

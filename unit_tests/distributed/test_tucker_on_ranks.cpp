@@ -2,6 +2,7 @@
 // Tucker on as many ranks as the launcher starts, against one rank.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -140,6 +141,45 @@ TEST_CASE("Tucker: more ranks than rows, and rows without nonzeros", "[mpi]") {
   }
   expect_run_of_one_rank<double>(corner, options_of({2, 2, 2}), 1e-7, Dealt::in_turn, false);
   expect_run_of_one_rank<double>(corner, options_of({2, 2, 2}), 1e-7, Dealt::all_to_rank_0, false);
+}
+
+TEST_CASE("A rank knows how many rows and nonzeros it will own", "[mpi]") {
+  auto const ranks  = static_cast<std::size_t>(world().size());
+  auto const rank   = static_cast<std::size_t>(world().rank());
+  auto const tensor = random_tensor(51, {9, 31, 2}, 300);
+  for (Dealt const dealt : {Dealt::in_turn, Dealt::all_to_last_rank}) {
+    auto const part  = part_of(tensor, dealt);
+    auto const owned = owned_rows(world(), Extents(std::span<count_t const>(tensor.extents)),
+                                  std::span<std::uint32_t const>(part.indices));
+    CHECK(owned.part == part.values.size());
+    CHECK(owned.nnz == tensor.nnz());
+    CHECK(owned.ranks == world().size());
+    CHECK(owned.rank == world().rank());
+    CHECK(owned.longest == 1);
+    CHECK_FALSE(owned.is_ordered);
+    for (std::size_t n = 0; n < tensor.order(); ++n) {
+      std::vector<count_t> rows(ranks, 0);  // how many rows each rank owns, in their order
+      rows[rank] = owned.modes[n].rows;
+      world().host().all_gather(rows.data(), std::vector<count_t>(ranks, 1));
+      auto const own     = rows.begin() + static_cast<std::ptrdiff_t>(rank);
+      count_t const from = std::accumulate(rows.begin(), own, count_t(0));
+      CHECK(std::accumulate(rows.begin(), rows.end(), count_t(0)) == tensor.extents[n]);
+      count_t nnz = 0;
+      for (std::size_t p = 0; p < tensor.nnz(); ++p)
+        if (tensor.index(p, n) >= from && tensor.index(p, n) < from + *own) ++nnz;
+      CHECK(owned.modes[n].nnz == nnz);
+    }
+  }
+  // A diagonal is in order.
+  HostTensor diagonal{"diagonal", {40, 40}, {}, {}};
+  for (std::uint64_t k = 0; k < 40; ++k) {
+    diagonal.indices.insert(diagonal.indices.end(), {k, k});
+    diagonal.values.push_back(1);
+  }
+  auto const part = part_of(diagonal, Dealt::in_turn);
+  CHECK(owned_rows(world(), Extents(std::span<count_t const>(diagonal.extents)),
+                   std::span<std::uint32_t const>(part.indices))
+            .is_ordered);
 }
 
 TEST_CASE("Tucker: words sent are those of the formula", "[mpi]") {

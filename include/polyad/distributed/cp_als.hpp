@@ -173,6 +173,13 @@ template <class Scalar, class Index, class Space>
                                                             CpAlsOptions const& options, int count,
                                                             RestartsCallback const& callback = {});
 
+/// What this rank will own in fast_tucker and tucker, for plan_fast_tucker and plan_tucker. Counts the
+/// nonzeros in the rows of each rank, without a count for each row. All ranks call it, and each gets its own.
+/// \param indices  of this rank's part: P x N, row-major, from 0, below the extents
+template <class Index, class Space>
+[[nodiscard]] OwnedRows owned_rows(Communicator<Space> const& ranks, Extents const& extents,
+                                   std::span<Index const> indices);
+
 template <class Scalar, class Space>
 struct FastTuckerOfRanks : FastTuckerResult<Scalar, Space> {
   Imbalance imbalance;  // of observations, rows and bytes

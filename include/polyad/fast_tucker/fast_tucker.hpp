@@ -32,6 +32,7 @@
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/fast_tucker_model.hpp"
 #include "polyad/tensor/fast_tucker_state.hpp"
+#include "polyad/tensor/owned_rows.hpp"
 
 namespace polyad {
 
@@ -90,6 +91,7 @@ struct FastTuckerOptions {
   // These options make the start. A start given by the caller has its own.
   count_t rank                 = 0;     // R; 0: J; if J is not given either: chosen, or 8
   std::vector<count_t> columns = {};    // J_n: one number, or one per mode; none: R
+  count_t most_rank            = 32;    // the largest R that a search tries: 8, 16 or 32
   bool biases                  = true;  // a mean and biases, fitted first; without them as in the paper
   BiasOptions bias             = {};
   std::uint64_t seed           = 0;
@@ -241,13 +243,25 @@ template <class Scalar, class Index, class Space>
                                                           FastTuckerCheckpoints const& checkpoints = {});
 
 /// Adds the memory of such a run without a start to the plan, which has its sets: a search, the build of the
-/// format, the epochs and the model's file. If the search chooses R, it is planned up to a rank of 16, and
-/// the epochs for a rank of 8.
+/// format, the epochs and the model's file. If the search chooses R, search and epochs are planned for
+/// options.most_rank: a search that ends at a smaller rank needs less.
 /// \param entries  of the training set
 template <class Scalar, class Index, class Space>
 void plan_fast_tucker(MemoryPlan& plan, Space const& space, Extents const& extents, count_t entries,
                       FastTuckerOptions const& options, AnyFormatOptions const& format = {},
                       FastTuckerCheckpoints const& checkpoints = {});
+
+/// The same for one of several ranks, from the exchange of the entries on (distributed/cp_als.hpp). The plan
+/// has this rank's parts of all sets, which stay in memory. Rank 0 alone plans the search.
+/// \param owned   owned_rows of the training set
+/// \param others  the entries of this rank's parts of the other sets
+template <class Scalar, class Index, class Space>
+void plan_fast_tucker(MemoryPlan& plan, Space const& space, Extents const& extents, OwnedRows const& owned,
+                      std::span<count_t const> others, FastTuckerOptions const& options,
+                      AnyFormatOptions const& format = {});
+
+/// Whether the options leave R to the search.
+[[nodiscard]] bool leaves_rank(FastTuckerOptions const& options);
 
 /// Whether this many entries should stay in host memory (FastTuckerData::train_on_host). They should if the
 /// named format streams, or if the run's arrays for them exceed the device's free memory.

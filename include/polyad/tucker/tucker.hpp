@@ -19,6 +19,7 @@
 #include "polyad/core/memory_plan.hpp"
 #include "polyad/core/stop_reason.hpp"
 #include "polyad/formats/any_format.hpp"
+#include "polyad/tensor/owned_rows.hpp"
 #include "polyad/tensor/tucker_model.hpp"
 
 namespace polyad {
@@ -90,6 +91,13 @@ using TuckerCallback = std::function<bool(TuckerIteration const&)>;
 template <class Scalar, class Index, class Space>
 void plan_tucker(MemoryPlan& plan, Space const& space, Extents const& extents, count_t nnz,
                  TuckerOptions const& options, bool hosvd, MemoryPlan::Held coordinates);
+
+/// The same for one of several ranks, from the exchange of the nonzeros on (distributed/cp_als.hpp). The plan
+/// has this rank's part of them, which stays in host memory.
+/// \param owned  of owned_rows
+template <class Scalar, class Index, class Space>
+void plan_tucker(MemoryPlan& plan, Space const& space, Extents const& extents, OwnedRows const& owned,
+                 TuckerOptions const& options);
 
 /// HOOI. Waits for `space`.
 /// \param start  It is copied, unless it is handed over by std::move: then the result overwrites its Views,

@@ -10,6 +10,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/drivers/completion.hpp"
 #include "cli/report/file_name_format.hpp"
+#include "cli/report/host_facts.hpp"
 #include "cli/run/interrupt.hpp"
 #include "cli/run/ranks.hpp"
 #include "cli/run/session.hpp"
@@ -228,8 +229,9 @@ int run(TrainOptions const& options, Report& report) {
     session.emplace(options.common.threads, options.common.verbose, options.device_memory);
   };
   if (ranks().size > 1) start_session();  // ranks exchange what they read
-  auto sets       = read_sets(options, report);
-  auto const cold = std::exchange(sets.cold, {});
+  report.process_bytes = peak_memory_bytes();
+  auto sets            = read_sets(options, report);
+  auto const cold      = std::exchange(sets.cold, {});
   note_unkept(options.common, {options.output, options.checkpoint}, "-o, --report or --checkpoint");
   warn_of_cold(cold.nnz());
   if (!session) start_session();

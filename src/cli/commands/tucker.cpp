@@ -9,6 +9,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/drivers/products.hpp"
 #include "cli/report/file_name_format.hpp"
+#include "cli/report/host_facts.hpp"
 #include "cli/run/interrupt.hpp"
 #include "cli/run/ranks.hpp"
 #include "cli/run/session.hpp"
@@ -38,6 +39,7 @@ int run(TuckerOptions const& options, Report& report) {
   std::optional<Session> session;
   if (!alone)
     session.emplace(options.common.threads, options.common.verbose);  // ranks exchange what they read
+  report.process_bytes = peak_memory_bytes();
   TensorInput const input{.path = options.tensor, .index_base = options.index_base};
   auto tensor = alone ? read_input(options.tensor, options.index_base, options.common, report)
                       : read_on_ranks(input, options.common, report);

@@ -13,9 +13,11 @@
 #include "cli/drivers/completion.hpp"
 #include "cli/format_choice/machine.hpp"
 #include "cli/memory/loading_bytes.hpp"
+#include "cli/memory/memory_of_ranks.hpp"
 #include "cli/run/communicator.hpp"
 #include "cli/run/interrupt.hpp"
 #include "cli/run/ranks.hpp"
+#include "cli/streams/standard_streams.hpp"
 #include "cli/tensors/device_tensor.hpp"
 #include "cli/tensors/survey_list.hpp"
 #include "polyad/core/device_memory.hpp"
@@ -154,35 +156,102 @@ CompletionReport report_of(FastTuckerOptions const& options, std::optional<Choic
   return report;
 }
 
-/// Reports the memory that a run on one rank will need, unless the training set stays in host memory: then a
-/// device takes what is free. \throws MemoryError if it is not free
+/// The memory of a run, from the lists of its sets on. On several ranks it has the process, too.
+/// \param owned  of several ranks, else nothing
 template <class Scalar, class Index>
-void expect_completion_fits(Space const& space, TrainOptions const& options, CompletionSets const& sets,
-                            FastTuckerOptions const& asked, AnyFormatOptions const& format,
-                            FastTuckerCheckpoints const& checkpoints, Report& report) {
+MemoryPlan plan_of(TrainOptions const& options, CompletionSets const& sets, FastTuckerOptions const& asked,
+                   AnyFormatOptions const& format, FastTuckerCheckpoints const& checkpoints,
+                   std::optional<OwnedRows> const& owned, count_t process_bytes) {
+  Space const space;
   Extents const extents{std::span<count_t const>(sets.train.extents)};
-  expect_host_holds(sets.train, sizeof(Scalar));
-  if (ranks().size > 1 || stays_on_host<Scalar, Index>(space, extents, sets.train.nnz(), asked, format))
-    return;
   bool const simulates = options.device_memory.has_value();
   MemoryPlan plan;
+  auto const process = plan.hold("the process", owned ? process_bytes : 0);
+  std::vector<MemoryPlan::Held> coordinates;
+  count_t left = 0;
+  for (auto const* set : {&sets.train, &sets.validation, &sets.test}) left += listed_bytes(*set, simulates);
+  for (auto const* set : {&sets.train, &sets.validation, &sets.test}) {
+    auto const read = plan.hold("the entries as they were read", left);
+    coordinates.push_back(plan.hold("the coordinates of a set", coordinate_bytes(*set, sizeof(Scalar))));
+    left -= listed_bytes(*set, simulates);
+  }
+  if (owned) {
+    std::vector<count_t> const others{sets.validation.nnz(), sets.test.nnz()};
+    plan_fast_tucker<Scalar, Index>(plan, space, extents, *owned, others, asked, format);
+  } else {
+    plan_fast_tucker<Scalar, Index>(plan, space, extents, sets.train.nnz(), asked, format, checkpoints);
+  }
+  return plan;
+}
+
+/// What this rank will own, if there are several.
+inline std::optional<OwnedRows> owned_rows_of(std::optional<Communicator<Space>> const& world,
+                                              io::CoordinateList const& train) {
+  if (!world) return {};
+  Extents const extents{std::span<count_t const>(train.extents)};
+  return std::visit(
+      [&](auto const& indices) {
+        using Index = typename std::remove_cvref_t<decltype(indices)>::value_type;
+        return owned_rows(*world, extents, std::span<Index const>(indices.data(), indices.size()));
+      },
+      train.indices);
+}
+
+/// Reports the memory that a run will need, unless the training set stays in host memory of one rank: then a
+/// device takes what is free. If a search may reach a rank R for which there is too little, lowers the
+/// largest R that it tries, and says so.
+/// \param world  of several ranks, else nothing
+/// \throws MemoryError if the memory is not free, on all ranks if one of them has too little
+template <class Scalar, class Index>
+void expect_completion_fits(std::optional<Communicator<Space>> const& world, TrainOptions const& options,
+                            CompletionSets const& sets, FastTuckerOptions& asked,
+                            AnyFormatOptions const& format, FastTuckerCheckpoints const& checkpoints,
+                            Report& report) {
+  constexpr count_t least_rank = 8;
+  Space const space;
+  Extents const extents{std::span<count_t const>(sets.train.extents)};
+  expect_host_holds(sets.train, sizeof(Scalar));
+  if (!world && stays_on_host<Scalar, Index>(space, extents, sets.train.nnz(), asked, format)) return;
+  bool const simulates  = options.device_memory.has_value();
+  auto const owned      = owned_rows_of(world, sets.train);
+  count_t const process = world ? report.process_bytes : 0;
   count_t lists = 0, divided = 0;
   for (auto const* set : {&sets.train, &sets.validation, &sets.test}) {
     lists += listed_bytes(*set, simulates);
     bool const was_split = options.split > 0 || (options.validate > 0 && set != &sets.test);
     if (was_split) divided += listed_bytes(*set, simulates);
   }
-  std::vector<MemoryPlan::Held> coordinates;
-  count_t left = lists;
-  for (auto const* set : {&sets.train, &sets.validation, &sets.test}) {
-    auto const read = plan.hold("the entries as they were read", left);
-    coordinates.push_back(plan.hold("the coordinates of a set", coordinate_bytes(*set, sizeof(Scalar))));
-    left -= listed_bytes(*set, simulates);
-  }
-  plan_fast_tucker<Scalar, Index>(plan, space, extents, sets.train.nnz(), asked, format, checkpoints);
+  count_t const free   = available_memory(space) + lists;
+  auto const plan_with = [&](FastTuckerOptions const& with) {
+    return plan_of<Scalar, Index>(options, sets, with, format, checkpoints, owned, process);
+  };
+  auto const fits = [&](MemoryPlan const& plan) {
+    count_t const needs = plan.peak() - process;
+    return world ? fits_all(needs, free) : needs <= free;
+  };
+  auto plan           = plan_with(asked);
+  count_t const whole = plan.peak() - process, most = asked.most_rank;
+  if (leaves_rank(asked) && checkpoints.resume == nullptr)
+    while (asked.most_rank > least_rank && !fits(plan)) {
+      asked.most_rank /= 2;
+      plan = plan_with(asked);
+    }
+  if (world)
+    expect_fits_all(plan.peak() - process, free, "");
+  else
+    plan.expect_fits(free, "the completion");
+  if (asked.most_rank < most && ranks().rank == 0)
+    say_text(
+        "polyad: the search tries no R above " + std::to_string(asked.most_rank) + ": for " +
+        std::to_string(most) +
+        (world ? " the memory of a rank is too small\n"
+               : " it would need " + bytes_text(whole) + ", but only " + bytes_text(free) + " are free\n"));
   // The entries that were divided were there twice.
-  report.memory.expected_peak_bytes = std::max(plan.peak(), lists + divided);
-  plan.expect_fits(available_memory(space) + lists, "the completion");
+  count_t const expected = std::max(plan.peak(), process + lists + divided);
+  if (world)
+    report_expected_memory(report, world->data().name(), expected);
+  else
+    report.memory.expected_peak_bytes = expected;
 }
 
 /// Copies the sets to where the run needs them. Frees the lists. Several ranks take their parts from host
@@ -225,26 +294,28 @@ CompletedModel complete_as(TrainOptions const& options, CompletionSets&& sets, R
   wanted.save   = checkpoints.save;
   wanted.every  = options.checkpoint_every;
   wanted.resume = checkpoints.resume ? &*checkpoints.resume : nullptr;
-  expect_completion_fits<Scalar, Index>(space, options, sets, asked, format, wanted, report);
+  std::optional<Communicator<Space>> world;
+  if (ranks().size > 1) world.emplace(make_communicator(options.deterministic));
+  expect_completion_fits<Scalar, Index>(world, options, sets, asked, format, wanted, report);
   auto const data               = to_data<Scalar, Index>(space, std::move(sets), asked, format);
   FastTuckerCallback const tell = [&](FastTuckerEpoch const& epoch) { return on_epoch(to_report(epoch)); };
   FastTuckerResult<Scalar, Space> result;
-  if (ranks().size > 1) {
-    auto const world = make_communicator(options.deterministic);
-    auto made        = fast_tucker(world, data, asked, tell, format);
-    report.ranks     = RanksReport{world.size(),        {},
-                                   world.data().name(), made.imbalance.nonzeros,
-                                   made.imbalance.rows, made.imbalance.bytes};
-    result           = std::move(made);
+  if (world) {
+    auto made = fast_tucker(*world, data, asked, tell, format);
+    report_imbalance(report, made.imbalance);
+    report_peak_memory(report);
+    result = std::move(made);
   } else {
     result = fast_tucker(space, data, asked, tell, format, wanted);
   }
 
   auto const chosen = result.choice ? result.choice->options : with_shape(asked, order);
   auto summary      = report_of(chosen, result.choice);
-  summary.biases    = to_reports(result.biases);
-  summary.mean      = result.model.mean;
-  summary.drift     = drift_text(result.model, chosen.bias);
+  if (summary.choice && leaves_rank(asked) && !checkpoints.resume)
+    summary.choice->most_rank = asked.most_rank;
+  summary.biases = to_reports(result.biases);
+  summary.mean   = result.model.mean;
+  summary.drift  = drift_text(result.model, chosen.bias);
   if (result.choice && !result.choice->learns) {
     summary.errors = summary.biases;
     summary.reason = "mean and biases";

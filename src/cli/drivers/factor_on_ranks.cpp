@@ -13,6 +13,7 @@
 
 #include "cli/drivers/resumable_als.hpp"
 #include "cli/format_choice/machine.hpp"
+#include "cli/memory/memory_of_ranks.hpp"
 #include "cli/memory/plan_of_rank.hpp"
 #include "cli/report/host_facts.hpp"
 #include "cli/run/communicator.hpp"
@@ -81,11 +82,12 @@ public:
       MemoryPlan from_here;
       plan_share<Scalar>(from_here, share, nnz, from_here.hold("the coordinates of the share", kept),
                          m_options.format, m_options.rank, resumes, by_mpi);
-      expect_fits_all(from_here, kept);
+      expect_fits_all(from_here.peak(), available_memory(m_world.space()) + kept,
+                      " with its share in " + m_options.format);
     }
     auto const X = build(share);
     add_the_run(X.chosen());
-    report_memory(plan.peak());
+    report_expected_memory(m_report, m_world.data().name(), plan.peak());
     WholeTensor const whole{X.chosen(), extents, share.norm_squared};
     if (m_options.restarts > 1) return with_peaks(best_of_restarts(share, X));
     auto run = cp_als_run(m_world, share, X, als_options());
@@ -113,24 +115,8 @@ public:
   }
 
 private:
-  /// Refuses on all ranks what one of them has no memory for.
-  void expect_fits_all(MemoryPlan const& plan, count_t held) const {
-    auto const found = of_all_ranks({plan.peak(), available_memory(m_world.space()) + held});
-    for (std::size_t k = 0; k < found.size(); ++k)
-      if (found[k][0] > found[k][1])
-        throw MemoryError("the run of rank " + std::to_string(k) + " with its share in " + m_options.format,
-                          found[k][0], "only " + bytes_text(found[k][1]) + " are free there");
-  }
-  void report_memory(count_t expected) const {
-    auto const of_ranks = of_all_ranks({expected});
-    if (!is_root()) return;
-    m_report.memory.expected_peak_bytes = expected;
-    for (auto const& numbers : of_ranks) m_report.ranks->expected_peak_bytes.push_back(numbers[0]);
-  }
   RanksOutcome with_peaks(RanksOutcome outcome) const {
-    auto const of_ranks = of_all_ranks({peak_memory_bytes()});
-    if (is_root())
-      for (auto const& numbers : of_ranks) m_report.ranks->host_peak_bytes.push_back(numbers[0]);
+    report_peak_memory(m_report);
     return outcome;
   }
 

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "cli/memory/loading_bytes.hpp"
+#include "cli/memory/memory_of_ranks.hpp"
+#include "cli/memory/plan_of_rank.hpp"
 #include "cli/run/communicator.hpp"
 #include "cli/run/interrupt.hpp"
 #include "cli/run/ranks.hpp"
@@ -94,6 +96,12 @@ polyad::TuckerOptions library_options(TuckerOptions const& options) {
   return result;
 }
 
+std::string core_text(TuckerOptions const& options) {
+  std::string core;
+  for (auto const rank : options.ranks) core += (core.empty() ? "" : " x ") + std::to_string(rank);
+  return core;
+}
+
 /// Reports the memory that the run will need. \throws MemoryError if it is not free
 void expect_decomposition_fits(TuckerOptions const& options, polyad::TuckerOptions const& of_library,
                                io::CoordinateList const& list, Report& report) {
@@ -109,10 +117,8 @@ void expect_decomposition_fits(TuckerOptions const& options, polyad::TuckerOptio
       plan_tucker<Scalar, Index>(plan, space, Extents(std::span<count_t const>(list.extents)), list.nnz(),
                                  of_library, options.init == "hosvd", std::move(coordinates));
       report.memory.expected_peak_bytes = plan.peak();
-      std::string core;
-      for (auto const rank : options.ranks) core += (core.empty() ? "" : " x ") + std::to_string(rank);
       plan.expect_fits(available_memory(space) + listed_bytes(list, false),
-                       "a Tucker decomposition with a core of " + core);
+                       "a Tucker decomposition with a core of " + core_text(options));
     };
     options.precision == "f32" ? as_type(float()) : as_type(double());
   });
@@ -123,18 +129,40 @@ TuckerReport to_report(Result const& result) {
   return {result.fit, result.fit_error, result.reason == StopReason::converged, to_string(result.reason), {}};
 }
 
+/// Reports the memory that the run of each rank will need.
+/// \param indices  of this rank's part, which has been converted
+/// \throws MemoryError on all ranks if one of them has too little
+template <class Scalar, class Index>
+void expect_decomposition_fits_on_ranks(TuckerOptions const& options, Communicator<Space> const& world,
+                                        Extents const& extents, std::span<Index const> indices,
+                                        PartThatWasRead const& part, polyad::TuckerOptions const& of_library,
+                                        Report& report) {
+  auto const owned = owned_rows(world, extents, indices);
+  MemoryPlan plan;
+  auto const process = plan.hold("the process", report.process_bytes);
+  auto const read    = plan_part(plan, part, sizeof(Index));
+  count_t const held = plan.held() - report.process_bytes;
+  plan_tucker<Scalar, Index>(plan, world.space(), extents, owned, of_library);
+  expect_fits_all(plan.peak() - report.process_bytes, available_memory(world.space()) + held,
+                  " with a core of " + core_text(options));
+  report_expected_memory(report, world.data().name(), plan.peak());
+}
+
 template <class Scalar, class Index>
 int decompose_as(TuckerOptions const& options, Communicator<Space> const& world, io::CoordinateList&& part,
                  std::vector<StoredRows> const& rows, Report& report,
                  std::function<bool(IterationReport const&)> const& on_iteration) {
   Extents const extents{std::span<count_t const>(part.extents)};
+  auto const read    = part_that_was_read(part);
   auto const indices = take_indices<Index>(part);
   auto const values  = std::exchange(part.values, {});
   AnyFormatOptions format;
   format.hooks.progress = stop_if_interrupted;
   auto asked            = library_options(options);
   asked.rows            = rows;
-  auto const result     = tucker<Scalar>(
+  expect_decomposition_fits_on_ranks<Scalar>(options, world, extents, std::span<Index const>(indices), read,
+                                             asked, report);
+  auto const result = tucker<Scalar>(
       world, extents, std::span<Index const>(indices), std::span<double const>(values), asked,
       [&](TuckerIteration const& it) {
         return on_iteration({it.iteration, it.fit, it.delta, it.seconds, {}});
@@ -144,9 +172,8 @@ int decompose_as(TuckerOptions const& options, Communicator<Space> const& world,
   report.input->duplicates += result.duplicates;
   report.format =
       FormatReport{result.format.chosen, result.format.storage_bytes, result.format.build_s, {}, {}};
-  report.ranks  = RanksReport{world.size(),          {},
-                              world.data().name(),   result.imbalance.nonzeros,
-                              result.imbalance.rows, result.imbalance.bytes};
+  report_imbalance(report, result.imbalance);
+  report_peak_memory(report);
   report.result = to_report(result);
   if (world.rank() == 0 && !options.output.empty()) save(world.space(), result.model, options.output);
   return result.reason == StopReason::interrupted ? signal_of_ranks() : 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The memory of one of several ranks that run cpd.
+// The memory of one of several ranks: what it has read, and a run of cpd.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/memory/loading_bytes.hpp"
-#include "formats/cost_model.hpp"
+#include "formats/plan_owned_formats.hpp"
 #include "polyad/core/memory_plan.hpp"
 #include "polyad/core/rank.hpp"
 #include "polyad/distributed/cp_als.hpp"
@@ -28,26 +28,29 @@ inline PartThatWasRead part_that_was_read(io::CoordinateList const& list) {
   return {list.nnz(), list.extents.size(), list.wide() ? 8U : 4U, is_ordered(list)};
 }
 
+/// Adds the part that was read to the plan, as it is passed to the library, which keeps it until its arrays
+/// are released.
+/// \param index_bytes  of an index that is passed
+[[nodiscard]] inline std::vector<MemoryPlan::Held> plan_part(MemoryPlan& plan, PartThatWasRead const& part,
+                                                             std::uint64_t index_bytes) {
+  std::vector<MemoryPlan::Held> held;
+  held.push_back(plan.hold("the values as they were read", part.nnz * sizeof(double)));
+  auto const read = plan.hold("the indices as they were read", part.nnz * part.order * part.index_bytes);
+  held.push_back(plan.hold("the indices that are sent", part.nnz * part.order * index_bytes));
+  return held;
+}
+
 /// Adds distribute() to the plan: the part that was read, what is sent and received, and the sort that sums
 /// duplicates. Returns the coordinates of the share.
 /// \param index_bytes  of an index that is sent
 template <class Scalar, class Index, class Space>
 MemoryPlan::Held plan_distribution(MemoryPlan& plan, PartThatWasRead const& part, std::uint64_t index_bytes,
                                    TensorShare<Scalar, Index, Space> const& share, int ranks) {
-  constexpr std::uint64_t at_a_time = std::uint64_t(1) << 20;  // nonzeros under way (distribute)
-  std::uint64_t const nonzero       = part.order * sizeof(Index) + sizeof(double);
-  std::uint64_t const count         = share.block.nnz();
-  auto const values                 = plan.hold("the values as they were read", part.nnz * sizeof(double));
-  auto read        = plan.hold("the indices as they were read", part.nnz * part.order * part.index_bytes);
-  auto const taken = plan.hold("the indices that are sent", part.nnz * part.order * index_bytes);
-  read.release();
-  auto const received = plan.hold("the nonzeros that were received", count * nonzero);
-  plan.pass("the nonzeros on their way",
-            (std::min(count, at_a_time) + std::min(part.nnz, at_a_time / static_cast<std::uint64_t>(ranks))) *
-                nonzero);
+  std::uint64_t const count = share.block.nnz();
+  auto const read           = plan_part(plan, part, index_bytes);
   auto coordinates =
-      plan.hold("the coordinates of the share", count * (part.order * sizeof(Index) + sizeof(Scalar)));
-  if (!part.is_ordered) plan.pass("the sort that sums duplicates", count * 2 * (8 + 8));
+      detail::plan_received_tensor<Scalar, Index>(plan, part.nnz, count, static_cast<int>(part.order), ranks);
+  if (!part.is_ordered) detail::plan_sort_of_duplicates(plan, count);
   return coordinates;
 }
 
@@ -80,20 +83,13 @@ void plan_share(MemoryPlan& plan, TensorShare<Scalar, Index, Space> const& share
   if (resumes && is_root)
     state = plan.hold("the checkpoint that is resumed",
                       MemoryPlan::product({whole / sizeof(Scalar), sizeof(double)}));
-  detail::FormatCosts const* const costs = detail::find_format_costs(split_format_text(format).name);
-  MemoryPlan::Held stored;
-  std::uint64_t workspace = 0;
-  if (costs != nullptr) {
-    Ceilings machine;
-    machine.concurrency = static_cast<int>(Space().concurrency());
-    auto const survey   = detail::survey_of_extents(share.block.extents(), nnz);
-    detail::CostInput const input{survey, machine, rank, sizeof(Scalar), sizeof(Index)};
-    std::uint64_t const shared = costs->shares_the_tensor ? detail::coordinate_bytes(input) : 0;
-    plan.pass("the build of " + format, costs->build_bytes(input));
-    stored    = plan.hold("the share in " + format, costs->storage_bytes(input) - shared);
-    workspace = costs->workspace_bytes(input);
-    if (shared == 0) coordinates.release();
-  }
+  AnyFormatOptions named;
+  named.format  = format;
+  named.rank    = rank;
+  auto const in = detail::format_bytes<Scalar, Index>(Space(), share.block.extents(), nnz, named);
+  plan.pass("the build of " + format, in.built);
+  auto const stored = plan.hold("the share in " + format, in.stored);
+  if (!in.shares) coordinates.release();
   {
     auto const factors = plan.hold("the factors of the share", own);
     if (is_root && resumes) {
@@ -105,7 +101,7 @@ void plan_share(MemoryPlan& plan, TensorShare<Scalar, Index, Space> const& share
     }
     auto const summed = plan.hold("the sums of ranks", sums);
     {
-      auto const scratch = plan.hold("the scratch of " + format, workspace);
+      auto const scratch = plan.hold("the scratch of " + format, in.workspace);
       auto const output  = plan.hold("the output of the longest mode", longest);
       if (by_mpi) plan.pass("MPI's copies of the outputs that it adds up", MemoryPlan::product({2, added}));
     }

@@ -169,6 +169,7 @@ Json to_json(CompletionReport const& result) {
                           {"entries", choice.model.entries},
                           {"rmse", {{"biases", choice.biases.rmse}, {"model", choice.model.rmse}}},
                           {"candidates", choice.candidates},
+                          {"most_rank", choice.most_rank ? Json(*choice.most_rank) : Json()},
                           {"seconds", choice.seconds}};
   }
   json["kept_iteration"] = result.kept_iteration;

@@ -59,7 +59,7 @@ struct RanksReport {
   double rows     = 1;
   double bytes    = 1;
   bool labelled   = false;  // rows have random labels
-  // The most memory of each rank: what it was expected to need, and what it had on the host. Of cpd.
+  // The most memory of each rank: what it was expected to need, and what it had on the host.
   std::vector<std::uint64_t> expected_peak_bytes = {};
   std::vector<std::uint64_t> host_peak_bytes     = {};
 };
@@ -127,8 +127,9 @@ struct ChoiceReport {
   bool learns = true;  // false: nothing was better than mean and biases
   ErrorReport biases;  // on the held-out entries
   ErrorReport model;
-  int candidates = 0;
-  double seconds = 0;
+  int candidates                         = 0;
+  double seconds                         = 0;
+  std::optional<std::uint64_t> most_rank = {};  // the largest R that the search was to try, if it chose R
 };
 
 struct CompletionReport {
@@ -216,6 +217,7 @@ struct Report {
   std::optional<std::uint64_t> seed;
   std::vector<IterationReport> iterations;
   MemoryReport memory;
+  std::uint64_t process_bytes = 0;  // before the tensor was read, for plans of ranks; not written
   std::variant<std::monostate, CpdReport, StatsReport, InfoReport, FactsReport, TuckerReport,
                CompletionReport, FormatsReport>
       result;

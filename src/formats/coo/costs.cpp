@@ -94,12 +94,15 @@ BuildTerms permuted_build(CostInput const& input) {
 
 // --- sorted: a copy a mode
 
-/// A copy for each mode, and the list of its rows that do not occur.
+/// A copy for each mode that is kept, and the list of its rows that do not occur.
 std::vector<std::uint64_t> sorted_copies(CostInput const& input) {
   std::vector<std::uint64_t> bytes;
-  for (auto const& mode : input.tensor.modes)
-    bytes.push_back(coordinate_bytes(input) +
-                    counted(mode.extent - mode.used()) * static_cast<std::uint64_t>(input.index_bytes));
+  for (int n = 0; n < input.tensor.order(); ++n) {
+    auto const& mode = of_mode(input.tensor.modes, n);
+    if (input.keeps(n))
+      bytes.push_back(coordinate_bytes(input) +
+                      counted(mode.extent - mode.used()) * static_cast<std::uint64_t>(input.index_bytes));
+  }
   return bytes;
 }
 

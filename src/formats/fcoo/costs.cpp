@@ -5,6 +5,7 @@
 
 #include "formats/cost_model.hpp"
 #include "formats/fcoo/weights.hpp"
+#include "polyad/core/per_mode.hpp"
 
 namespace polyad::detail {
 namespace {
@@ -13,12 +14,15 @@ double nonzero_bytes(CostInput const& input) {
   return input.scalar_bytes + static_cast<double>(input.tensor.order() - 1) * input.index_bytes + 0.25;
 }
 
-/// The nonzeros for each mode, and its segments' coordinates.
+/// The nonzeros for each mode that is kept, and its segments' coordinates.
 std::vector<std::uint64_t> copies(CostInput const& input) {
   std::vector<std::uint64_t> bytes;
-  for (auto const& mode : input.tensor.modes)
-    bytes.push_back(static_cast<std::uint64_t>(static_cast<double>(input.tensor.nnz) * nonzero_bytes(input) +
-                                               static_cast<double>(mode.used()) * input.index_bytes));
+  for (int n = 0; n < input.tensor.order(); ++n) {
+    auto const used = static_cast<double>(of_mode(input.tensor.modes, n).used());
+    if (input.keeps(n))
+      bytes.push_back(static_cast<std::uint64_t>(
+          static_cast<double>(input.tensor.nnz) * nonzero_bytes(input) + used * input.index_bytes));
+  }
   return bytes;
 }
 
