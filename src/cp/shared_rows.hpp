@@ -47,7 +47,7 @@ public:
   [[nodiscard]] virtual bool is_root() const                                       = 0;
 };
 
-/// Of each mode, the number of rows that this rank owns. \param ranks  null: it owns all
+/// The number of rows of each mode that this rank owns. \param ranks  null: it owns all
 template <class Scalar, class Space>
 [[nodiscard]] std::vector<count_t> owned_counts(FactorMatrices<Scalar, Space> const& factors,
                                                 SharedRows<Scalar, Space> const* ranks) {

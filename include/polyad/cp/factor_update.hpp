@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// FactorUpdate: what CP-ALS does with one mode of an iteration. CpAlsOptions::updates chooses least squares, a
-// ridge, or a class of yours (examples/own_update.cpp).
+// FactorUpdate: what CP-ALS does with one mode of an iteration. CpAlsOptions::updates chooses least squares,
+// a ridge, or a class of yours (examples/own_update.cpp).
 //
 // The model is sum_r w_r a^(0)_r o ... o a^(N-1)_r. With the other factors given, the factor A (I x R) of
 // mode n solves
@@ -91,11 +91,11 @@ public:
   FactorUpdate& operator=(FactorUpdate const&) = delete;
   virtual ~FactorUpdate()                      = default;
 
-  /// Whether A's old numbers matter: A is the last iteration's (or the start's) for the same w. If not, w is
-  /// chosen anew before each update, and the first iteration makes a trial of mode 0 to find its scale.
+  /// Whether A's old numbers matter: those of the last iteration or of the start. Then w stays as it was for
+  /// them. If not, w is chosen anew before each update; the first iteration finds it by a trial of mode 0.
   [[nodiscard]] virtual bool needs_start() const { return true; }
-  /// Whether A's numbers matter as they are, as with bounds. Then s stays 1: the run neither scales the
-  /// columns nor normalises them at its end. For an update that needs no start this must be false.
+  /// Whether A's numbers matter as they are, as with bounds. Then s stays 1: the run does not scale the
+  /// columns, and the model has them as they are, neither normalised nor with other signs.
   [[nodiscard]] virtual bool keeps_scale() const { return false; }
   /// Whether the objective grows with B, as with a ridge. Then all modes must say so: the scale of the
   /// components would otherwise escape into a mode where it costs nothing.
@@ -153,14 +153,14 @@ private:
 }
 
 /// The same with penalty/2 ||B||^2 added: A (diag(w) H diag(w) + c^2 penalty diag(s)^2) = V diag(w). It keeps
-/// collinear components from growing against each other. A penalty of 0 is least squares. With penalties rho_n
-/// for all modes, CP-ALS descends on 1/2 ||X - M||^2 + sum_n rho_n/2 ||B^(n)||^2 (Acar, Dunlavy & Kolda,
-/// J. Chemometrics 25, 2011, section 3.3).
+/// collinear components from growing against each other. A penalty of 0 is least squares. With penalties
+/// rho_n for all modes, CP-ALS descends on 1/2 ||X - M||^2 + sum_n rho_n/2 ||B^(n)||^2 (Acar, Dunlavy &
+/// Kolda, J. Chemometrics 25, 2011, section 3.3).
 /// \throws UsageError unless the penalty is a finite number of at least 0
 [[nodiscard]] ModeUpdate ridge(double penalty);
 
-/// An update of the class Update, which is derived from FactorUpdate. Each run makes one for each mode that has
-/// it, with copies of `args`.
+/// An update of the class Update, which is derived from FactorUpdate. Each run makes one for each mode that
+/// has it, with copies of `args`.
 template <class Update, class... Args>
 [[nodiscard]] ModeUpdate own_update(Args... args) {
   using Space = typename Update::space_type;
