@@ -88,7 +88,8 @@ struct HadamardOfGrams {
       else
         others *= scales.of_modes(at);
     }
-    scales.of_modes(own) = weight / others;
+    // A penalty may let a component vanish, and the other modes' scales with it.
+    scales.of_modes(own) = Kokkos::fmin(weight / others, 0x1p1022);
   }
 };
 
