@@ -155,7 +155,8 @@ Checkpoint read_checkpoint(std::filesystem::path const& path) {
   checkpoint.fit            = reader.f64();
   checkpoint.gram_fallbacks = reader.u64();
   if (found >= no_penalties) checkpoint.rows = read_rows(reader, checkpoint.extents);
-  if (std::ranges::none_of(checkpoint.rows, [](StoredRows const& rows) { return rows.is_list(); }))
+  if (found >= version &&
+      std::ranges::none_of(checkpoint.rows, [](StoredRows const& rows) { return rows.is_list(); }))
     checkpoint.rows.clear();  // version 4 says for each mode whether it has a list
   for (std::size_t n = 0; n < checkpoint.extents.size(); ++n)
     checkpoint.factors.push_back(
