@@ -106,7 +106,7 @@ def ridge_of_numpy(dense, factors, penalties, iterations):
     return np.einsum("ir,jr,kr->ijk", *factors)
 
 
-@pytest.mark.parametrize("ridge", [2.0, (0.5, 2, 8), {0: 0.5, 1: 2, 2: 8}], ids=["one", "one a mode", "by mode"])
+@pytest.mark.parametrize("ridge", [2.0, (0.5, 2, 8), {0: 0.5, 1: 2, 2: 8}], ids=["number", "sequence", "dict"])
 def test_ridge_is_that_of_numpy(ridge):
     random = np.random.default_rng(3)
     dense = random.random((6, 7, 8))

@@ -50,8 +50,7 @@ void add_cpd(Command command, CpdOptions& options) {
           "Add X/2 ||A||^2 of each factor to the squared error, or of mode MODE, from 0 on; repeatable. "
           "The factors here contain the weights. All modes need one, or none",
           [&options](OptionList& list) {
-            if (!options.ridge_texts.empty())
-              list.emplace_back("ridge", fmt::format("{}", fmt::join(options.ridge_texts, ",")));
+            list.emplace_back("ridge", fmt::format("{}", fmt::join(options.ridge_texts, ",")));
           })
       ->allow_extra_args(false)
       ->type_name("[MODE:]X");
