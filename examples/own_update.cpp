@@ -39,7 +39,7 @@ public:
     Kokkos::parallel_for("own::descend_row",
                          Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, A.extent(0)),
                          DescendRow<Scalar, Space>{problem, V, A});
-    polyad::sum_update<Scalar, Space>(space, problem, V, A, sums);
+    polyad::sum_update(space, problem, V, A, sums);
   }
 };
 

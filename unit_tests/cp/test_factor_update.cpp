@@ -128,7 +128,7 @@ double difference_of_cells(HostTensor const& X, OracleModel const& a, OracleMode
 
 /// Rounding errors of a few iterations on a well-conditioned problem of a thousand cells: thousands of units.
 template <class Scalar>
-constexpr double rounding = sizeof(Scalar) == 4 ? 3e-4 : 1e-11;
+constexpr double update_rounding = sizeof(Scalar) == 4 ? 3e-4 : 1e-11;
 
 // ---- least squares
 
@@ -208,10 +208,11 @@ void expect_own_least_squares(bool needs_start, double scale) {
   auto const own      = own_update<OwnLeastSquares<Scalar>>(needs_start);
   for (auto const& updates : {UpdateList{own}, UpdateList{{}, own, {}}, UpdateList{own, {}, own}}) {
     auto const result = run_with<Scalar>(tensor, updated_by(updates, 3, 4));
-    CHECK(difference_of_cells(tensor, on_host(result.model), on_host(expected.model)) < rounding<Scalar>);
-    CHECK(std::abs(result.fit - expected.fit) < rounding<Scalar>);
+    CHECK(difference_of_cells(tensor, on_host(result.model), on_host(expected.model)) <
+          update_rounding<Scalar>);
+    CHECK(std::abs(result.fit - expected.fit) < update_rounding<Scalar>);
     for (std::size_t k = 0; k < 4; ++k)
-      CHECK(std::abs(result.history[k].fit - expected.history[k].fit) < rounding<Scalar>);
+      CHECK(std::abs(result.history[k].fit - expected.history[k].fit) < update_rounding<Scalar>);
   }
 }
 
@@ -238,11 +239,11 @@ void expect_ridge(std::vector<std::uint64_t> const& extents, std::vector<double>
   for (int k = 0; k < iterations; ++k)
     for (std::size_t n = 0; n < extents.size(); ++n) oracle_ridge(tensor, expected, n, of_mode_n(n));
   auto const result = run_with<Scalar>(tensor, updated_by(updates, 3, iterations));
-  CHECK(difference_of_cells(tensor, on_host(result.model), expected) < rounding<Scalar>);
-  CHECK(std::abs(result.fit - static_cast<double>(oracle_fit(tensor, expected))) < rounding<Scalar>);
+  CHECK(difference_of_cells(tensor, on_host(result.model), expected) < update_rounding<Scalar>);
+  CHECK(std::abs(result.fit - static_cast<double>(oracle_fit(tensor, expected))) < update_rounding<Scalar>);
   // Without the penalties the model is another one.
   auto const plain = run_with<Scalar>(tensor, updated_by({}, 3, iterations));
-  CHECK(difference_of_cells(tensor, on_host(plain.model), expected) > 10 * rounding<Scalar>);
+  CHECK(difference_of_cells(tensor, on_host(plain.model), expected) > 10 * update_rounding<Scalar>);
 }
 
 TEST_CASE("Ridge: the model of dense long doubles, orders 2 to 5", "[cp]") {
@@ -366,7 +367,7 @@ void expect_descent(double scale, bool keeps_scale) {
     for (std::size_t n = 0; n < 3; ++n) oracle_descent(tensor, expected, n);
   auto const update = own_update<OwnDescent<Scalar>>(keeps_scale);
   auto const result = run_with<Scalar>(tensor, updated_by({update}, 3, 4));
-  CHECK(difference_of_cells(tensor, on_host(result.model), expected) < rounding<Scalar>);
+  CHECK(difference_of_cells(tensor, on_host(result.model), expected) < update_rounding<Scalar>);
   for (int n = 0; n < 3; ++n) {
     auto const A = flat(result.model.factors[n]);
     CHECK(*std::min_element(A.begin(), A.end()) == 0);  // some entries are at their bound, none below
@@ -374,7 +375,7 @@ void expect_descent(double scale, bool keeps_scale) {
     for (std::size_t e = 0; e < A.size(); ++e)  // as the update wrote it, but for the order of the components
       CHECK(std::any_of(expected.factors[static_cast<std::size_t>(n)].begin(),
                         expected.factors[static_cast<std::size_t>(n)].end(), [&](long double entry) {
-                          return std::abs(entry - A[e]) <= 1e3L * rounding<Scalar> * std::abs(entry);
+                          return std::abs(entry - A[e]) <= 1e3L * update_rounding<Scalar> * std::abs(entry);
                         }));
   }
   if (keeps_scale) CHECK(result.model.weights == std::vector<double>(3, 1.0));
