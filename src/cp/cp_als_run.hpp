@@ -337,9 +337,9 @@ private:
   /// What the update of mode n needs of the other modes, and the weights that it is for.
   void prepare(int n, FitNumber fallbacks) {
     enqueue_after(m_algebra, m_space);  // the last update's Gram matrix; and it has used what it prepared
-    auto const next = m_updates.chooses_scale(n) ? NextWeights::chosen : NextWeights::kept;
     m_timer(m_algebra, "normal_equations", [&] {
-      hadamard_of_grams(m_algebra, m_work.grams, n, m_component_norm, next, m_work.scales, m_work.hadamard);
+      hadamard_of_grams(m_algebra, m_work.grams, n, m_component_norm, m_updates.next_weights(n),
+                        m_work.scales, m_work.hadamard);
       m_updates[n].prepare(m_algebra, m_work.problem(n, fallbacks));
     });
   }

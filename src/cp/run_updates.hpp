@@ -61,6 +61,11 @@ public:
     return !(*this)[n].needs_start() && !(*this)[n].keeps_scale();
   }
 
+  [[nodiscard]] NextWeights next_weights(int n) const {
+    if (!chooses_scale(n)) return NextWeights::kept;
+    return (*this)[n].is_penalised() ? NextWeights::chosen_under_penalty : NextWeights::chosen;
+  }
+
 private:
   static std::unique_ptr<Update> made_by(ModeUpdate const& choice, Space const& space,
                                          UpdateSite const& site) {

@@ -45,8 +45,9 @@ struct ColumnScales {
   double of_tensor = 1;           // c
 };
 
-/// What the weights of the next factor become.
-enum class NextWeights { chosen, kept };
+/// What the weights of the next factor become. A penalty lets components vanish: the norm of one may
+/// underflow before its columns do. If they are chosen under a penalty, such a component gets the weight 1.
+enum class NextWeights { chosen, chosen_under_penalty, kept };
 
 /// The target for the norms of each mode's columns: I_n^(1/4), rounded to a power of two.
 inline double column_norm(count_t rows) {
@@ -69,14 +70,18 @@ struct HadamardOfGrams {
     for (int n = 0; n < static_cast<int>(grams.extent(0)); ++n)
       if (n != mode) product *= grams(n, i, j);
     H(i, j) = product;
-    if (i == j && next == NextWeights::chosen) weigh(i, product);
+    if (i == j && next != NextWeights::kept) weigh(i, product);
   }
 
   /// Chooses w_r. If it is 0, the next factor becomes about as large as the MTTKRP.
   /// \param square  H(r, r)
   KOKKOS_FUNCTION void weigh(count_t r, double square) const {
-    double weight = scales.weights(r) * Kokkos::sqrt(square * grams(mode, r, r)) / component_norm;
-    if (!is_scale(weight)) weight = is_scale(square) ? 1 / power_of_two_below(square) : 1;
+    double const before = scales.weights(r);
+    double weight       = before * Kokkos::sqrt(square * grams(mode, r, r)) / component_norm;
+    if (!is_scale(weight)) {
+      bool const has_vanished = next == NextWeights::chosen_under_penalty && before != 0;
+      weight                  = is_scale(square) && !has_vanished ? 1 / power_of_two_below(square) : 1;
+    }
     weight            = power_of_two_below(weight);
     scales.weights(r) = weight;
     double others     = scales.of_tensor;
