@@ -212,6 +212,23 @@ def _limit(name: str, value: Any, least: float = -math.inf) -> float:
     return number
 
 
+def _per_mode(name: str, given: Any, order: int) -> list[float]:
+    """Numbers from 0 on, one for each mode, from one number, a sequence or a mapping of modes; none if all are 0."""
+    if isinstance(given, Mapping):
+        numbers = [0.0] * order
+        for mode, number in given.items():
+            if _count(f"a mode of {name}", mode) >= order:
+                raise UsageError(f"{name} names mode {mode}, but the tensor has modes 0 to {order - 1}")
+            numbers[mode] = _limit(f"{name} of mode {mode}", number, 0)
+    elif np.ndim(given) == 0:
+        numbers = [_limit(name, given, 0)] * order
+    else:
+        numbers = [_limit(f"{name} of mode {mode}", number, 0) for mode, number in enumerate(given)]
+        if len(numbers) != order:
+            raise UsageError(f"{name} has {len(numbers)} numbers, and the tensor {order} modes")
+    return numbers if any(numbers) else []
+
+
 def _range(name: str, given: Any) -> tuple[float, float]:
     """The lowest and the highest number."""
     try:
@@ -255,16 +272,20 @@ def _factors_of(start: Any) -> Any:
     return start
 
 
-def _cp_start(start: Any, dtype: np.dtype[Any]) -> list[Any]:
-    """The matrices of a start. A model's weights go into the first one, which the first update computes anew."""
+def _cp_start(start: Any, dtype: np.dtype[Any], is_penalised: bool) -> list[Any]:
+    """The matrices of a start. A model's weights go into the first one, which the first update computes anew. Penalties
+    depend on the scale of the others, which have an equal share of the weights at the minimum."""
     factors = list(_factors_of(start))
     is_pair = isinstance(start, tuple) and _factors_of(start) is not start
     weights = start[0] if is_pair else getattr(start, "weights", None)
     if weights is not None and factors:
-        on_device = _device.is_on_device(factors[0])
-        factors[0] = factors[0] * 1 if on_device else np.array(factors[0], dtype=dtype)
-        for r, weight in enumerate(weights):
-            factors[0][:, r] *= float(weight)
+        modes = len(factors) if is_penalised else 1
+        for n in range(modes):
+            on_device = _device.is_on_device(factors[n])
+            factors[n] = factors[n] * 1 if on_device else np.array(factors[n], dtype=dtype)
+            for r, weight in enumerate(weights):
+                size = abs(float(weight)) ** (1 / modes)
+                factors[n][:, r] *= math.copysign(size, float(weight)) if n == 0 else size
     return _matrices(factors, dtype)
 
 
@@ -379,6 +400,7 @@ def cp_als(
     time_limit_s: float = math.inf,
     seed: int = 0,
     start: Any = None,
+    ridge: Any = 0.0,
     format: str = "auto",  # noqa: A002
     deterministic: bool = False,
     callback: Callback | None = None,
@@ -404,7 +426,10 @@ def cp_als(
         Of the random start.
     start : CPModel, pyttb.ktensor or sequence of array_like, optional
         I_n x R each; copied. Rows that a model does not store are zero. The scale of their columns matters to a run without iterations only: it reports the
-        fit of the start, a model's weights included.
+        fit of the start, a model's weights included. With a ridge, each matrix gets an equal share of a model's weights.
+    ridge : float, sequence of N floats, or dict of mode: float
+        CP-ALS minimises ||X - M||^2 / 2 + sum over n of ridge_n / 2 ||A^(n)||^2, with the model's weights inside the
+        factors. All modes have a penalty, or none: the scale of the components would escape into a mode without one.
     format : str
         The storage format: "auto", or a name with options. Not with a Format.
     deterministic : bool
@@ -449,8 +474,9 @@ def cp_als(
         "tolerance": _limit("tolerance", tolerance, 0),
         "time_limit_s": _limit("time_limit_s", time_limit_s, 0),
         "seed": _count("seed", seed),
+        "ridge": _per_mode("ridge", ridge, len(held.shape)),
     }
-    begin = [] if start is None else _cp_start(start, held.dtype)
+    begin = [] if start is None else _cp_start(start, held.dtype, bool(options["ridge"]))
     watch, close = _watched(callback, progress, max_iterations, "CP-ALS")
     try:
         if isinstance(held, Format):

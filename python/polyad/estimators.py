@@ -109,7 +109,7 @@ class CP(_Estimator):
 
     Parameters
     ----------
-    rank, max_iterations, tolerance, seed, format, deterministic
+    rank, max_iterations, tolerance, seed, ridge, format, deterministic
         As for :func:`polyad.cp_als`.
 
     Attributes
@@ -139,6 +139,7 @@ class CP(_Estimator):
         max_iterations: int = 50,
         tolerance: float = 1e-4,
         seed: int = 0,
+        ridge: Any = 0.0,
         format: str = "auto",
         deterministic: bool = False,
     ) -> None:
@@ -146,6 +147,7 @@ class CP(_Estimator):
         self.max_iterations = max_iterations
         self.tolerance = tolerance
         self.seed = seed
+        self.ridge = ridge
         self.format = format
         self.deterministic = deterministic
 

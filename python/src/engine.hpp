@@ -156,6 +156,7 @@ struct CpOptions {
   double tolerance    = 1e-4;
   double time_limit_s = std::numeric_limits<double>::infinity();
   std::uint64_t seed  = 0;
+  std::vector<double> ridge;  // one for all modes, one for each, or none
 };
 
 struct CpResult {

@@ -2,6 +2,7 @@
 #include <span>
 
 #include "polyad/cp/cp_als.hpp"
+#include "polyad/cp/factor_update.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
 #include "polyad/tensor/compact.hpp"
 #include "polyad/tucker/tucker.hpp"
@@ -18,6 +19,7 @@ CpAlsOptions options_of(CpOptions const& options) {
   result.tolerance      = options.tolerance;
   result.time_limit_s   = options.time_limit_s;
   result.seed           = options.seed;
+  for (double const penalty : options.ridge) result.updates.push_back(ridge(penalty));
   return result;
 }
 

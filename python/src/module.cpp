@@ -458,6 +458,7 @@ CpOptions cp_options(nb::dict const& given) {
   take(given, "tolerance", options.tolerance);
   take(given, "time_limit_s", options.time_limit_s);
   take(given, "seed", options.seed);
+  take(given, "ridge", options.ridge);
   return options;
 }
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The drivers and products against pyttb, TensorLy and numpy."""
 
+import math
 import pickle
 import threading
 import time
@@ -90,6 +91,69 @@ def test_a_format_keeps_the_arrays():
     waste = [np.full(900, -1.0) for _ in range(50)]
     assert polyad.cp_als(F, 3).fit == pytest.approx(fit, abs=1e-12)
     assert len(waste) == 50
+
+
+def ridge_of_numpy(dense, factors, penalties, iterations):
+    """CP-ALS with ridges in dense arrays; the cells of its model."""
+    factors = [np.array(factor) for factor in factors]
+    for _ in range(iterations):
+        for n in range(3):
+            a, b = (factors[m] for m in range(3) if m != n)
+            khatri_rao = np.einsum("ir,jr->ijr", a, b).reshape(-1, a.shape[1])
+            unfolded = np.moveaxis(dense, n, 0).reshape(dense.shape[n], -1)
+            hadamard = (a.T @ a) * (b.T @ b) + penalties[n] * np.eye(a.shape[1])
+            factors[n] = np.linalg.solve(hadamard, (unfolded @ khatri_rao).T).T
+    return np.einsum("ir,jr,kr->ijk", *factors)
+
+
+@pytest.mark.parametrize("ridge", [2.0, (0.5, 2, 8), {0: 0.5, 1: 2, 2: 8}], ids=["number", "sequence", "dict"])
+def test_ridge_is_that_of_numpy(ridge):
+    random = np.random.default_rng(3)
+    dense = random.random((6, 7, 8))
+    start = [random.random((size, 3)) for size in dense.shape]
+    penalties = [ridge[n] if not isinstance(ridge, float) else ridge for n in range(3)]
+    for X in (polyad.asarray(dense), polyad.any_format(polyad.asarray(dense), rank=3)):
+        model = polyad.cp_als(X, start=start, ridge=ridge, max_iterations=5, tolerance=0)
+        cells = np.einsum("r,ir,jr,kr->ijk", model.weights, *model.factors)
+        np.testing.assert_allclose(cells, ridge_of_numpy(dense, start, penalties, 5), atol=1e-11)
+        assert np.abs(cells - ridge_of_numpy(dense, start, [0, 0, 0], 5)).max() > 0.01
+
+
+def test_ridge_continues_from_a_model():
+    X = random_tensor((12, 13, 14), 300, 5)
+    model = polyad.cp_als(X, 3, ridge=0.1, tolerance=0, max_iterations=2000)
+    more = polyad.cp_als(X, start=model, ridge=0.1, tolerance=0, max_iterations=1)
+    assert more.fit == pytest.approx(model.fit, abs=1e-9)
+
+
+def test_a_ridge_of_zero_is_least_squares():
+    X = random_tensor((12, 13, 14), 300, 5)
+    plain = polyad.cp_als(X, 3, max_iterations=4, deterministic=True)
+    for zero in (0, 0.0, [0, 0, 0], {}, {1: 0.0}):
+        model = polyad.cp_als(X, 3, max_iterations=4, deterministic=True, ridge=zero)
+        np.testing.assert_array_equal(model.weights, plain.weights)
+
+
+@pytest.mark.parametrize(
+    ("ridge", "word"),
+    [
+        (-1, "ridge is 0 or more"),
+        ("much", "number"),
+        (math.nan, "number"),
+        (math.inf, "ridge"),
+        (None, "number"),
+        ([1, 1], "2 numbers"),
+        ([1, 0, 1], "mode 1"),
+        ({2: 0.5}, "mode 0"),
+        ({3: 0.5}, "mode 3"),
+        ({-1: 0.5}, "mode"),
+        ({0: -1, 1: 1, 2: 1}, "mode 0"),
+    ],
+)
+def test_a_ridge_that_cannot_be_is_refused(ridge, word):
+    X = random_tensor((12, 13, 14), 300, 5)
+    with pytest.raises(polyad.UsageError, match=word):
+        polyad.cp_als(X, 3, ridge=ridge)
 
 
 def test_starts():

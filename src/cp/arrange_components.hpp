@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // arrange_components: the canonical form of a CP model. Components are sorted by decreasing weight. In every
 // mode but the last, the entry of largest magnitude of each column is positive. The last mode takes the
-// remaining signs, so that each component's product is unchanged.
+// remaining signs, so that each component's product is unchanged. A mode may keep its signs instead; then the
+// last of the others takes the remaining ones.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -71,8 +72,10 @@ std::vector<double> column_signs(Space const& space, FactorMatrix<Scalar, Space>
 }
 
 /// Brings a model into canonical form. Waits for `space`; needs a copy of the largest factor.
+/// \param keeps_signs  of each mode; empty: none
 template <class Scalar, class Space>
-void arrange_components(Space const& space, Ktensor<Scalar, Space>& model) {
+void arrange_components(Space const& space, Ktensor<Scalar, Space>& model,
+                        std::vector<bool> keeps_signs = {}) {
   auto const rank = static_cast<std::size_t>(model.factors.rank());
   std::vector<int> source(rank);
   std::iota(source.begin(), source.end(), 0);
@@ -80,13 +83,16 @@ void arrange_components(Space const& space, Ktensor<Scalar, Space>& model) {
                    [&](int a, int b) { return of_mode(model.weights, a) > of_mode(model.weights, b); });
   std::vector<double> remaining(rank, 1.0);
   int const order = model.factors.order();
+  keeps_signs.resize(static_cast<std::size_t>(order));
+  int last = order - 1;
+  while (last >= 0 && of_mode(keeps_signs, last)) --last;
   for (int n = 0; n < order; ++n) {
     auto const& matrix = model.factors[n];
-    std::vector<double> sign(rank);
-    auto const own = n + 1 < order ? detail::column_signs(space, matrix) : remaining;
+    std::vector<double> sign(rank), own(rank, 1.0);
+    if (!of_mode(keeps_signs, n)) own = n == last ? remaining : detail::column_signs(space, matrix);
     for (std::size_t r = 0; r < rank; ++r) {
       sign[r] = own[static_cast<std::size_t>(source[r])];
-      if (n + 1 < order) remaining[r] *= own[r];
+      if (n != last) remaining[r] *= own[r];
     }
     auto const copy = make_factor_matrix<Scalar>(space, "polyad::arranged", matrix.extent(0), rank);
     detail::copy_matrix(space, copy, matrix);

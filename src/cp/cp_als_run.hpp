@@ -23,14 +23,15 @@
 #include "cp/degeneracy.hpp"
 #include "cp/gather_factors.hpp"
 #include "cp/iteration_numbers.hpp"
+#include "cp/numbers_on_host.hpp"
+#include "cp/run_updates.hpp"
 #include "cp/shared_rows.hpp"
 #include "dense/gram.hpp"
+#include "dense/hadamard_of_grams.hpp"
 #include "dense/inner_product.hpp"
-#include "dense/normal_equations.hpp"
 #include "dense/normalize_columns.hpp"
 #include "dense/scale_columns.hpp"
 #include "dense/scale_matrix.hpp"
-#include "dense/update_factor.hpp"
 #include "fit/cp_norm.hpp"
 #include "fit/fit.hpp"
 #include "fit/measure_cp.hpp"
@@ -62,22 +63,23 @@ public:
         m_options(checked(*X, options, start, ranks != nullptr)),
         m_rule(options.tolerance),
         m_work(space, X->extents(), start.rank(), ranks != nullptr),
+        m_updates(space, options.updates, owned_counts<Scalar, Space>(start, ranks.get()), start.rank()),
         m_format_workspace(X->make_workspace(space, start.rank())),
         m_timer(options.time_phases) {
     if (!std::isfinite(m_norm.squared)) throw NumericalError("the tensor's norm is not a finite number");
-    m_result.model.factors = with_packed_rows(space, start);
-    m_result.model.rows    = options.rows;
-    if (m_norm.scale != 1) Kokkos::deep_copy(space, m_work.weights, m_norm.scale);
+    m_result.model.factors  = with_packed_rows(space, start);
+    m_result.model.rows     = options.rows;
+    m_work.scales.of_tensor = m_norm.scale;
+    if (m_norm.scale != 1) Kokkos::deep_copy(space, m_work.scales.weights, m_norm.scale);
     for (int n = 0; n < order(); ++n) {
-      double const norm = column_norm(ranks ? ranks->rows(n) : X->extents()[n]);
-      auto const A      = owned_rows(n);
+      auto const A = owned_rows(n);
       if (A.extent(0) > 0)
-        gram(space, A, m_work.gram_sums, m_work.gram_of(n));
+        gram(space, A, m_work.memory.gram_sums, m_work.gram_of(n));
       else
         clear_sums(n);
       if (ranks) ranks->sum(m_work.to_be_summed(n), m_work.count_to_be_summed(n));
-      scale_columns(space, factor(n), m_work.gram_of(n), norm, m_work.weights, m_work.scratch);
-      m_component_norm *= norm;
+      if (!m_updates[n].keeps_scale()) scale(n, factor(n), 1);
+      m_component_norm *= target_norm(n);
     }
     space.fence("polyad::cp_als");  // so that the first iteration's time is its own
     m_limits.emplace(options.max_iterations, options.time_limit_s, any_rank_of(ranks));
@@ -97,26 +99,26 @@ public:
   void launch() {
     m_clock.reset();
     m_timer.reset();
-    if (!m_scale_is_known) Kokkos::deep_copy(m_space, m_work.weights, 0.0);
     for (int n = 0; n < order(); ++n) {
       auto const V        = m_work.output(m_tensor->extents()[n]);
-      bool const is_trial = !m_scale_is_known;
-      invert(n, is_trial ? trial_fallbacks : gram_fallbacks);
+      bool const is_trial = !m_scale_is_known && m_updates.chooses_scale(n);
+      if (is_trial) Kokkos::deep_copy(m_space, m_work.scales.weights, 0.0);
+      prepare(n, is_trial ? trial_fallbacks : gram_fallbacks);
       m_timer(m_space, "mttkrp", [&] {
         m_tensor->do_mttkrp(m_space, m_result.model.factors, n, m_format_workspace.get(), V);
         if (m_norm.scale != 1) scale_matrix(m_space, V, m_norm.scale);
       });
       auto const sums = m_ranks ? summed_rows(n, V) : V;
       if (is_trial) {  // its Gram matrix tells the scale
-        try_update(n, sums);
-        invert(n, gram_fallbacks);
-        m_scale_is_known = true;
+        apply(n, sums, true);
+        prepare(n, gram_fallbacks);
       }
-      update(n, sums);
+      apply(n, sums, false);
+      m_scale_is_known = true;
       if (m_ranks) m_timer(m_space, "all_gather", [&] { m_ranks->gather_rows(n, factor(n)); });
     }
     m_timer(m_space, "fit", [&] {
-      model_norm(m_space, m_work.grams, m_work.weights, m_work.numbers);
+      model_norm(m_space, m_work.grams, m_work.scales.weights, m_work.numbers);
       Kokkos::deep_copy(m_space, m_work.host_numbers, m_work.numbers);
     });
   }
@@ -161,12 +163,12 @@ public:
   }
   [[nodiscard]] FactorMatrices<Scalar, Space> const& factors() const { return m_result.model.factors; }
   [[nodiscard]] CpAlsState state_without_factors() const {
-    CpAlsState state{iterations_done(), m_result.fit, m_result.gram_fallbacks, {}, {}, {}};
+    CpAlsState state{iterations_done(), m_result.fit, m_result.gram_fallbacks, {}, {}, {}, {}};
     auto const grams = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), m_work.grams);
     state.grams.assign(grams.data(), grams.data() + grams.size());
-    auto const weights = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), m_work.weights);
-    state.weights.assign(weights.data(), weights.data() + weights.size());
+    state.weights = on_host<Space>(m_work.scales.weights);
     for (double& weight : state.weights) weight /= m_norm.scale;
+    if (!m_updates.are_plain()) state.scales = on_host<Space>(m_work.scales.of_modes);
     return state;
   }
 
@@ -175,10 +177,11 @@ public:
   /// on all.
   /// \throws UsageError when the shapes differ
   void restore(CpAlsState const& state) {
-    auto const grams      = Kokkos::create_mirror_view(Kokkos::HostSpace(), m_work.grams);
-    bool const is_foreign = state.factors.size() != static_cast<std::size_t>(order()) ||
-                            state.grams.size() != grams.size() ||
-                            (!state.weights.empty() && state.weights.size() != m_options.rank);
+    auto const grams = Kokkos::create_mirror_view(Kokkos::HostSpace(), m_work.grams);
+    bool const is_foreign =
+        state.factors.size() != static_cast<std::size_t>(order()) || state.grams.size() != grams.size() ||
+        (!state.weights.empty() && state.weights.size() != m_options.rank) ||
+        state.scales.size() != (m_updates.are_plain() ? 0 : m_work.scales.of_modes.size());
     // All ranks throw alike, so that none waits for another.
     POLYAD_EXPECTS(!(m_ranks ? m_ranks->any(is_foreign) : is_foreign), "the state is of another run");
     for (int n = 0; n < order(); ++n)
@@ -188,11 +191,11 @@ public:
         from_host<Scalar>(m_space, of_mode(state.factors, n), factor(n));
     std::copy(state.grams.begin(), state.grams.end(), grams.data());
     Kokkos::deep_copy(m_space, m_work.grams, grams);
-    auto const weights = Kokkos::create_mirror_view(Kokkos::HostSpace(), m_work.weights);
-    std::fill_n(weights.data(), weights.size(), 1.0);
-    std::transform(state.weights.begin(), state.weights.end(), weights.data(),
+    std::vector<double> weights(m_options.rank, 1.0);
+    std::transform(state.weights.begin(), state.weights.end(), weights.begin(),
                    [&](double weight) { return weight * m_norm.scale; });
-    Kokkos::deep_copy(m_space, m_work.weights, weights);
+    to_device<Space>(m_space, weights, m_work.scales.weights);
+    if (!m_updates.are_plain()) to_device<Space>(m_space, state.scales, m_work.scales.of_modes);
     m_scale_is_known                    = state.iteration > 0;
     m_work.host_numbers(gram_fallbacks) = static_cast<double>(state.gram_fallbacks);
     Kokkos::deep_copy(m_space, m_work.numbers, m_work.host_numbers);
@@ -210,22 +213,24 @@ public:
     if (m_result.history.empty()) measure_start();
     // Frees memory for the copies of arrange_components, none of which is longer than V.
     m_format_workspace.reset();
-    m_work.V         = {};
-    auto& model      = m_result.model;
-    auto const scale = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), m_work.weights);
-    model.weights.assign(scale.data(), scale.data() + scale.size());
+    m_work.V      = {};
+    auto& model   = m_result.model;
+    model.weights = on_host<Space>(m_work.scales.weights);
+    std::vector<bool> keeps_signs;
     for (int n = 0; n < order(); ++n) {
-      normalize_columns(m_space, factor(n), m_work.gram_of(n), m_work.weights);
+      keeps_signs.push_back(m_updates[n].keeps_scale());
+      if (keeps_signs.back()) continue;
+      normalize_columns(m_space, factor(n), m_work.gram_of(n), m_work.column_factors);
       m_space.fence("polyad::cp_als");
-      auto const norms = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), m_work.weights);
-      for (count_t r = 0; r < m_options.rank; ++r) model.weights[r] *= norms(r);
+      auto const norms = on_host<Space>(m_work.column_factors);
+      for (std::size_t r = 0; r < norms.size(); ++r) model.weights[r] *= norms[r];
     }
     auto const fit     = final_fit();
     m_result.fit       = fit.value;
     m_result.fit_error = fit.error;
     for (double& weight : model.weights) weight /= m_norm.scale;
     if (m_ranks) gather_model();
-    if (!m_ranks || m_ranks->is_root()) arrange_components(m_space, model);
+    if (!m_ranks || m_ranks->is_root()) arrange_components(m_space, model, keeps_signs);
     return std::move(m_result);
   }
 
@@ -238,6 +243,7 @@ private:
     POLYAD_EXPECTS(options.rank == 0 || start.rank() == options.rank, "the start has rank ", start.rank(),
                    ", not ", options.rank);
     expect_factors(start, X.extents());
+    expect_updates(options.updates, X.extents().order());
     if (!on_ranks) expect_stored_rows(options.rows, X.extents());  // else the lists are of the whole tensor
     options.rank = start.rank();
     return options;
@@ -250,9 +256,10 @@ private:
     auto const& all = m_work.numbers;
     m_tensor->do_mttkrp(m_space, m_result.model.factors, last, m_format_workspace.get(), V);
     if (m_norm.scale != 1) scale_matrix(m_space, V, m_norm.scale);
-    inner_product_of(m_space, m_ranks ? m_ranks->sum_rows(last, V) : V, owned_rows(last), m_work.inner());
+    inner_product_of(m_space, m_ranks ? m_ranks->sum_rows(last, V) : V, owned_rows(last),
+                     inner_product_sums<Space>(m_work.sums(last, false), m_work.scales.weights));
     if (m_ranks) m_ranks->sum(all.data() + static_cast<int>(inner_product), 1);
-    model_norm(m_space, m_work.grams, m_work.weights, all);
+    model_norm(m_space, m_work.grams, m_work.scales.weights, all);
     Kokkos::deep_copy(m_space, m_work.host_numbers, all);
     m_space.fence("polyad::cp_als");
     if (m_ranks) m_ranks->agree(m_work.host_numbers.data(), m_work.host_numbers.size());
@@ -266,8 +273,7 @@ private:
   /// less than a rounding error of M, and the fit is 1 - ||M|| / ||X||.
   [[nodiscard]] Fit fit_of_far_start() const {
     auto const grams = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), m_work.grams);
-    auto const scale = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), m_work.weights);
-    std::vector<double> weights(scale.data(), scale.data() + scale.size());
+    auto weights     = on_host<Space>(m_work.scales.weights);
     for (double& weight : weights) weight /= m_norm.scale;
     auto const norm = cp_norm(std::vector<DoubleDouble>(grams.data(), grams.data() + grams.size()), weights);
     double const size  = std::sqrt(m_norm.squared) / m_norm.scale;
@@ -328,33 +334,33 @@ private:
     m_result.model.factors = whole_factors<Scalar, Space>(m_space, *m_ranks, m_result.model.factors);
     if (!m_ranks->is_root()) m_result.model = {};
   }
-  /// The inverse of mode n's normal equations, and the weights that go with it.
-  void invert(int n, FitNumber fallbacks) {
-    enqueue_after(m_algebra, m_space);  // the last update's Gram matrix; and it has read the inverse
+  /// What the update of mode n needs of the other modes, and the weights that it is for.
+  void prepare(int n, FitNumber fallbacks) {
+    enqueue_after(m_algebra, m_space);  // the last update's Gram matrix; and it has used what it prepared
     m_timer(m_algebra, "normal_equations", [&] {
-      normal_equations(m_algebra, m_work.grams, n, m_component_norm, m_work.scratch, m_work.weights,
-                       m_work.fallbacks(fallbacks), m_work.inverse);
+      hadamard_of_grams(m_algebra, m_work.grams, n, m_component_norm, m_updates.next_weights(n),
+                        m_work.scales, m_work.hadamard);
+      m_updates[n].prepare(m_algebra, m_work.problem(n, fallbacks));
     });
   }
   /// Factor n and its Gram matrix, and of the last mode <X, M> too.
-  void update(int n, FactorMatrix<Scalar, Space> const& V) {
+  void apply(int n, FactorMatrix<Scalar, Space> const& V, bool is_trial) {
     enqueue_after(m_space, m_algebra);
     m_timer(m_space, "update", [&] {
       if (m_ranks && V.extent(0) == 0) return clear_sums(n);
-      update_factor(m_space, V, m_work.inverse, owned_rows(n), m_work.gram_sums, m_work.gram_of(n),
-                    n + 1 == order() ? m_work.inner() : InnerProductSums<Space>());
+      m_updates[n].apply(m_space, m_work.problem(n, is_trial ? trial_fallbacks : gram_fallbacks), V,
+                         owned_rows(n), m_work.sums(n, is_trial));
     });
     sum_over_ranks(n);
+    if (m_updates[n].needs_start() && !m_updates[n].keeps_scale()) scale(n, owned_rows(n), 4);
   }
-  /// An update of unknown scale: the squares of its entries may leave the range of floats.
-  void try_update(int n, FactorMatrix<Scalar, Space> const& V) {
-    enqueue_after(m_space, m_algebra);
-    m_timer(m_space, "update", [&] {
-      if (m_ranks && V.extent(0) == 0) return clear_sums(n);
-      update_factor_by(SeparateUpdate{}, m_space, V, m_work.inverse, owned_rows(n), m_work.gram_sums,
-                       m_work.gram_of(n), {}, Squares::in_any_range);
-    });
-    sum_over_ranks(n);
+  /// Brings the columns' norms near their target, unless they are within a factor `slack` of it.
+  void scale(int n, FactorMatrix<Scalar, Space> const& A, double slack) {
+    scale_columns(m_space, A, m_work.gram_of(n), {target_norm(n), slack}, m_work.scales.weights,
+                  m_work.scale_of(n), m_work.column_factors);
+  }
+  [[nodiscard]] double target_norm(int n) const {
+    return column_norm(m_ranks ? m_ranks->rows(n) : m_tensor->extents()[n]);
   }
   void stop(StopReason reason) {
     m_result.reason = reason;
@@ -373,6 +379,7 @@ private:
   std::optional<Fit> m_far_start;                                         // see fit_of_far_start
   Degeneracy m_degeneracy;
   CpAlsWorkspace<Scalar, Space> m_work;
+  RunUpdates<Scalar, Space> m_updates;
   std::unique_ptr<ErasedWorkspace> m_format_workspace;
   PhaseTimer m_timer;
   std::optional<RunLimits> m_limits;  // from the first iteration on

@@ -6,10 +6,11 @@
 #include <algorithm>
 
 #include "cp/iteration_numbers.hpp"
+#include "cp/update_memory.hpp"
 #include "dense/gram.hpp"
-#include "dense/inner_product.hpp"
-#include "dense/normal_equations.hpp"
+#include "dense/hadamard_of_grams.hpp"
 #include "polyad/core/spaces.hpp"
+#include "polyad/cp/factor_update.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 
 namespace polyad::detail {
@@ -26,15 +27,26 @@ struct CpAlsWorkspace {
     return Kokkos::subview(V, Kokkos::make_pair(count_t(0), rows), Kokkos::ALL);
   }
 
-  /// Where normal_equations counts its pseudo-inverses.
-  [[nodiscard]] DeviceNumbers<Space> fallbacks(FitNumber number) const {
+  /// One of the numbers, where an update writes it.
+  [[nodiscard]] DeviceNumbers<Space> number(FitNumber number) const {
     return Kokkos::subview(numbers, Kokkos::make_pair(int(number), int(number) + 1));
   }
+  /// s of mode n.
+  [[nodiscard]] DeviceNumbers<Space> scale_of(int n) const {
+    count_t const rank  = scales.weights.extent(0);
+    count_t const first = static_cast<count_t>(n) * rank;
+    return Kokkos::subview(scales.of_modes, Kokkos::make_pair(first, first + rank));
+  }
 
-  /// Where the last mode's update sums <X, M>.
-  [[nodiscard]] InnerProductSums<Space> inner() const {
-    return {weights, inner_partials,
-            Kokkos::subview(numbers, Kokkos::make_pair(int(inner_product), int(inner_product) + 1))};
+  /// What the update of mode n gets. \param fallbacks  the number that counts its pseudo-inverses
+  [[nodiscard]] ModeProblem<Space> problem(int n, FitNumber fallbacks) const {
+    return {hadamard, scales.weights, scale_of(n), scales.of_tensor, number(fallbacks)};
+  }
+  /// What it fills. That of the last mode sums <X, M>, unless it is a trial.
+  [[nodiscard]] UpdateSums<Space> sums(int n, bool is_trial) const {
+    bool const is_last = static_cast<count_t>(n) + 1 == grams.extent(0);
+    return {gram_of(n), is_last && !is_trial ? number(inner_product) : DeviceNumbers<Space>(), is_trial,
+            &memory};
   }
 
   /// The Gram matrix of mode n as an array that ranks add up. For the last mode it includes <X, M>, which the
@@ -46,45 +58,42 @@ struct CpAlsWorkspace {
     return grams.extent(1) * grams.extent(2) + (static_cast<count_t>(n) + 1 == grams.extent(0) ? 1 : 0);
   }
 
-  GramWorkspace<Space> gram_sums;
-  FactorMatrix<Scalar, Space> V;        // the longest mode's MTTKRP, shared by all modes
-  FactorMatrix<Scalar, Space> inverse;  // R x R
-  DeviceNumbers<Space> gram_memory;     // the Gram matrices, then the numbers
-  GramMatrices<Space> grams;            // N x R x R
-  DeviceNumbers<Space> scratch;
-  DeviceNumbers<Space> weights;  // powers of two by which the last updated factor was divided
-  DeviceNumbers<Space> numbers;  // FitNumber; <X, M> comes first
-  DeviceNumbers<Space> inner_partials;
+  UpdateMemory<Space> memory;
+  FactorMatrix<Scalar, Space> V;     // the longest mode's MTTKRP, shared by all modes
+  GramMatrix<Space> hadamard;        // H, R x R
+  DeviceNumbers<Space> gram_memory;  // the Gram matrices, then the numbers
+  GramMatrices<Space> grams;         // N x R x R
+  ColumnScales<Space> scales;
+  DeviceNumbers<Space> column_factors;  // R numbers of scratch
+  DeviceNumbers<Space> numbers;         // FitNumber; <X, M> comes first
   typename DeviceNumbers<Space>::host_mirror_type host_numbers;
 };
 
 template <class Scalar, class Space>
 CpAlsWorkspace<Scalar, Space>::CpAlsWorkspace(Space const& space, Extents const& extents, count_t rank,
                                               bool is_sent)
-    : gram_sums(space, rank) {
+    : memory(space, rank) {
   auto const order = static_cast<count_t>(extents.order());
   count_t longest  = 0;
   for (int n = 0; n < extents.order(); ++n) longest = std::max(longest, extents[n]);
-  expect_fits(space, "the Gram matrices", order * rank * rank + normal_equations_scratch(rank),
-              sizeof(double));
+  expect_fits(space, "the Gram matrices", (order + 1) * rank * rank, sizeof(double));
   char const* const label = "polyad::mttkrp_output";
   V                       = is_sent ? make_factor_matrix<Scalar>(space, label, longest, rank)
                                     : make_output_matrix<Scalar>(space, label, longest, rank);
-  inverse                 = make_factor_matrix<Scalar>(space, "polyad::inverse_gram", rank, rank);
-  count_t const entries   = order * rank * rank;
-  gram_memory             = DeviceNumbers<Space>(Kokkos::view_alloc(space, "polyad::fit_numbers_and_grams"),
-                                                 entries + static_cast<count_t>(fit_numbers));
-  grams                   = GramMatrices<Space>(gram_memory.data(), order, rank, rank);
+  hadamard = GramMatrix<Space>(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::hadamard"),
+                               rank, rank);
+  count_t const entries = order * rank * rank;
+  gram_memory           = DeviceNumbers<Space>(Kokkos::view_alloc(space, "polyad::fit_numbers_and_grams"),
+                                               entries + static_cast<count_t>(fit_numbers));
+  grams                 = GramMatrices<Space>(gram_memory.data(), order, rank, rank);
   numbers =
       Kokkos::subview(gram_memory, Kokkos::make_pair(entries, entries + static_cast<count_t>(fit_numbers)));
   static_assert(inner_product == 0);
-  scratch = DeviceNumbers<Space>(Kokkos::view_alloc(space, "polyad::normal_equations"),
-                                 normal_equations_scratch(rank));
-  weights = DeviceNumbers<Space>(Kokkos::view_alloc(space, "polyad::weights"), rank);
-  Kokkos::deep_copy(space, weights, 1.0);
-  inner_partials =
-      DeviceNumbers<Space>(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::inner_product"),
-                           gram_sums.partials().extent(0));
+  scales.weights  = DeviceNumbers<Space>(Kokkos::view_alloc(space, "polyad::weights"), rank);
+  scales.of_modes = DeviceNumbers<Space>(Kokkos::view_alloc(space, "polyad::scales"), order * rank);
+  column_factors  = DeviceNumbers<Space>(Kokkos::view_alloc(space, "polyad::column_factors"), rank);
+  Kokkos::deep_copy(space, scales.weights, 1.0);
+  Kokkos::deep_copy(space, scales.of_modes, 1.0);
   host_numbers = Kokkos::create_mirror_view(Kokkos::SharedHostPinnedSpace(), numbers);
 }
 

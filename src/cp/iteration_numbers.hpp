@@ -6,7 +6,7 @@
 
 #include <Kokkos_Core.hpp>
 
-#include "dense/normal_equations.hpp"
+#include "dense/hadamard_of_grams.hpp"
 #include "polyad/core/types.hpp"
 
 namespace polyad::detail {

@@ -47,4 +47,14 @@ public:
   [[nodiscard]] virtual bool is_root() const                                       = 0;
 };
 
+/// The number of rows of each mode that this rank owns. \param ranks  null: it owns all
+template <class Scalar, class Space>
+[[nodiscard]] std::vector<count_t> owned_counts(FactorMatrices<Scalar, Space> const& factors,
+                                                SharedRows<Scalar, Space> const* ranks) {
+  std::vector<count_t> counts;
+  for (int n = 0; n < factors.order(); ++n)
+    counts.push_back((ranks ? ranks->owned(n, factors[n]) : factors[n]).extent(0));
+  return counts;
+}
+
 }  // namespace polyad::detail

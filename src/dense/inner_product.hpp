@@ -16,7 +16,7 @@ namespace polyad::detail {
 template <class Space>
 struct InnerProductSums {
   using Numbers = Kokkos::View<double*, typename Space::device_type>;
-  Numbers weights;   // R
+  Kokkos::View<double const*, typename Space::device_type> weights;  // R
   Numbers partials;  // one a chunk of rows: as many as the Gram workspace has
   Numbers result;    // one number
 
@@ -29,7 +29,7 @@ struct InnerProduct {
   using value_type = double;
   FactorMatrix<Scalar, Space> V;
   FactorMatrix<Scalar, Space> A;
-  Kokkos::View<double*, typename Space::device_type> weights;
+  Kokkos::View<double const*, typename Space::device_type> weights;
   static constexpr count_t rows_per_team = 256;
 
   template <class Member>

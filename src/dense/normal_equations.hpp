@@ -1,23 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // normal_equations: the R x R part of an ALS update. H is the Hadamard product of the Gram matrices of all
-// modes but one. It is factored by Cholesky and inverted. If H is singular to the factors' precision, its
-// pseudo-inverse is formed from its eigenvectors instead. This gives the minimum-norm update (Kolda & Bader,
-// "Tensor decompositions and applications", SIAM Review 51(3), 2009, section 3.4).
+// modes but one, and a ridge on its diagonal. It is factored by Cholesky and inverted. If H is singular to
+// the factors' precision, its pseudo-inverse is formed from its eigenvectors instead. This gives the
+// minimum-norm update (Kolda & Bader, "Tensor decompositions and applications", SIAM Review 51(3), 2009,
+// section 3.4).
 //
 // The factors need not be normalised. With D = diag(H)^(1/2), the scaled matrix D^-1 H D^-1 is the H of
 // normalised factors. It is this matrix that is factored or pseudo-inverted, which gives W = D^-1 (D^-1 H
 // D^-1)^+ D^-1. If H is regular, W is its inverse.
 //
-// With many long modes W underflows in floats: W ~ 1 / H, and H is a product of N - 1 squared norms. So the
-// new factor is V W S, whose columns are scaled by powers of two S = diag(1 / w). This changes no mantissa.
-// The model is sum_r w_r a^(0)_r o ... o a^(N-1)_r with the weights w.
+// With many long modes W underflows in floats. So the new factor is V W S, whose columns are scaled by powers
+// of two S = diag(1 / w) (dense/hadamard_of_grams.hpp).
 //
-// S is chosen before V is known: w_r is the norm of component r in the current model, divided by one number
-// for all components. An update rarely changes a component's norm by more than the root of its number of
-// rows. The divisor is the product of I_n^(1/4) over all modes, the target for the product of a component's
-// column norms. Its exponent is halfway between two cases: dense columns with entries of order one, and
-// columns with a single such entry. In both cases it keeps products of N - 1 rows in the range of floats.
-// Errors of this estimate do not accumulate, because each update aims at the same norm.
+// A ridge penalty rho/2 ||B||^2 on B = A diag(s), of a tensor that was multiplied by c, adds rho c^2 s^2 /
+// w^2 to the diagonal of H: the columns' normal equations are A (diag(w) H diag(w) + rho c^2 diag(s)^2) =
+// V diag(w).
 //
 // The inverse is formed explicitly, so that the solve for I_n rows becomes one streaming product. Up to R =
 // 128 its R^3 flops are few, and only latency matters. One team does everything in its scratch pad, with one
@@ -32,9 +29,8 @@
 
 #include "dense/block_inverse.hpp"
 #include "dense/dense_tuning.hpp"
-#include "dense/gram.hpp"
+#include "dense/hadamard_of_grams.hpp"
 #include "dense/low_rank_inverse.hpp"
-#include "dense/power_of_two.hpp"
 #include "dense/symmetric_eigen.hpp"
 #include "kernel/launch_shape.hpp"
 #include "polyad/core/instances.hpp"
@@ -42,13 +38,16 @@
 
 namespace polyad::detail {
 
-/// The Gram matrices A^(n)' A^(n) of all modes: N x R x R.
+/// H, and the powers of two of the factor that is solved for.
 template <class Space>
-using GramMatrices = Kokkos::View<double***, Kokkos::LayoutRight, typename Space::device_type>;
-
-/// Numbers that an iteration leaves on the device until the host asks for them (cp/iteration_numbers.hpp).
-template <class Space>
-using DeviceNumbers = Kokkos::View<double*, typename Space::device_type>;
+struct ScaledHadamard {
+  using Numbers = Kokkos::View<double const*, typename Space::device_type>;
+  Kokkos::View<double const**, Kokkos::LayoutRight, typename Space::device_type> H;  // R x R
+  Numbers weights;                                                                   // w, R
+  Numbers scale;         // s, R; read only if there is a ridge
+  double of_tensor = 1;  // c
+  double ridge     = 0;  // rho
+};
 
 /// Doubles from row to row: odd, so that a column's entries lie in different banks of shared memory.
 KOKKOS_INLINE_FUNCTION constexpr int scratch_stride(int size) {
@@ -66,10 +65,7 @@ struct NormalEquations {
   /// singular matrices were up to 0.9 R epsilon of the largest one in 20,000 tries.
   static constexpr double of_eigenvalues = epsilon + 4 * Kokkos::Experimental::epsilon_v<double>;
 
-  GramMatrices<Space> grams;
-  int mode;
-  double component_norm;
-  DeviceNumbers<Space> weights;
+  ScaledHadamard<Space> matrix;
   FactorMatrix<Scalar, Space> inverse;
   DeviceNumbers<Space> fallbacks;
   DeviceNumbers<Space> scratch;  // normal_equations_scratch
@@ -84,7 +80,7 @@ struct NormalEquations {
     SquareMatrix const H{memory, size, stride};
     double* const vectors = memory + size * stride;  // 4 R numbers
 
-    double* const power = vectors + 2 * size;  // S, once H is factored
+    double* const power = vectors + 2 * size;  // S, once the scaled H is factored
     double* const scale = vectors + 3 * size;  // D^-1
 
     fill(member, H, scale);
@@ -109,11 +105,13 @@ struct NormalEquations {
     Kokkos::single(Kokkos::PerTeam(member), [&] { fallbacks(0) += 1; });
   }
 
+  /// An entry of H with its ridge.
   [[nodiscard]] KOKKOS_FUNCTION double product(int i, int j) const {
-    double product = 1;
-    for (int n = 0; n < static_cast<int>(grams.extent(0)); ++n)
-      if (n != mode) product *= grams(n, i, j);
-    return product;
+    double const entry = matrix.H(i, j);
+    if (i != j || matrix.ridge == 0) return entry;
+    double const scale = matrix.of_tensor * matrix.scale(i) / matrix.weights(i);
+    // A component that the penalty makes zero: its scale leaves the range of doubles before it is gone.
+    return entry + Kokkos::fmin(matrix.ridge * scale * scale, 0x1p900);
   }
 
   [[nodiscard]] KOKKOS_FUNCTION double scale_of(int i) const {
@@ -133,22 +131,13 @@ struct NormalEquations {
     member.team_barrier();
   }
 
-  /// weights = w and power = S. While w is 0, S makes the diagonal of W S at least 1/2, so that A is as large
-  /// as V.
+  /// power = S.
   template <class Member>
   KOKKOS_FUNCTION void weigh(Member const& member, double* power, int size) const {
     member.team_barrier();
     Kokkos::parallel_for(Kokkos::TeamVectorRange(member, size),
-                         [&](int const r) { power[r] = weigh_component(r); });
+                         [&](int const r) { power[r] = 1 / matrix.weights(r); });
     member.team_barrier();
-  }
-  KOKKOS_FUNCTION double weigh_component(int r) const {
-    double const square = product(r, r);
-    double weight       = weights(r) * Kokkos::sqrt(square * grams(mode, r, r)) / component_norm;
-    if (!is_scale(weight)) weight = is_scale(square) ? 1 / power_of_two_below(square) : 1;
-    weight     = power_of_two_below(weight);
-    weights(r) = weight;
-    return 1 / weight;
   }
 
   /// H = L D L', Cholesky's factorisation without square roots (Golub & Van Loan, section 4.1.2),
@@ -244,7 +233,7 @@ struct FillBlocks {
       matrix.row(0, 0, i)[j] = entry;
     });
     Kokkos::single(Kokkos::PerTeam(member), [&] {
-      if (inside) vectors[2 * rank + i] = equations.weigh_component(i);
+      if (inside) vectors[2 * rank + i] = 1 / equations.matrix.weights(i);
       if (inside) vectors[3 * rank + i] = scale;
       if (i == 0) *matrix.flag = 0;
     });
@@ -337,26 +326,21 @@ void solve_by_blocks(Space const& space, NormalEquations<Space, Scalar> const& e
                  FallBackFromBlocks<Equations>{equations, matrix.flag, not_formed, vectors, size});
 }
 
-/// The target for the norms of each mode's columns: I_n^(1/4), rounded to a power of two.
-inline double column_norm(count_t rows) {
-  return std::exp2(std::round(std::log2(std::max(static_cast<double>(rows), 1.0)) / 4));
-}
-
-/// inverse (R x R) = W S, where W is the (pseudo-)inverse of the Hadamard product of grams(m) over m != mode.
-/// \param component_norm  a power of two, the target for the product of the norms of a component's columns
-/// \param weights    in: w of the current model with all its grams, or 0 if it does not give the scale of the
-///                 new component; out: the powers of two w for V W S. S = diag(1 / w)
+/// inverse (R x R) = W S, where W is the (pseudo-)inverse of H and its ridge, and S = diag(1 / w).
 /// \param fallbacks  (0) is increased by 1 when the pseudo-inverse was needed
 /// Launches on `space` and returns without waiting.
+/// \throws UsageError when shapes do not match
 template <class Space, class Scalar>
-void normal_equations(Space const& space, GramMatrices<Space> const& grams, int mode, double component_norm,
-                      DeviceNumbers<Space> const& scratch, DeviceNumbers<Space> const& weights,
-                      DeviceNumbers<Space> const& fallbacks, FactorMatrix<Scalar, Space> const& inverse) {
+void normal_equations(Space const& space, ScaledHadamard<Space> const& matrix,
+                      DeviceNumbers<Space> const& scratch, DeviceNumbers<Space> const& fallbacks,
+                      FactorMatrix<Scalar, Space> const& inverse) {
   count_t const rank = inverse.extent(0);
-  POLYAD_EXPECTS(inverse.extent(1) == rank && grams.extent(1) == rank && grams.extent(2) == rank,
-                 "the inverse is ", rank, " x ", inverse.extent(1), " but the Gram matrices are ",
-                 grams.extent(1), " x ", grams.extent(2));
-  POLYAD_EXPECTS(weights.extent(0) == rank, weights.extent(0), " weights for the rank ", rank);
+  POLYAD_EXPECTS(inverse.extent(1) == rank && matrix.H.extent(0) == rank && matrix.H.extent(1) == rank,
+                 "the inverse is ", rank, " x ", inverse.extent(1), " but H is ", matrix.H.extent(0), " x ",
+                 matrix.H.extent(1));
+  POLYAD_EXPECTS(matrix.weights.extent(0) == rank && (matrix.ridge == 0 || matrix.scale.extent(0) == rank),
+                 matrix.weights.extent(0), " weights and ", matrix.scale.extent(0), " scales for the rank ",
+                 rank);
   POLYAD_EXPECTS(scratch.extent(0) >= normal_equations_scratch(rank), "the scratch holds ", scratch.extent(0),
                  " numbers, not ", normal_equations_scratch(rank));
   // Up to R = 73 the matrix and the vectors are in the scratch pad. For larger R they stay in the first-level
@@ -365,18 +349,16 @@ void normal_equations(Space const& space, GramMatrices<Space> const& grams, int 
   int const pad_bytes = pad_for<Space>(bytes);
   auto policy         = team_policy(space, detail::normal_equations_shape<Space>());
   if (pad_bytes > 0) policy.set_scratch_size(0, Kokkos::PerTeam(pad_bytes));
-  NormalEquations<Space, Scalar> const equations{grams,   mode,      component_norm, weights,
-                                                 inverse, fallbacks, scratch,        pad_bytes};
+  NormalEquations<Space, Scalar> const equations{matrix, inverse, fallbacks, scratch, pad_bytes};
   if (rank > one_team_rank) return solve_by_blocks(space, equations);
   Kokkos::parallel_for("polyad::normal_equations", policy, equations);
 }
 
-#define POLYAD_NORMAL_EQUATIONS(Scalar)                                                           \
-  template void normal_equations(Kokkos::DefaultExecutionSpace const&,                            \
-                                 GramMatrices<Kokkos::DefaultExecutionSpace> const&, int, double, \
-                                 DeviceNumbers<Kokkos::DefaultExecutionSpace> const&,             \
-                                 DeviceNumbers<Kokkos::DefaultExecutionSpace> const&,             \
-                                 DeviceNumbers<Kokkos::DefaultExecutionSpace> const&,             \
+#define POLYAD_NORMAL_EQUATIONS(Scalar)                                                \
+  template void normal_equations(Kokkos::DefaultExecutionSpace const&,                 \
+                                 ScaledHadamard<Kokkos::DefaultExecutionSpace> const&, \
+                                 DeviceNumbers<Kokkos::DefaultExecutionSpace> const&,  \
+                                 DeviceNumbers<Kokkos::DefaultExecutionSpace> const&,  \
                                  FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
 POLYAD_EACH_SCALAR(extern, POLYAD_NORMAL_EQUATIONS);
 

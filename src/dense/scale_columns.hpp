@@ -12,14 +12,22 @@
 
 namespace polyad::detail {
 
+/// Which columns scale_columns leaves: those whose norm is between norm / slack and norm * slack. Powers of
+/// two; 1: those whose norm is at least `norm` and less than twice as much.
+struct ColumnNorm {
+  double norm;
+  double slack = 1;
+};
+
 /// factors(r) = the power of two for column r, whose norm is on G's diagonal. G becomes the Gram matrix of
-/// the scaled columns, and weights(r) is divided by the factor. A column whose norm is zero or not finite
-/// keeps its scale.
+/// the scaled columns, and weights(r) and scale(r) are divided by the factor. A column whose norm is zero or
+/// not finite keeps its scale.
 template <class Space>
 struct ScaleGram {
   GramMatrix<Space> gram;
-  double norm;
+  ColumnNorm target;
   Kokkos::View<double*, typename Space::device_type> weights;
+  Kokkos::View<double*, typename Space::device_type> scale;
   Kokkos::View<double*, typename Space::device_type> factors;
 
   template <class Member>
@@ -27,13 +35,18 @@ struct ScaleGram {
     int const rank = static_cast<int>(gram.extent(0));
     Kokkos::parallel_for(Kokkos::TeamThreadRange(member, rank), [&](int const r) {
       double const own = Kokkos::sqrt(gram(r, r));
-      factors(r)       = is_scale(own) ? norm / power_of_two_below(own) : 1;
+      factors(r)       = is_scale(own) ? factor_for(power_of_two_below(own)) : 1;
       weights(r) /= factors(r);
+      scale(r) /= factors(r);
     });
     member.team_barrier();
     Kokkos::parallel_for(Kokkos::TeamThreadRange(member, rank * rank), [&](int const e) {
       gram(e / rank, e % rank) *= factors(e / rank) * factors(e % rank);
     });
+  }
+  [[nodiscard]] KOKKOS_FUNCTION double factor_for(double own) const {
+    double const factor = target.norm / own;
+    return factor * target.slack >= 1 && factor <= target.slack ? 1 : factor;
   }
 };
 
@@ -51,26 +64,29 @@ struct ScaleEachColumn {
     Kokkos::parallel_for(Kokkos::TeamThreadRange(member, rows), [&](count_t const i) {
       Scalar* const row = &matrix(first + i, 0);
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, matrix.extent(1)), [&](count_t const r) {
-        row[r] = static_cast<Scalar>(static_cast<double>(row[r]) * factors(r));
+        double const factor = factors(r);
+        if (factor != 1) row[r] = static_cast<Scalar>(static_cast<double>(row[r]) * factor);
       });
     });
   }
 };
 
-/// Multiplies A(:, r) by 2^k so that its norm is at least `norm`, a power of two, and less than twice as
-/// much. Multiplies weights(r) by 2^-k, and updates G = A' A. `factors` is scratch for R numbers. Launches on
-/// `space` and returns without waiting.
+/// Multiplies A(:, r) by 2^k so that its norm is at least target.norm, a power of two, and less than twice
+/// as much. Multiplies weights(r) and scale(r) by 2^-k, and updates G = A' A. `factors` is scratch for R
+/// numbers. Launches on `space` and returns without waiting.
 template <class Space, class Scalar>
 void scale_columns(Space const& space, FactorMatrix<Scalar, Space> const& A, GramMatrix<Space> const& G,
-                   double norm, Kokkos::View<double*, typename Space::device_type> const& weights,
+                   ColumnNorm target, Kokkos::View<double*, typename Space::device_type> const& weights,
+                   Kokkos::View<double*, typename Space::device_type> const& scale,
                    Kokkos::View<double*, typename Space::device_type> const& factors) {
   count_t const rank = A.extent(1);
-  POLYAD_EXPECTS(
-      G.extent(0) == rank && G.extent(1) == rank && weights.extent(0) == rank && factors.extent(0) >= rank,
-      "a matrix of ", rank, " columns, a Gram matrix of ", G.extent(0), " x ", G.extent(1), ", ",
-      weights.extent(0), " weights and scratch for ", factors.extent(0), " numbers");
+  POLYAD_EXPECTS(G.extent(0) == rank && G.extent(1) == rank && weights.extent(0) == rank &&
+                     scale.extent(0) == rank && factors.extent(0) >= rank,
+                 "a matrix of ", rank, " columns, a Gram matrix of ", G.extent(0), " x ", G.extent(1), ", ",
+                 weights.extent(0), " weights, ", scale.extent(0), " scales and scratch for ",
+                 factors.extent(0), " numbers");
   Kokkos::parallel_for("polyad::scale_gram", team_policy(space, launch_shape<Space>(1, 256, 1)),
-                       detail::ScaleGram<Space>{G, norm, weights, factors});
+                       detail::ScaleGram<Space>{G, target, weights, scale, factors});
   using Kernel     = detail::ScaleEachColumn<Space, Scalar>;
   int const vector = rank > 16 ? 32 : 16;
   LaunchShape const shape =
@@ -81,7 +97,8 @@ void scale_columns(Space const& space, FactorMatrix<Scalar, Space> const& A, Gra
 #define POLYAD_SCALE_COLUMNS(Scalar)                                                                    \
   template void scale_columns(Kokkos::DefaultExecutionSpace const&,                                     \
                               FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&,               \
-                              GramMatrix<Kokkos::DefaultExecutionSpace> const&, double,                 \
+                              GramMatrix<Kokkos::DefaultExecutionSpace> const&, ColumnNorm,             \
+                              Kokkos::View<double*, Kokkos::DefaultExecutionSpace::device_type> const&, \
                               Kokkos::View<double*, Kokkos::DefaultExecutionSpace::device_type> const&, \
                               Kokkos::View<double*, Kokkos::DefaultExecutionSpace::device_type> const&)
 POLYAD_EACH_SCALAR(extern, POLYAD_SCALE_COLUMNS);

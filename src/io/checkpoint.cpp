@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "polyad/io/checkpoint.hpp"
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,8 +22,9 @@ namespace {
 using namespace std::string_view_literals;
 
 constexpr auto magic                  = "\x89PCKP\r\n\x1A"sv;
-constexpr std::uint64_t version       = 3;
-constexpr std::uint64_t all_rows      = 2;  // without lists of rows
+constexpr std::uint64_t version       = 4;
+constexpr std::uint64_t no_penalties  = 3;
+constexpr std::uint64_t all_rows      = 2;  // without lists of rows either
 constexpr std::uint64_t first_version = 1;  // without weights either
 constexpr std::uint64_t no_list       = ~std::uint64_t(0);
 
@@ -63,11 +65,18 @@ void write_checkpoint(std::filesystem::path const& path, Checkpoint const& check
 
 void write_checkpoint(std::filesystem::path const& path, Checkpoint const& checkpoint,
                       std::vector<ElementBlocks> const& factors) {
+  std::uint64_t const order = checkpoint.extents.size();
+  bool const is_penalised   = !checkpoint.penalties.empty();
+  POLYAD_EXPECTS(checkpoint.penalties.size() == (is_penalised ? order : 0) &&
+                     checkpoint.scales.size() == (is_penalised ? order * checkpoint.rank : 0),
+                 checkpoint.penalties.size(), " penalties and ", checkpoint.scales.size(), " scales for ",
+                 order, " modes and the rank ", checkpoint.rank);
   AtomicFile file(path);
   FieldWriter writer(file);
   writer.bytes(magic);
-  std::uint64_t const older = checkpoint.weights.empty() ? first_version : all_rows;
-  writer.u64(checkpoint.rows.empty() ? older : version);
+  std::uint64_t const oldest = checkpoint.weights.empty() ? first_version : all_rows;
+  std::uint64_t const older  = checkpoint.rows.empty() ? oldest : no_penalties;
+  writer.u64(is_penalised ? version : older);
   writer.text(checkpoint.precision);
   writer.text(checkpoint.format);
   for (std::uint64_t const number :
@@ -79,14 +88,18 @@ void write_checkpoint(std::filesystem::path const& path, Checkpoint const& check
   writer.u64(checkpoint.iteration);
   writer.f64(checkpoint.fit);
   writer.u64(checkpoint.gram_fallbacks);
+  if (is_penalised && checkpoint.rows.empty())
+    for (std::uint64_t n = 0; n < order; ++n) writer.u64(no_list);
   write_rows(writer, checkpoint.rows);
   for (auto const& factor : factors)
     factor.for_each_block([&](std::span<double const> block) { writer.numbers(block); });
   writer.numbers(checkpoint.grams);
-  if (!checkpoint.rows.empty() && checkpoint.weights.empty())
+  if ((is_penalised || !checkpoint.rows.empty()) && checkpoint.weights.empty())
     writer.numbers(std::vector<double>(checkpoint.rank, 1.0));
   else
     writer.numbers(checkpoint.weights);
+  writer.numbers(checkpoint.penalties);
+  writer.numbers(checkpoint.scales);
   writer.finish();
   file.commit();
 }
@@ -141,7 +154,10 @@ Checkpoint read_checkpoint(std::filesystem::path const& path) {
   checkpoint.iteration      = reader.u64();
   checkpoint.fit            = reader.f64();
   checkpoint.gram_fallbacks = reader.u64();
-  if (found == version) checkpoint.rows = read_rows(reader, checkpoint.extents);
+  if (found >= no_penalties) checkpoint.rows = read_rows(reader, checkpoint.extents);
+  if (found >= version &&
+      std::ranges::none_of(checkpoint.rows, [](StoredRows const& rows) { return rows.is_list(); }))
+    checkpoint.rows.clear();  // version 4 says for each mode whether it has a list
   for (std::size_t n = 0; n < checkpoint.extents.size(); ++n)
     checkpoint.factors.push_back(
         reader.numbers(stored_rows(checkpoint.rows, n, checkpoint.extents[n]), checkpoint.rank));
@@ -149,6 +165,10 @@ Checkpoint read_checkpoint(std::filesystem::path const& path) {
   if (__builtin_mul_overflow(order, checkpoint.rank, &rows)) rows = no_limit;
   checkpoint.grams = reader.numbers(rows, checkpoint.rank);
   if (found != first_version) checkpoint.weights = reader.numbers(1, checkpoint.rank);
+  if (found >= version) {
+    checkpoint.penalties = reader.numbers(1, order);
+    checkpoint.scales    = reader.numbers(order, checkpoint.rank);
+  }
   if (reader.fields().left() != 0) refuse("the checkpoint holds more than it says");
   return checkpoint;
 }

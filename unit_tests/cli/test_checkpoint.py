@@ -22,7 +22,8 @@ class Checkpoint(ToolTest):
 
     def test_the_same_bits(self):
         # 25 components are more than a mode has rows: singular matrices, and their count goes on.
-        for rank, *options in ((4,), (4, "--precision", "f32"), (25,)):
+        for rank, *options in ((4,), (4, "--precision", "f32"), (25,), (4, "--ridge=0.3", "--ridge=1:2"),
+                               (4, "--ridge=0.3", "--precision", "f32")):
             with self.subTest(rank=rank, options=options):
                 whole = self.cpd("-i",
                                  11,
@@ -83,6 +84,7 @@ class Checkpoint(ToolTest):
                                                              "precision f64, not f32"),
                               (("-r", 4, "--format", "csf"), "the format sorted, not csf")):
             self.refused(self.tensor, *options, says=says)
+        self.refused(self.tensor, "-r", 4, "--ridge=1", says="the ridge none, not 1, 1, 1")
         self.refused(self.write("y.tns", tns(random_tensor((30, 20, 10), 900, seed=2))),
                      "-r",
                      4,
@@ -91,6 +93,10 @@ class Checkpoint(ToolTest):
                      "-r",
                      4,
                      says="another tensor")
+        self.cpd("-i", 2, "--checkpoint", "c", "--ridge=1", "--ridge=2:0.5")
+        self.refused(self.tensor, "-r", 4, says="the ridge 1, 1, 0.5, not none")
+        self.refused(self.tensor, "-r", 4, "--ridge=1", says="the ridge 1, 1, 0.5, not 1, 1, 1")
+        self.cpd("-i", 3, "--resume", "c", "--ridge=0:1", "--ridge=1:1", "--ridge=2:0.5")
         content = bytearray(self.content("c"))
         content[100] ^= 1
         self.write("c", bytes(content))

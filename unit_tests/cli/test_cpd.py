@@ -74,7 +74,8 @@ def negligible_change(fit, tolerance):
     return tolerance * left * math.sqrt(abs(1 - left * left))
 
 
-def als_fits(tensor, dims, factors, iterations):
+def als_fits(tensor, dims, factors, iterations, ridge=None):
+    """Without a ridge the columns are normalised, which changes nothing."""
     rank = len(factors[0][0])
     fits = []
     for _ in range(iterations):
@@ -82,11 +83,16 @@ def als_fits(tensor, dims, factors, iterations):
             others = [m for m in range(len(dims)) if m != n]
             G = [[math.prod(math.fsum(row[a] * row[b] for row in factors[m]) for m in others)
                   for b in range(rank)] for a in range(rank)]
+            for r in range(rank):
+                G[r][r] += ridge[n] if ridge else 0
             V = [[0.0] * rank for _ in range(size)]
             for at, x in tensor.items():
                 for r in range(rank):
                     V[at[n]][r] += x * math.prod(factors[m][at[m]][r] for m in others)
             A = [solve(G, row) for row in V]
+            if ridge:
+                factors[n], weights = A, [1] * rank
+                continue
             weights = [math.sqrt(math.fsum(row[r]**2 for row in A)) for r in range(rank)]
             factors[n] = [[a / w for a, w in zip(row, weights)] for row in A]
         fits.append(fit_of(tensor, dims, weights, factors))
@@ -133,6 +139,35 @@ class Cpd(ToolTest):
             want = als_fits(self.tensor, self.DIMS, random_start(self.DIMS, self.RANK, seed), 6)
             self.assert_close(self.fits("-i", 6, "--seed", seed), want)
             self.assert_close(self.fits("-i", 6, "--seed", seed, "--precision", "f32"), want, 1e-3)
+
+    def test_ridge_is_that_of_plain_loops(self):
+        for options, ridge in ((("--ridge=0.5",), (0.5, 0.5, 0.5)), (("--ridge", 2, "--ridge", "1:0.25"), (2, 0.25, 2)),
+                               (("--ridge=0:1", "--ridge=2:3", "--ridge=1:2e-1"), (1, 0.2, 3))):
+            with self.subTest(options=options):
+                want = als_fits(self.tensor, self.DIMS, random_start(self.DIMS, self.RANK, 5), 6, ridge)
+                self.assert_close(self.fits("-i", 6, "--seed", 5, *options), want)
+                self.assert_close(self.fits("-i", 6, "--seed", 5, "--precision", "f32", *options), want, 1e-3)
+                self.assertGreater(abs(self.fits("-i", 6, "--seed", 5)[-1] - want[-1]), 1e-4)
+        plain = self.report_of("cpd", self.path, "-r", 3, "-i", 6, "--tol", 0, "--deterministic", "-o", "a.npz")
+        zero = self.report_of("cpd", self.path, "-r", 3, "-i", 6, "--tol", 0, "--deterministic", "-o", "b.npz", "--ridge=0")
+        self.assertEqual((self.folder / "a.npz").read_bytes(), (self.folder / "b.npz").read_bytes())
+        self.assertEqual((plain["options"]["ridge"], zero["options"]["ridge"]), ("", "0"))
+
+    def test_a_ridge_continues_from_its_model(self):
+        ridge = ("-r", 3, "--ridge=0.1", "--tol", 0)
+        model = self.report_of("cpd", self.path, *ridge, "-i", 5000, "-o", "m.npz")
+        again = self.report_of("cpd", self.path, *ridge, "-i", 1, "--init", "m.npz")
+        self.assertAlmostEqual(again["result"]["fit"], model["result"]["fit"], delta=1e-8)
+
+    def test_ridges_that_cannot_be(self):
+        for options, says in ((("--ridge=-1",), "'-1'"), (("--ridge=x",), "'x'"), (("--ridge=inf",), "'inf'"),
+                              (("--ridge=nan",), "'nan'"), (("--ridge=1:",), "'1:'"), (("--ridge=:1",), "':1'"),
+                              (("--ridge=-1:1",), "'-1:1'"), (("--ridge=1:2:3",), "'1:2:3'"),
+                              (("--ridge=99999999999:1",), "'99999999999:1'"), (("--ridge=1", "--ridge=2"), "twice"),
+                              (("--ridge=1:1", "--ridge=1:2"), "twice for mode 1"), (("--ridge=3:1",), "modes 0 to 2"),
+                              (("--ridge=2:1",), "mode 0 without a penalty"), (("--ridge=1", "--ridge=1:0"), "mode 1 without")):
+            with self.subTest(options=options):
+                self.fail_with(2, "cpd", self.path, "-r", 2, *options, says=says)
 
     def test_every_format(self):
         want = als_fits(self.tensor, self.DIMS, random_start(self.DIMS, self.RANK, 0), 4)

@@ -40,6 +40,18 @@ struct Outcome {
   std::size_t trespasses;
 };
 
+/// H of all modes but one, with the weights that it chooses.
+ScaledHadamard<TestSpace> scaled_hadamard(TestSpace const& space, GramMatrices<TestSpace> const& grams,
+                                          std::size_t mode, double component_norm,
+                                          DeviceNumbers<TestSpace> const& weights) {
+  std::size_t const rank = grams.extent(1);
+  GramMatrix<TestSpace> const H("H", rank, rank);
+  ColumnScales<TestSpace> const scales{weights, to_device(std::vector<double>(grams.extent(0) * rank, 1.0)),
+                                       1};
+  hadamard_of_grams(space, grams, static_cast<int>(mode), component_norm, NextWeights::chosen, scales, H);
+  return {H, weights, {}, 1, 0};
+}
+
 /// Grams (R x R each) of all modes; `mode` is left out. The counter starts at `fallbacks`; no weights: zeros.
 template <class Scalar>
 Outcome call(std::vector<std::vector<double>> const& grams, std::size_t mode, std::size_t rank,
@@ -55,8 +67,8 @@ Outcome call(std::vector<std::vector<double>> const& grams, std::size_t mode, st
   WatchedMatrix<Scalar> const inverse(space, layout, rank, rank);
   weights.resize(rank);
   auto const device_weights = to_device(weights);
-  normal_equations(space, device_grams, static_cast<int>(mode), component_norm, scratch, device_weights,
-                   counter, inverse.matrix());
+  auto const matrix         = scaled_hadamard(space, device_grams, mode, component_norm, device_weights);
+  normal_equations(space, matrix, scratch, counter, inverse.matrix());
   space.fence("polyad::test");
   Outcome outcome{inverse.read(), inverse.read(), flat(device_weights), flat(counter)[0],
                   inverse.trespasses()};
@@ -297,7 +309,7 @@ std::vector<double> by_eigenvectors(std::vector<double> const& gram, std::size_t
   auto const counter = to_device({0.0});
   auto const inverse = make_factor_matrix<Scalar>(space, "polyad::test", rank, rank);
   using Equations    = NormalEquations<TestSpace, Scalar>;
-  Equations const equations{grams, 0, 1, weights, inverse, counter, scratch, 0};
+  Equations const equations{scaled_hadamard(space, grams, 0, 1, weights), inverse, counter, scratch, 0};
   Kokkos::parallel_for("polyad::test", team_policy(space, normal_equations_shape<TestSpace>()),
                        ByEigenvectors<Equations>{equations, scratch.data()});
   space.fence("polyad::test");
@@ -473,13 +485,28 @@ TEST_CASE("normal equations: shapes that do not match are refused", "[dense]") {
     return make_factor_matrix<double>(space, "polyad::test", rows, columns);
   };
   auto const weights = to_device(std::vector<double>(4));
-  CHECK_NOTHROW(normal_equations(space, grams, 0, 1, scratch, weights, counter, make(4, 4)));
-  CHECK_THROWS_AS(normal_equations(space, grams, 0, 1, scratch, weights, counter, make(5, 5)), UsageError);
-  CHECK_THROWS_AS(normal_equations(space, grams, 0, 1, scratch, weights, counter, make(4, 5)), UsageError);
-  CHECK_THROWS_AS(normal_equations(space, grams, 0, 1, scratch, counter, counter, make(4, 4)), UsageError);
+  auto const scales  = to_device(std::vector<double>(12));
+  GramMatrix<TestSpace> const H("H", 4, 4);
+  ScaledHadamard<TestSpace> const good{H, weights, weights, 1, 1};
+  CHECK_NOTHROW(normal_equations(space, good, scratch, counter, make(4, 4)));
+  CHECK_THROWS_AS(normal_equations(space, good, scratch, counter, make(5, 5)), UsageError);
+  CHECK_THROWS_AS(normal_equations(space, good, scratch, counter, make(4, 5)), UsageError);
+  auto bad    = good;
+  bad.weights = counter;
+  CHECK_THROWS_AS(normal_equations(space, bad, scratch, counter, make(4, 4)), UsageError);
+  bad       = good;
+  bad.scale = counter;
+  CHECK_THROWS_AS(normal_equations(space, bad, scratch, counter, make(4, 4)), UsageError);
   auto const short_scratch = to_device(std::vector<double>(normal_equations_scratch(4) - 1));
-  CHECK_THROWS_AS(normal_equations(space, grams, 0, 1, short_scratch, weights, counter, make(4, 4)),
-                  UsageError);
+  CHECK_THROWS_AS(normal_equations(space, good, short_scratch, counter, make(4, 4)), UsageError);
+  auto const form = [&](ColumnScales<TestSpace> const& all, GramMatrix<TestSpace> const& to) {
+    hadamard_of_grams(space, grams, 0, 1, NextWeights::chosen, all, to);
+  };
+  CHECK_NOTHROW(form({weights, scales, 1}, H));
+  CHECK_THROWS_AS(form({counter, scales, 1}, H), UsageError);
+  CHECK_THROWS_AS(form({weights, weights, 1}, H), UsageError);
+  CHECK_THROWS_AS(form({weights, scales, 1}, GramMatrix<TestSpace>("H", 4, 5)), UsageError);
+  CHECK_THROWS_AS(form({weights, scales, 1}, GramMatrix<TestSpace>("H", 5, 5)), UsageError);
 }
 
 }  // namespace

@@ -18,12 +18,13 @@ struct Scaled {
   std::vector<double> A;
   std::vector<double> G;
   std::vector<double> weights;
+  std::vector<double> scales;
   std::vector<double> factors;
 };
 
 template <class Scalar>
 Scaled<Scalar> scale(HostMatrix const& A, double norm, std::vector<double> const& weights,
-                     double gram_of_first = 0) {
+                     double gram_of_first = 0, double slack = 1) {
   TestSpace const space;
   std::size_t const rank = A.columns;
   auto const exact       = oracle_product_of_transposed(A, A);
@@ -35,11 +36,12 @@ Scaled<Scalar> scale(HostMatrix const& A, double norm, std::vector<double> const
   if (gram_of_first != 0) host(0, 0) = gram_of_first;
   Kokkos::deep_copy(G, host);
   auto const device_weights = to_device(weights);
+  auto const scales         = to_device(std::vector<double>(rank, 5.0));
   auto const factors        = to_device(std::vector<double>(rank + 3));
-  scale_columns(space, matrix.matrix(), G, norm, device_weights, factors);
+  scale_columns(space, matrix.matrix(), G, {norm, slack}, device_weights, scales, factors);
   space.fence("polyad::test");
   CHECK(matrix.trespasses() == 0);
-  return {matrix.read(), flat(G), flat(device_weights), flat(factors)};
+  return {matrix.read(), flat(G), flat(device_weights), flat(scales), flat(factors)};
 }
 
 template <class Scalar>
@@ -60,6 +62,7 @@ void expect_scaled(std::size_t rows, std::size_t rank) {
     int exponent = 0;
     CHECK(std::frexp(factor, &exponent) == 0.5);
     CHECK(outcome.weights[r] == 3 / factor);
+    CHECK(outcome.scales[r] == 5 / factor);
     double const norm = factor * std::sqrt(static_cast<double>(G.value[r * (rank + 1)]));
     if (r == 2)
       CHECK(factor == 1);
@@ -80,6 +83,18 @@ TEST_CASE("scale_columns: powers of two bring norms near the one that is asked f
     }
 }
 
+TEST_CASE("scale_columns: with slack, columns whose norms are near enough stay", "[dense]") {
+  HostMatrix A(1, 7);
+  A.data = {1, 1.5, 2, 8, 31, 32, 64};
+  // The target is 8, and 2 to 32 are within a factor of 4.
+  auto const outcome = scale<double>(A, 8, std::vector<double>(7, 3.0), 0, 4);
+  CHECK(outcome.factors[0] == 8);
+  CHECK(outcome.factors[1] == 8);
+  for (std::size_t r : {2, 3, 4, 5}) CHECK(outcome.factors[r] == 1);
+  CHECK(outcome.factors[6] == 0.125);
+  CHECK(outcome.A == std::vector<double>{8, 12, 2, 8, 31, 32, 8});
+}
+
 TEST_CASE("scale_columns: a norm that is not finite leaves the scale", "[dense]") {
   Random random(3);
   auto const A = random_matrix(random, 9, 3);
@@ -96,10 +111,11 @@ TEST_CASE("scale_columns: shapes that do not match are refused", "[dense]") {
   auto const A = make_factor_matrix<double>(space, "polyad::test", 5, 3);
   GramMatrix<TestSpace> const G("G", 3, 3), wide("G", 3, 4);
   auto const three = to_device(std::vector<double>(3)), two = to_device(std::vector<double>(2));
-  CHECK_NOTHROW(scale_columns(space, A, G, 1, three, three));
-  CHECK_THROWS_AS(scale_columns(space, A, wide, 1, three, three), UsageError);
-  CHECK_THROWS_AS(scale_columns(space, A, G, 1, two, three), UsageError);
-  CHECK_THROWS_AS(scale_columns(space, A, G, 1, three, two), UsageError);
+  CHECK_NOTHROW(scale_columns(space, A, G, {1}, three, three, three));
+  CHECK_THROWS_AS(scale_columns(space, A, wide, {1}, three, three, three), UsageError);
+  CHECK_THROWS_AS(scale_columns(space, A, G, {1}, two, three, three), UsageError);
+  CHECK_THROWS_AS(scale_columns(space, A, G, {1}, three, two, three), UsageError);
+  CHECK_THROWS_AS(scale_columns(space, A, G, {1}, three, three, two), UsageError);
   space.fence("polyad::test");
 }
 

@@ -173,8 +173,9 @@ std::vector<ProcessGrid> all_grids(std::size_t order, int ranks) {
 
 template <class Scalar>
 void expect_run_of_one_rank(HostTensor const& tensor, ProcessGrid const& grid, count_t rank, double tolerance,
-                            bool all = true) {
-  auto const options = options_of(rank, 6);
+                            bool all = true, std::vector<ModeUpdate> const& updates = {}) {
+  auto options    = options_of(rank, 6);
+  options.updates = updates;
   AnyFormatOptions format;
   format.rank         = rank;
   format.format       = "sorted";
@@ -470,6 +471,15 @@ TEST_CASE("Rows of a factor reach the root in blocks", "[mpi]") {
   }
 }
 
+TEST_CASE("A ridge on every grid", "[mpi]") {
+  Random random(31);
+  auto const tensor = testing::distinct(testing::random_tensor(random, {29, 18, 7}, 400));
+  for (auto const& grid : all_grids(3, world().size())) {
+    expect_run_of_one_rank<double>(tensor, grid, 4, 1e-10, true, {ridge(3)});
+    expect_run_of_one_rank<float>(tensor, grid, 4, 1e-5, true, {ridge(1), ridge(2), ridge(3)});
+  }
+}
+
 TEST_CASE("A state of another run is refused on all ranks", "[mpi]") {
   Random random(16);
   auto const tensor = testing::distinct(testing::random_tensor(random, {19, 18, 7}, 400));
@@ -488,6 +498,7 @@ TEST_CASE("A state of another run is refused on all ranks", "[mpi]") {
   refuse([](CpAlsState& other) { other.grams.resize(2 * other.grams.size() + 1); });
   refuse([](CpAlsState& other) { other.factors.pop_back(); });
   refuse([](CpAlsState& other) { other.weights.resize(5, 1.0); });
+  refuse([](CpAlsState& other) { other.scales.resize(9, 1.0); });
   refuse([](CpAlsState& other) { other.factors[0].pop_back(); });
   refuse([](CpAlsState& other) { other.factors[2].resize(1000); });
   run.restore(state);  // nothing of it has done harm

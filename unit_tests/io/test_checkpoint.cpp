@@ -258,6 +258,35 @@ TEST_CASE("checkpoints of fast_tucker are refused where arrays and sizes disagre
   refused([](auto& state) { state.targets = {3, 0}; });
 }
 
+TEST_CASE("checkpoints with penalties are of version 4, with lists of rows or without", "[io]") {
+  using polyad::StoredRows;
+  polyad::test::TemporaryFolder const folder;
+  for (bool const has_lists : {false, true}) {
+    auto penalised = sample();
+    if (has_lists) penalised.extents = {1'000'000'000'000, 2};
+    if (has_lists) penalised.rows = {StoredRows(1'000'000'000'000, {1, 5, 999'999'999'999}), StoredRows(2)};
+    penalised.penalties = {0.5, 2};
+    penalised.scales    = {1, 2, 0.5, 4};
+    polyad::io::write_checkpoint(folder / "c", penalised);
+    std::string const whole = polyad::test::content_of(folder / "c");
+    REQUIRE(whole[8] == '\4');
+    REQUIRE(polyad::io::read_checkpoint(folder / "c") == penalised);
+    for (std::size_t k = 0; k < whole.size(); ++k) REQUIRE(error_of(whole.substr(0, k)) != "");
+    penalised.weights.clear();
+    polyad::io::write_checkpoint(folder / "c", penalised);
+    penalised.weights = {1, 1};
+    REQUIRE(polyad::io::read_checkpoint(folder / "c") == penalised);
+    auto const refused = [&](auto change) {
+      auto checkpoint = penalised;
+      change(checkpoint);
+      REQUIRE_THROWS_AS(polyad::io::write_checkpoint(folder / "d", checkpoint), polyad::UsageError);
+    };
+    refused([](auto& c) { c.penalties.pop_back(); });
+    refused([](auto& c) { c.penalties.clear(); });
+    refused([](auto& c) { c.scales.pop_back(); });
+  }
+}
+
 TEST_CASE("checkpoints with lists of rows are of version 3, and their lists are checked", "[io]") {
   using polyad::StoredRows;
   polyad::test::TemporaryFolder const folder;

@@ -4,6 +4,9 @@
 //
 //   for n = 0 ... N - 1:  V = MTTKRP(X, A, n);  A^(n) = V (Hadamard product of A^(m)'A^(m), m != n)^+
 //
+// That is least squares. CpAlsOptions::updates replaces it for all modes or for single ones
+// (cp/factor_update.hpp).
+//
 // The columns are not normalised between updates. The Gram matrices contain their norms, and the R x R
 // algebra divides by them. So an update reads and writes a factor only once. Up to rounding, the iterates are
 // those of the normalised method; lambda is split off at the end. Powers of two keep the columns' norms near
@@ -24,6 +27,7 @@
 #include "polyad/core/instances.hpp"
 #include "polyad/core/model_defect.hpp"
 #include "polyad/core/stop_reason.hpp"
+#include "polyad/cp/factor_update.hpp"
 #include "polyad/formats/any_format.hpp"
 #include "polyad/tensor/ktensor.hpp"
 
@@ -44,6 +48,8 @@ struct CpAlsOptions {
   /// If X was renumbered by compact (tensor/compact.hpp), its CompactTensor::rows. A random start then has
   /// the numbers of the original rows, and the model has these lists.
   std::vector<StoredRows> rows = {};
+  /// What each mode's factor solves (cp/factor_update.hpp): one for all modes, or N. Empty: least squares.
+  std::vector<ModeUpdate> updates = {};
 };
 
 /// The callback's argument after each iteration.
@@ -75,6 +81,7 @@ struct CpAlsState {
   std::vector<std::vector<double>> factors;  // A^(n), I_n x R, row-major, not normalised
   std::vector<double> grams;                 // N x R x R; made by the updates, not by gram()
   std::vector<double> weights;               // lambda, R powers of two; empty: ones
+  std::vector<double> scales = {};  // s of cp/factor_update.hpp, N x R; empty if all is least squares
 };
 
 /// Called after each iteration; false ends the run.
@@ -89,10 +96,11 @@ using CpAlsCallback = std::function<bool(CpAlsIteration const&)>;
 ///               over by std::move: then the result overwrites its Views, and all that share them. Without a
 ///               start: random numbers of options.seed (fill_random)
 /// \throws UsageError when N < 2, X holds duplicates, shapes do not match (those of options.rows, too), no
-///         rank is known, or a limit of the options is negative or not a number; MemoryError before
-///         allocating; NumericalError when the
-///         norm of X or the fit is not a finite number, or when ||X - M||^2 is negative by more than its
-///         rounding error (a user-defined format then holds duplicates)
+///         rank is known, a limit of the options is negative or not a number, there are neither one nor N
+///         updates, one is for another precision or space, or only some modes have a penalty; MemoryError
+///         before allocating; NumericalError when the norm of X or the fit is not a finite number, or when
+///         ||X - M||^2 is negative by more than its rounding error (a user-defined format then holds
+///         duplicates)
 template <class Scalar, class Index, class Space>
 [[nodiscard]] CpAlsResult<Scalar, Space> cp_als(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
                                                 CpAlsOptions const& options,

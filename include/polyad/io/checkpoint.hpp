@@ -36,11 +36,15 @@ struct Checkpoint {
   std::vector<double> grams;
   /// lambda, R powers of two; empty in files of version 1, where all are 1.
   std::vector<double> weights;
+  /// The ridge of each mode, and with it the powers of two of the columns of all modes (CpAlsState::scales),
+  /// N x R; both empty if there is none.
+  std::vector<double> penalties = {}, scales = {};
 
   bool operator==(Checkpoint const&) const = default;
 };
 
-/// \throws WriteError; the previous file then stays
+/// \throws UsageError if there are penalties, but not one for each mode and N x R scales; WriteError, and the
+///         previous file then stays
 void write_checkpoint(std::filesystem::path const& path, Checkpoint const& checkpoint);
 
 /// Returns `count` rows of A^(n) from row `first` on, row-major.

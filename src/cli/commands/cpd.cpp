@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <optional>
 #include <utility>
@@ -20,6 +21,7 @@
 #include "cli/streams/progress.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "cli/tensors/show_stored_rows.hpp"
+#include "cli/typed_text/mode_penalties.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/model_defect.hpp"
@@ -40,9 +42,16 @@ std::optional<io::HostKtensor> read_start(CpdOptions const& options) {
     throw InputError(options.start.string(), 0, 0,
                      fmt::format("holds a model of rank {}, not {}", start.rank(), options.rank));
   // The first update computes the first factor anew, so these weights matter to a run without iterations
-  // only.
-  auto const rank = static_cast<std::size_t>(start.rank());
-  for (std::size_t e = 0; e < start.factors[0].size(); ++e) start.factors[0][e] *= start.weights[e % rank];
+  // only. A ridge depends on how they are divided among the modes, and at its minimum they are so evenly.
+  auto const rank         = static_cast<std::size_t>(start.rank());
+  std::size_t const modes = options.ridge.empty() ? 1 : start.factors.size();
+  double const share      = 1 / static_cast<double>(modes);
+  for (std::size_t n = 0; n < modes; ++n)
+    for (std::size_t e = 0; e < start.factors[n].size(); ++e) {
+      double const weight = start.weights[e % rank];
+      start.factors[n][e] *=
+          modes == 1 ? weight : std::copysign(std::pow(std::abs(weight), share), n == 0 ? weight : 1);
+    }
   std::fill(start.weights.begin(), start.weights.end(), 1.0);
   return start;
 }
@@ -229,6 +238,7 @@ int run(CpdOptions const& options, Report& report) {
   if (tensor.order() < 2)
     throw InputError(options.tensor.string(), 0, 0, "has one mode only; CP needs two or more");
   if (start) expect_start_fits(options, *start, tensor);
+  static_cast<void>(penalties_of_modes("--ridge", options.ridge, static_cast<int>(tensor.order())));
 
   note_unkept(options.common, {options.output, options.checkpoint}, "-o, --report or --checkpoint");
   Session const session(options.common.threads, options.common.verbose, options.device_memory);

@@ -230,7 +230,7 @@ private:
 
   SaveModel factor(Tensor const& X, FactorMatrices<Scalar, Space>&& start) {
     stop_if_interrupted("making the start");
-    CpAlsOptions als = library_options(m_options);
+    CpAlsOptions als = library_options(m_options, m_extents.order());
     als.rows         = m_rows;
     CpdReport summary;
     auto const result =

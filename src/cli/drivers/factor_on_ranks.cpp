@@ -90,7 +90,7 @@ public:
     report_expected_memory(m_report, m_world.data().name(), plan.peak());
     WholeTensor const whole{X.chosen(), extents, share.norm_squared};
     if (m_options.restarts > 1) return with_peaks(best_of_restarts(share, X));
-    auto run = cp_als_run(m_world, share, X, als_options());
+    auto run = cp_als_run(m_world, share, X, als_options(extents.order()));
     if (resumes) run.restore(resumed(whole, share.nnz));
     while (run.is_running()) {
       run.launch();
@@ -121,8 +121,8 @@ private:
   }
 
   [[nodiscard]] bool is_root() const { return m_world.rank() == 0; }
-  [[nodiscard]] CpAlsOptions als_options() const {
-    CpAlsOptions als = library_options(m_options);
+  [[nodiscard]] CpAlsOptions als_options(int order) const {
+    CpAlsOptions als = library_options(m_options, order);
     als.rows         = m_rows;
     return als;
   }
@@ -177,8 +177,11 @@ private:
     state.factors.resize(order);
     state.grams.resize(order * m_options.rank * m_options.rank);
     if (facts[3] != 0) state.weights.resize(m_options.rank);
+    if (!penalties_of_modes("--ridge", m_options.ridge, whole.of.order()).empty())
+      state.scales.resize(order * m_options.rank);
     m_world.host().broadcast(state.grams.data(), state.grams.size(), 0);
     m_world.host().broadcast(state.weights.data(), state.weights.size(), 0);
+    m_world.host().broadcast(state.scales.data(), state.scales.size(), 0);
     return state;
   }
 
@@ -196,12 +199,13 @@ private:
   /// As on one rank: the progress line shows the first run, and the report has the best run's iterations.
   RanksOutcome best_of_restarts(TensorShare<Scalar, Index, Space> const& share,
                                 AnyFormat<Scalar, Index, Space> const& X) {
-    auto const start  = std::chrono::steady_clock::now();
-    auto const result = cp_als_restarts(
-        m_world, share, X, als_options(), m_options.restarts, [&](int run, CpAlsIteration const& it) {
-          if (run > 0 || !is_root()) return interrupt_signal() == 0;
-          return m_on_iteration({it.iteration, it.fit, it.delta, it.seconds, it.phases});
-        });
+    auto const start = std::chrono::steady_clock::now();
+    auto const result =
+        cp_als_restarts(m_world, share, X, als_options(X.extents().order()), m_options.restarts,
+                        [&](int run, CpAlsIteration const& it) {
+                          if (run > 0 || !is_root()) return interrupt_signal() == 0;
+                          return m_on_iteration({it.iteration, it.fit, it.delta, it.seconds, it.phases});
+                        });
     CpdReport summary;
     summary.restarts_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     for (auto const& run : result.runs)

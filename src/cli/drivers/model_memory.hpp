@@ -12,7 +12,8 @@
 namespace polyad::cli {
 
 /// Refuses a rank whose model alone exceeds the free memory. Counted are the factors, the output of the
-/// longest mode, which is freed before the end copies a factor, and the Gram matrices with their scratch.
+/// longest mode, which is freed before the end copies a factor, the Gram matrices, their product and its
+/// scratch.
 /// \throws MemoryError
 template <class Scalar, class Space>
 void expect_model_fits(Space const& space, Extents const& extents, count_t rank) {
@@ -35,7 +36,7 @@ void expect_model_fits(Space const& space, Extents const& extents, count_t rank)
       add(checked_product(what, rows, padded_rank<Scalar>(rank)), checked_product(what, longest, columns)),
       sizeof(Scalar));
   count_t const grams = checked_product(what, checked_product(what, rank, rank),
-                                        (order + (rank > 128 ? 3 : 2)) * sizeof(double));
+                                        (order + (rank > 128 ? 4 : 3)) * sizeof(double));
   expect_fits(space, what, add(dense, grams), 1);
 }
 

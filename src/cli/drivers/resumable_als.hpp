@@ -9,15 +9,18 @@
 #include <vector>
 
 #include "cli/drivers/factor.hpp"
+#include "cli/typed_text/mode_penalties.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/cp/cp_als.hpp"
+#include "polyad/cp/factor_update.hpp"
 #include "polyad/io/model_file.hpp"
 #include "polyad/io/saved_models.hpp"
 
 namespace polyad::cli {
 
-inline CpAlsOptions library_options(CpdOptions const& options) {
+/// \param order  of the tensor
+inline CpAlsOptions library_options(CpdOptions const& options, int order) {
   CpAlsOptions als;
   als.rank           = options.rank;
   als.max_iterations = options.max_iterations;
@@ -25,6 +28,8 @@ inline CpAlsOptions library_options(CpdOptions const& options) {
   als.time_limit_s   = options.time_limit_s;
   als.seed           = options.seed;
   als.time_phases    = options.time_phases;
+  for (double const penalty : penalties_of_modes("--ridge", options.ridge, order))
+    als.updates.push_back(ridge(penalty));
   return als;
 }
 
@@ -46,7 +51,8 @@ inline CpAlsState state_of(io::Checkpoint const& checkpoint) {
           checkpoint.gram_fallbacks,
           checkpoint.factors,
           checkpoint.grams,
-          checkpoint.weights};
+          checkpoint.weights,
+          checkpoint.scales};
 }
 
 // F is an AnyFormat (formats/any_format.hpp).
@@ -69,6 +75,12 @@ std::string difference_of_runs(CpdOptions const& options, io::Checkpoint const& 
                                  is_of("precision", checkpoint.precision, options.precision),
                                  is_of("the format", checkpoint.format, X.chosen())})
     if (!difference.empty()) return difference;
+  int const order = X.extents().order();
+  if (checkpoint.extents.size() == static_cast<std::size_t>(order)) {
+    auto const penalties = penalties_of_modes("--ridge", options.ridge, order);
+    if (checkpoint.penalties != penalties)
+      return is_of("the ridge", penalties_text(checkpoint.penalties), penalties_text(penalties));
+  }
   bool same =
       checkpoint.extents.size() == static_cast<std::size_t>(X.extents().order()) && checkpoint.nnz == nnz;
   for (int n = 0; same && n < X.extents().order(); ++n)
@@ -121,6 +133,8 @@ io::Checkpoint to_checkpoint(CpdOptions const& options, F const& X, std::uint64_
   checkpoint.factors        = std::move(state.factors);
   checkpoint.grams          = std::move(state.grams);
   checkpoint.weights        = std::move(state.weights);
+  checkpoint.penalties      = penalties_of_modes("--ridge", options.ridge, X.extents().order());
+  checkpoint.scales         = std::move(state.scales);
   return checkpoint;
 }
 

@@ -14,6 +14,7 @@
 #include "cli/options/completion_options.hpp"
 #include "cli/options/file_options.hpp"
 #include "cli/options/product_options.hpp"
+#include "cli/typed_text/mode_penalties.hpp"
 
 namespace polyad::cli {
 
@@ -26,10 +27,12 @@ struct CpdOptions {
   std::uint64_t rank     = 0;
   int max_iterations     = 50;
   double tolerance       = 1e-4;
-  double time_limit_s    = std::numeric_limits<double>::infinity();
-  std::uint64_t seed     = 0;
-  std::string init       = "random";  // or "nvecs", or a model file
-  std::filesystem::path start;        // that file; empty: none
+  std::vector<std::string> ridge_texts;  // as typed
+  std::vector<ModePenalty> ridge;        // what they say
+  double time_limit_s = std::numeric_limits<double>::infinity();
+  std::uint64_t seed  = 0;
+  std::string init    = "random";  // or "nvecs", or a model file
+  std::filesystem::path start;     // that file; empty: none
   std::string format    = "auto";
   bool tune             = false;               // auto tries all formats that fit
   std::string precision = "f64";               // or "f32"

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// LeastSquares: the update of a mode by least squares, with a ridge or without one. prepare() inverts H, so
+// that apply() is one product with V, in the same pass as its sums (dense/update_factor.hpp).
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <memory>
+#include <utility>
+
+#include "cp/update_memory.hpp"
+#include "dense/normal_equations.hpp"
+#include "dense/update_factor.hpp"
+#include "polyad/core/spaces.hpp"
+#include "polyad/cp/factor_update.hpp"
+
+namespace polyad::detail {
+
+/// The inverse and the scratch for it, which all modes of a run share.
+template <class Scalar, class Space>
+struct InverseMemory {
+  /// \throws MemoryError before allocating
+  InverseMemory(Space const& space, count_t rank) {
+    expect_fits(space, "the normal equations", normal_equations_scratch(rank), sizeof(double));
+    inverse = make_factor_matrix<Scalar>(space, "polyad::inverse_gram", rank, rank);
+    scratch = DeviceNumbers<Space>(Kokkos::view_alloc(space, "polyad::normal_equations"),
+                                   normal_equations_scratch(rank));
+  }
+  FactorMatrix<Scalar, Space> inverse;  // R x R
+  DeviceNumbers<Space> scratch;
+};
+
+template <class Scalar, class Space>
+class LeastSquares final : public FactorUpdate<Scalar, Space> {
+public:
+  using Memory  = std::shared_ptr<InverseMemory<Scalar, Space> const>;
+  using Problem = ModeProblem<Space>;
+  using Matrix  = FactorMatrix<Scalar, Space>;
+  using Sums    = UpdateSums<Space>;
+
+  /// \param penalty  of the ridge; 0: none
+  LeastSquares(Memory memory, double penalty) : m_memory(std::move(memory)), m_penalty(penalty) {}
+
+  [[nodiscard]] bool needs_start() const override { return false; }
+  [[nodiscard]] bool is_penalised() const override { return m_penalty > 0; }
+
+  void prepare(Space const& space, Problem const& problem) override {
+    ScaledHadamard<Space> const matrix{problem.H, problem.weights, problem.scale, problem.of_tensor,
+                                       m_penalty};
+    normal_equations(space, matrix, m_memory->scratch, problem.fallbacks, m_memory->inverse);
+  }
+  void apply(Space const& space, Problem const& problem, Matrix const& V, Matrix const& A,
+             Sums const& sums) override {
+    auto const inner = inner_product_sums<Space>(sums, problem.weights);
+    if (sums.is_trial)
+      update_factor_by(SeparateUpdate{}, space, V, m_memory->inverse, A, sums.memory->gram_sums, sums.gram,
+                       inner, Squares::in_any_range);
+    else
+      update_factor(space, V, m_memory->inverse, A, sums.memory->gram_sums, sums.gram, inner);
+  }
+
+private:
+  Memory m_memory;
+  double m_penalty;
+};
+
+}  // namespace polyad::detail

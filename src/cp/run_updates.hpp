@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// RunUpdates: the updates of a run of CP-ALS, one for each mode.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cp/least_squares.hpp"
+#include "polyad/core/error.hpp"
+#include "polyad/core/per_mode.hpp"
+#include "polyad/cp/factor_update.hpp"
+
+namespace polyad::detail {
+
+/// The one of `updates` that mode n has. There may be one for all modes, or none: then it is least squares.
+inline ModeUpdate update_of_mode(std::vector<ModeUpdate> const& updates, int n) {
+  if (updates.empty()) return {};
+  return updates.size() == 1 ? updates.front() : of_mode(updates, n);
+}
+
+/// \throws UsageError unless there are as many as CpAlsOptions::updates says
+inline void expect_updates(std::vector<ModeUpdate> const& updates, int order) {
+  POLYAD_EXPECTS(updates.size() <= 1 || updates.size() == static_cast<std::size_t>(order), updates.size(),
+                 " updates for a tensor of ", order, " modes: give one for all, or one for each");
+}
+
+template <class Scalar, class Space>
+class RunUpdates {
+public:
+  using Update = FactorUpdate<Scalar, Space>;
+
+  /// \param rows  of each mode, those that this rank owns
+  /// \throws UsageError for an update of another precision or space, or if the scale of the components could
+  ///         escape a penalty; what the updates' constructors throw
+  RunUpdates(Space const& space, std::vector<ModeUpdate> const& updates, std::vector<count_t> const& rows,
+             count_t rank) {
+    typename LeastSquares<Scalar, Space>::Memory inverse;
+    for (int n = 0; n < static_cast<int>(rows.size()); ++n) {
+      auto const choice = update_of_mode(updates, n);
+      if (choice.own() != nullptr) {
+        m_updates.push_back(made_by(choice, space, {n, of_mode(rows, n), rank}));
+        continue;
+      }
+      if (!inverse) inverse = std::make_shared<InverseMemory<Scalar, Space> const>(space, rank);
+      m_updates.push_back(std::make_unique<LeastSquares<Scalar, Space>>(inverse, choice.penalty()));
+    }
+    m_are_plain = std::ranges::all_of(
+        updates, [](ModeUpdate const& update) { return update.own() == nullptr && update.penalty() == 0; });
+    expect_no_escape();
+  }
+
+  [[nodiscard]] Update& operator[](int n) const { return *of_mode(m_updates, n); }
+  /// Whether all are least squares without a penalty. Then the scales of single modes do not matter.
+  [[nodiscard]] bool are_plain() const { return m_are_plain; }
+  /// Whether the factor of mode n is computed anew, so that its scale may be chosen before.
+  [[nodiscard]] bool chooses_scale(int n) const {
+    return !(*this)[n].needs_start() && !(*this)[n].keeps_scale();
+  }
+
+  [[nodiscard]] NextWeights next_weights(int n) const {
+    if (!chooses_scale(n)) return NextWeights::kept;
+    return (*this)[n].is_penalised() ? NextWeights::chosen_under_penalty : NextWeights::chosen;
+  }
+
+private:
+  static std::unique_ptr<Update> made_by(ModeUpdate const& choice, Space const& space,
+                                         UpdateSite const& site) {
+    auto const* const maker = dynamic_cast<UpdateMaker<Scalar, Space> const*>(choice.own());
+    POLYAD_EXPECTS(maker != nullptr, "the update of mode ", site.mode,
+                   " is for another precision or execution space than the tensor");
+    return maker->make(space, site);
+  }
+  void expect_no_escape() const {
+    auto const is_penalised = [](auto const& update) { return update->is_penalised(); };
+    if (std::ranges::none_of(m_updates, is_penalised)) return;
+    for (std::size_t n = 0; n < m_updates.size(); ++n)
+      POLYAD_EXPECTS(
+          is_penalised(m_updates[n]), "mode ", n,
+          " has no penalty but other modes have: the scale of the components would escape into it");
+  }
+
+  std::vector<std::unique_ptr<Update>> m_updates;
+  bool m_are_plain = true;
+};
+
+}  // namespace polyad::detail

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// hadamard_of_grams: H (R x R), the Hadamard product of the Gram matrices of all modes but one, and the scale
+// of that mode's next factor.
+//
+// The model is sum_r w_r a^(0)_r o ... o a^(N-1)_r with weights w, which are powers of two. With many long
+// modes the solution for a factor would leave the range of floats, since H is a product of N - 1 squared
+// norms. So w is chosen before the factor is computed, and the factor is divided by w. This changes no
+// mantissa.
+//
+// w_r is the norm of component r in the current model, divided by one number for all components. An update
+// rarely changes a component's norm by more than the root of its number of rows. The divisor is the product
+// of I_n^(1/4) over all modes, the target for the product of a component's column norms. Its exponent is
+// halfway between two cases: dense columns with entries of order one, and columns with a single such entry.
+// In both cases it keeps products of N - 1 rows in the range of floats. Errors of this estimate do not
+// accumulate, because each update aims at the same norm.
+//
+// A penalty is on B^(n) = A^(n) diag(s_n), the factors of a model without weights: the product of all modes'
+// s_n, and of the number c by which the tensor was multiplied, is w.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <cmath>
+
+#include "dense/gram.hpp"
+#include "dense/power_of_two.hpp"
+#include "polyad/core/error.hpp"
+#include "polyad/core/types.hpp"
+
+namespace polyad::detail {
+
+/// The Gram matrices A^(n)' A^(n) of all modes: N x R x R.
+template <class Space>
+using GramMatrices = Kokkos::View<double***, Kokkos::LayoutRight, typename Space::device_type>;
+
+/// Numbers that an iteration leaves on the device until the host asks for them (cp/iteration_numbers.hpp).
+template <class Space>
+using DeviceNumbers = Kokkos::View<double*, typename Space::device_type>;
+
+/// The powers of two of the columns of all modes.
+template <class Space>
+struct ColumnScales {
+  DeviceNumbers<Space> weights;   // w, R
+  DeviceNumbers<Space> of_modes;  // s, N x R
+  double of_tensor = 1;           // c
+};
+
+/// What the weights of the next factor become. A penalty lets components vanish: the norm of one may
+/// underflow before its columns do. If they are chosen under a penalty, such a component gets the weight 1.
+enum class NextWeights { chosen, chosen_under_penalty, kept };
+
+/// The target for the norms of each mode's columns: I_n^(1/4), rounded to a power of two.
+inline double column_norm(count_t rows) {
+  return std::exp2(std::round(std::log2(std::max(static_cast<double>(rows), 1.0)) / 4));
+}
+
+template <class Space>
+struct HadamardOfGrams {
+  GramMatrices<Space> grams;
+  int mode;
+  double component_norm;
+  NextWeights next;
+  ColumnScales<Space> scales;
+  GramMatrix<Space> H;
+
+  KOKKOS_FUNCTION void operator()(count_t e) const {
+    count_t const i = e / H.extent(1);
+    count_t const j = e % H.extent(1);
+    double product  = 1;
+    for (int n = 0; n < static_cast<int>(grams.extent(0)); ++n)
+      if (n != mode) product *= grams(n, i, j);
+    H(i, j) = product;
+    if (i == j && next != NextWeights::kept) weigh(i, product);
+  }
+
+  /// Chooses w_r. If it is 0, the next factor becomes about as large as the MTTKRP.
+  /// \param square  H(r, r)
+  KOKKOS_FUNCTION void weigh(count_t r, double square) const {
+    double const before = scales.weights(r);
+    double weight       = before * Kokkos::sqrt(square * grams(mode, r, r)) / component_norm;
+    if (!is_scale(weight)) {
+      bool const has_vanished = next == NextWeights::chosen_under_penalty && before != 0;
+      weight                  = is_scale(square) && !has_vanished ? 1 / power_of_two_below(square) : 1;
+    }
+    weight            = power_of_two_below(weight);
+    scales.weights(r) = weight;
+    double others     = scales.of_tensor;
+    count_t own       = r;
+    for (int n = 0; n < static_cast<int>(grams.extent(0)); ++n) {
+      count_t const at = static_cast<count_t>(n) * H.extent(0) + r;
+      if (n == mode)
+        own = at;
+      else
+        others *= scales.of_modes(at);
+    }
+    // A penalty may let a component vanish, and the other modes' scales with it.
+    scales.of_modes(own) = Kokkos::fmin(weight / others, 0x1p1022);
+  }
+};
+
+/// H = the Hadamard product of grams(m) over m != mode.
+/// \param component_norm  a power of two, the target for the product of the norms of a component's columns
+/// \param scales  in: those of the current model with all its grams, or weights of 0 if they do not give the
+///                scale of the new component; out: those of the new one, if `next` says so
+/// Launches on `space` and returns without waiting.
+/// \throws UsageError when shapes do not match
+template <class Space>
+void hadamard_of_grams(Space const& space, GramMatrices<Space> const& grams, int mode, double component_norm,
+                       NextWeights next, ColumnScales<Space> const& scales, GramMatrix<Space> const& H) {
+  count_t const rank = H.extent(0);
+  POLYAD_EXPECTS(H.extent(1) == rank && grams.extent(1) == rank && grams.extent(2) == rank, "H is ", rank,
+                 " x ", H.extent(1), " but the Gram matrices are ", grams.extent(1), " x ", grams.extent(2));
+  POLYAD_EXPECTS(scales.weights.extent(0) == rank && scales.of_modes.extent(0) == grams.extent(0) * rank,
+                 scales.weights.extent(0), " weights and ", scales.of_modes.extent(0), " scales for ",
+                 grams.extent(0), " modes and the rank ", rank);
+  Kokkos::parallel_for("polyad::hadamard_of_grams",
+                       Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, rank * rank),
+                       HadamardOfGrams<Space>{grams, mode, component_norm, next, scales, H});
+}
+
+}  // namespace polyad::detail
