@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Factor matrices A^(n), I_n x R, row-major. Their rows are packed: each starts at a multiple of 16 bytes and
-// is padded to whole 16 bytes. Kernels on a device take no others; those on a host take any stride.
+// is padded to whole 16 bytes, on a host mostly to more (padded_rank). Kernels on a device take no others; those on a host take any stride.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -21,8 +21,9 @@ namespace polyad {
 template <class Scalar, class Space>
 using FactorMatrix = Kokkos::View<Scalar**, Kokkos::LayoutRight, typename Space::device_type>;
 
-/// Allocates rows x R, zero, with packed rows: the stride is R rounded up to whole 16 bytes, so that kernels
-/// read 16 bytes at once. A column of floats takes four times its memory. Does not wait.
+/// Allocates rows x R, zero, with packed rows: the stride is padded_rank, so that a device's kernels read 16
+/// bytes at once, and a host's no cache line more than they must. A column of floats takes four times its
+/// memory. Does not wait.
 /// \throws MemoryError before allocating when it does not fit
 template <class Scalar, class Space>
 [[nodiscard]] FactorMatrix<Scalar, Space> make_factor_matrix(Space const& space, std::string const& label,
