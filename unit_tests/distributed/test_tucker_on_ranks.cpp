@@ -189,7 +189,7 @@ TEST_CASE("Tucker: words sent are those of the formula", "[mpi]") {
   auto const P          = static_cast<count_t>(world().size());
   auto const reduced    = [&](count_t count) { return 2 * P * (count - count / P); };
   auto const agreed     = [&](count_t count) { return (P - 1) * count; };
-  auto const whole_rows = [](count_t columns) { return (columns + 1) / 2 * 2; };  // of doubles
+  auto const whole_rows = [](count_t columns) { return padded_rank<double>(columns); };
   for (int const sweeps : {1, 2}) {
     auto options                   = options_of(ranks, 3);
     options.vectors.max_iterations = sweeps;
