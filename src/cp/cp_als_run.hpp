@@ -26,13 +26,13 @@
 #include "cp/numbers_on_host.hpp"
 #include "cp/run_updates.hpp"
 #include "cp/shared_rows.hpp"
+#include "cp/start_norm.hpp"
 #include "dense/gram.hpp"
 #include "dense/hadamard_of_grams.hpp"
 #include "dense/inner_product.hpp"
 #include "dense/normalize_columns.hpp"
 #include "dense/scale_columns.hpp"
 #include "dense/scale_matrix.hpp"
-#include "fit/cp_norm.hpp"
 #include "fit/fit.hpp"
 #include "fit/measure_cp.hpp"
 #include "fit/stop_rule.hpp"
@@ -82,6 +82,8 @@ public:
       m_component_norm *= target_norm(n);
     }
     space.fence("polyad::cp_als");  // so that the first iteration's time is its own
+    if (!m_updates.chooses_scale(0) && !m_updates[0].keeps_scale())
+      bring_start_near(space, m_work, std::sqrt(m_norm.squared));
     m_limits.emplace(options.max_iterations, options.time_limit_s, any_rank_of(ranks));
     m_running = options.max_iterations > 0;
   }
@@ -272,10 +274,9 @@ private:
   /// The fit of a start that is so much larger than X that its squares leave the range of doubles: then X is
   /// less than a rounding error of M, and the fit is 1 - ||M|| / ||X||.
   [[nodiscard]] Fit fit_of_far_start() const {
-    auto const grams = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), m_work.grams);
-    auto weights     = on_host<Space>(m_work.scales.weights);
+    auto weights = on_host<Space>(m_work.scales.weights);
     for (double& weight : weights) weight /= m_norm.scale;
-    auto const norm = cp_norm(std::vector<DoubleDouble>(grams.data(), grams.data() + grams.size()), weights);
+    auto const norm    = norm_on_host(m_work, weights);
     double const size  = std::sqrt(m_norm.squared) / m_norm.scale;
     double const error = 2 * unit_roundoff<Scalar> * (order() + 1) * norm.components / size;
     return {1 - std::sqrt(static_cast<double>(norm.squared)) / size, error};

@@ -41,6 +41,7 @@ public:
     typename LeastSquares<Scalar, Space>::Memory inverse;
     for (int n = 0; n < static_cast<int>(rows.size()); ++n) {
       auto const choice = update_of_mode(updates, n);
+      m_ridges.push_back(choice.penalty());
       if (choice.own() != nullptr) {
         m_updates.push_back(made_by(choice, space, {n, of_mode(rows, n), rank}));
         continue;
@@ -61,10 +62,7 @@ public:
     return !(*this)[n].needs_start() && !(*this)[n].keeps_scale();
   }
 
-  [[nodiscard]] NextWeights next_weights(int n) const {
-    if (!chooses_scale(n)) return NextWeights::kept;
-    return (*this)[n].is_penalised() ? NextWeights::chosen_under_penalty : NextWeights::chosen;
-  }
+  [[nodiscard]] NextWeights next_weights(int n) const { return {chooses_scale(n), of_mode(m_ridges, n)}; }
 
 private:
   static std::unique_ptr<Update> made_by(ModeUpdate const& choice, Space const& space,
@@ -84,6 +82,7 @@ private:
   }
 
   std::vector<std::unique_ptr<Update>> m_updates;
+  std::vector<double> m_ridges;
   bool m_are_plain = true;
 };
 

@@ -45,9 +45,11 @@ struct ColumnScales {
   double of_tensor = 1;           // c
 };
 
-/// What the weights of the next factor become. A penalty lets components vanish: the norm of one may
-/// underflow before its columns do. If they are chosen under a penalty, such a component gets the weight 1.
-enum class NextWeights { chosen, chosen_under_penalty, kept };
+/// Whether the weights of the next factor are chosen, or stay, and the ridge under which it is computed.
+struct NextWeights {
+  bool are_chosen = true;
+  double ridge    = 0;
+};
 
 /// The target for the norms of each mode's columns: I_n^(1/4), rounded to a power of two.
 inline double column_norm(count_t rows) {
@@ -70,22 +72,14 @@ struct HadamardOfGrams {
     for (int n = 0; n < static_cast<int>(grams.extent(0)); ++n)
       if (n != mode) product *= grams(n, i, j);
     H(i, j) = product;
-    if (i == j && next != NextWeights::kept) weigh(i, product);
+    if (i == j && next.are_chosen) weigh(i, product);
   }
 
   /// Chooses w_r. If it is 0, the next factor becomes about as large as the MTTKRP.
   /// \param square  H(r, r)
   KOKKOS_FUNCTION void weigh(count_t r, double square) const {
-    double const before = scales.weights(r);
-    double weight       = before * Kokkos::sqrt(square * grams(mode, r, r)) / component_norm;
-    if (!is_scale(weight)) {
-      bool const has_vanished = next == NextWeights::chosen_under_penalty && before != 0;
-      weight                  = is_scale(square) && !has_vanished ? 1 / power_of_two_below(square) : 1;
-    }
-    weight            = power_of_two_below(weight);
-    scales.weights(r) = weight;
-    double others     = scales.of_tensor;
-    count_t own       = r;
+    double others = 1;  // the others' s
+    count_t own   = r;
     for (int n = 0; n < static_cast<int>(grams.extent(0)); ++n) {
       count_t const at = static_cast<count_t>(n) * H.extent(0) + r;
       if (n == mode)
@@ -93,8 +87,20 @@ struct HadamardOfGrams {
       else
         others *= scales.of_modes(at);
     }
-    // A penalty may let a component vanish, and the other modes' scales with it.
-    scales.of_modes(own) = Kokkos::fmin(weight / others, 0x1p1022);
+    double weight = scales.weights(r) * Kokkos::sqrt(square * grams(mode, r, r)) / component_norm;
+    if (!is_scale(weight)) weight = weight_for(with_ridge(square, others));
+    weight            = power_of_two_below(weight);
+    scales.weights(r) = weight;
+    // A ridge may let a component vanish, and the scales of other modes with it.
+    scales.of_modes(own) = Kokkos::fmin(weight / (scales.of_tensor * others), 0x1p1022);
+  }
+  [[nodiscard]] KOKKOS_FUNCTION double with_ridge(double square, double others) const {
+    return next.ridge == 0 ? square : square + next.ridge / others / others;
+  }
+  /// 1 for a component that has vanished.
+  [[nodiscard]] KOKKOS_FUNCTION double weight_for(double square) const {
+    bool const is_in_range = is_scale(square) && (next.ridge == 0 || square > 0x1p-400);
+    return is_in_range ? 1 / power_of_two_below(square) : 1;
   }
 };
 

@@ -109,9 +109,10 @@ struct NormalEquations {
   [[nodiscard]] KOKKOS_FUNCTION double product(int i, int j) const {
     double const entry = matrix.H(i, j);
     if (i != j || matrix.ridge == 0) return entry;
+    // A ridge lets components vanish. The column of one that has is zero in H and V, and becomes zero in A.
+    if (entry == 0) return 1;
     double const scale = matrix.of_tensor * matrix.scale(i) / matrix.weights(i);
-    // A component that the penalty makes zero: its scale leaves the range of doubles before it is gone.
-    return entry + Kokkos::fmin(matrix.ridge * scale * scale, 0x1p900);
+    return entry + Kokkos::fmin(matrix.ridge * scale * scale, 0x1p900);  // before that its scale overflows
   }
 
   [[nodiscard]] KOKKOS_FUNCTION double scale_of(int i) const {

@@ -48,7 +48,7 @@ ScaledHadamard<TestSpace> scaled_hadamard(TestSpace const& space, GramMatrices<T
   GramMatrix<TestSpace> const H("H", rank, rank);
   ColumnScales<TestSpace> const scales{weights, to_device(std::vector<double>(grams.extent(0) * rank, 1.0)),
                                        1};
-  hadamard_of_grams(space, grams, static_cast<int>(mode), component_norm, NextWeights::chosen, scales, H);
+  hadamard_of_grams(space, grams, static_cast<int>(mode), component_norm, {}, scales, H);
   return {H, weights, {}, 1, 0};
 }
 
@@ -500,7 +500,7 @@ TEST_CASE("normal equations: shapes that do not match are refused", "[dense]") {
   auto const short_scratch = to_device(std::vector<double>(normal_equations_scratch(4) - 1));
   CHECK_THROWS_AS(normal_equations(space, good, short_scratch, counter, make(4, 4)), UsageError);
   auto const form = [&](ColumnScales<TestSpace> const& all, GramMatrix<TestSpace> const& to) {
-    hadamard_of_grams(space, grams, 0, 1, NextWeights::chosen, all, to);
+    hadamard_of_grams(space, grams, 0, 1, {}, all, to);
   };
   CHECK_NOTHROW(form({weights, scales, 1}, H));
   CHECK_THROWS_AS(form({counter, scales, 1}, H), UsageError);
