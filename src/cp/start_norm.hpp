@@ -22,8 +22,8 @@ template <class Scalar, class Space>
 }
 
 /// For a first update that starts from its factor. It takes the weights as they are, and would leave the
-/// range of numbers if the norm of the start were far from the tensor's. So mode 0 is multiplied by a power of
-/// two, which is part of the weights: the scale of a start does not matter. Waits.
+/// range of numbers if the norm of the start were far from the tensor's. So mode 0 is multiplied by a power
+/// of two, which is part of the weights: the scale of a start does not matter. Waits.
 template <class Scalar, class Space>
 void bring_start_near(Space const& space, CpAlsWorkspace<Scalar, Space> const& work, double tensor_norm) {
   auto weights        = on_host<Space>(work.scales.weights);
