@@ -51,7 +51,9 @@ public:
   void apply(Space const& space, Problem const& problem, Matrix const& V, Matrix const& A,
              Sums const& sums) override {
     auto const inner = inner_product_sums<Space>(sums, problem.weights);
-    if (sums.is_trial)
+    // A ridge may change a component's norm by any factor, until the modes have shared its scale evenly.
+    bool const is_wide = is_penalised() && sizeof(Scalar) < sizeof(double);
+    if (sums.is_trial || is_wide)
       update_factor_by(SeparateUpdate{}, space, V, m_memory->inverse, A, sums.memory->gram_sums, sums.gram,
                        inner, Squares::in_any_range);
     else

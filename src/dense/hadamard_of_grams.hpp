@@ -95,7 +95,7 @@ struct HadamardOfGrams {
     scales.of_modes(own) = Kokkos::fmin(weight / (scales.of_tensor * others), 0x1p1022);
   }
   [[nodiscard]] KOKKOS_FUNCTION double with_ridge(double square, double others) const {
-    return next.ridge == 0 ? square : square + next.ridge / others / others;
+    return next.ridge == 0 || square == 0 ? square : square + next.ridge / others / others;
   }
   /// 1 for a component that has vanished.
   [[nodiscard]] KOKKOS_FUNCTION double weight_for(double square) const {

@@ -112,7 +112,7 @@ struct NormalEquations {
     // A ridge lets components vanish. The column of one that has is zero in H and V, and becomes zero in A.
     if (entry == 0) return 1;
     double const scale = matrix.of_tensor * matrix.scale(i) / matrix.weights(i);
-    return entry + Kokkos::fmin(matrix.ridge * scale * scale, 0x1p900);  // before that its scale overflows
+    return entry + Kokkos::fmin(matrix.ridge * scale * scale, 0x1p1000);  // before that its scale overflows
   }
 
   [[nodiscard]] KOKKOS_FUNCTION double scale_of(int i) const {
