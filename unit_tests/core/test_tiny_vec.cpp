@@ -24,6 +24,7 @@ enum Output {
   scaled_added,
   product_added,
   filled,
+  cut_copied,
   atomically_added,
   dotted,
   outputs
@@ -62,10 +63,12 @@ struct Operations {
       b.atomic_add_to(&output(atomically_added, 0), columns);
       Kokkos::atomic_add(&output(dotted, first), a.dot(b, columns));
       if constexpr (Form == RowForm::simd) {
-        CutColumns const cut(columns);
-        Row const before(&roomy(0, 0), Columns{columns.first, Block});
-        Row sum = before;
-        if (columns.count > Block - 8) sum += Row(&input(0, 0), cut);
+        if (columns.count < Block - most_cut_columns(Block)) return;
+        typename Row::CutColumns const cut(columns);
+        auto const before = Row::with_padding(&roomy(0, 0), cut);
+        Row sum           = before;
+        sum += Row(&input(0, 0), cut);
+        a.store(&output(cut_copied, 0), cut);
         sum.store_over(before, &roomy(0, 0), cut);
       }
     });
@@ -104,8 +107,10 @@ std::string wrong_entry(int first, int rank) {
   auto const begin = static_cast<std::size_t>(first), end = std::min(begin + Block, columns);
   auto dot = static_cast<Scalar>(canary);
   for (std::size_t j = begin; j < end; ++j) dot += input(0, j) * input(1, j);
-  // A block has at least Block - 7 columns there (store_over). All other numbers stay.
-  if (Form == RowForm::simd && end > begin + Block - 8)
+  // Of few columns there are no CutColumns. All other numbers stay.
+  bool const is_cut =
+      Form == RowForm::simd && end >= begin + std::size_t(std::max(0, Block - most_cut_columns(Block)));
+  if (is_cut)
     for (std::size_t j = 0; j < roomy.extent(1); ++j) {
       Scalar const added = j >= begin && j < end ? input(0, j) : Scalar(0);
       if (!(roomy(0, j) == static_cast<Scalar>(j % 7) + added))
@@ -123,6 +128,7 @@ std::string wrong_entry(int first, int rank) {
       expected[scaled_added]  = a * b + c + 3 * a;
       expected[product_added] = a * b + c + 3 * a + a * c;
       expected[filled]        = 7;
+      if (is_cut) expected[cut_copied] = a;
       expected[atomically_added] += a + b;
     }
     for (std::size_t o = 0; o < outputs; ++o)
@@ -158,6 +164,8 @@ void all_forms() {
     all_blocks<Scalar, RowForm::strided>();
   } else {
     all_blocks<Scalar, RowForm::simd>();
+    all_cuts<Scalar, 48, RowForm::simd>();
+    all_cuts<Scalar, 64, RowForm::simd>();
   }
 }
 
