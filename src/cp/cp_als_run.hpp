@@ -353,7 +353,7 @@ private:
                          owned_rows(n), m_work.sums(n, is_trial));
     });
     sum_over_ranks(n);
-    if (m_updates[n].needs_start() && !m_updates[n].keeps_scale()) scale(n, owned_rows(n), 4);
+    if (m_updates.is_scaled_after(n)) scale(n, owned_rows(n), 4);
   }
   /// Brings the columns' norms near their target, unless they are within a factor `slack` of it.
   void scale(int n, FactorMatrix<Scalar, Space> const& A, double slack) {

@@ -62,6 +62,11 @@ public:
     return !(*this)[n].needs_start() && !(*this)[n].keeps_scale();
   }
 
+  /// Whether the columns may have any norm after the update: those of a start that was far from a solution,
+  /// or of a component that a penalty lets vanish.
+  [[nodiscard]] bool is_scaled_after(int n) const {
+    return !(*this)[n].keeps_scale() && ((*this)[n].needs_start() || (*this)[n].is_penalised());
+  }
   [[nodiscard]] NextWeights next_weights(int n) const { return {chooses_scale(n), of_mode(m_ridges, n)}; }
 
 private:

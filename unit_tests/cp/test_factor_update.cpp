@@ -387,8 +387,20 @@ TEST_CASE("Updates: nonnegative descent is that of long doubles, with and withou
     expect_descent<double>(1, keeps_scale);
     expect_descent<float>(1, keeps_scale);
   }
-  expect_descent<double>(1e200, false);
-  expect_descent<float>(1e30, false);
+}
+
+TEST_CASE("Updates: a start far from the tensor's norm is brought near it, by powers of two", "[cp]") {
+  auto const fits_at = [&]<class Scalar>(Scalar, double scale) {
+    auto const update = own_update<OwnDescent<Scalar>>(false);
+    auto const result = run_with<Scalar>(noisy_tensor({8, 7, 5}, scale), updated_by({update}, 3, 9));
+    CHECK(result.fit > 0.2);
+    return result.fit;
+  };
+  double const of_doubles = fits_at(double(), 0x1p100);
+  for (double const scale : {0x1p650, 0x1p-650, 0x1p-100})
+    CHECK(std::abs(fits_at(double(), scale) - of_doubles) < update_rounding<double>);
+  double const of_floats = fits_at(float(), 0x1p30);
+  for (double const scale : {0x1p90, 0x1p-90}) CHECK(std::abs(fits_at(float(), scale) - of_floats) < 1e-6);
 }
 
 /// Writes one number into all entries.
