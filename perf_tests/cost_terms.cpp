@@ -35,14 +35,14 @@ struct Machine {
 
   [[nodiscard]] Ceilings ceilings(int scalar_bytes) const {
     auto const curve = [&](char const* name) { return curves.at({scalar_bytes, name}); };
-    return {is_device,
-            concurrency,
-            launch_s,
-            copy,
-            curve("gather"),
-            curve("atomic_add"),
-            curve("atomic_add_rows"),
-            copy};
+    return {.is_device       = is_device,
+            .concurrency     = concurrency,
+            .launch_s        = launch_s,
+            .copy            = copy,
+            .gather          = curve("gather"),
+            .atomic_add      = curve("atomic_add"),
+            .atomic_add_rows = curve("atomic_add_rows"),
+            .from_host       = copy};
   }
 };
 
