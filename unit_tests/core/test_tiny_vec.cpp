@@ -107,7 +107,7 @@ std::string wrong_entry(int first, int rank) {
   auto const begin = static_cast<std::size_t>(first), end = std::min(begin + Block, columns);
   auto dot = static_cast<Scalar>(canary);
   for (std::size_t j = begin; j < end; ++j) dot += input(0, j) * input(1, j);
-  // Of few columns there are no CutColumns. All other numbers stay.
+  // Too few columns are never CutColumns. All other numbers stay.
   bool const is_cut =
       Form == RowForm::simd && end >= begin + std::size_t(std::max(0, Block - most_cut_columns(Block)));
   if (is_cut)

@@ -85,9 +85,10 @@ void for_each_column_block(int rank, F&& f) {
 
 /// The same as for_each_column_block, with blocks for the registers of a host. Column R cuts off fewer than 16
 /// columns of a block of more than 32.
-template <class Scalar, class F>
+/// \tparam IsRare  of a kernel that runs rarely: it is not compiled for more blocks than for_each_column_block
+template <class Scalar, bool IsRare = false, class F>
 void for_each_wide_block(int rank, F&& f) {
-  if constexpr (takes_packed_rows<Kokkos::DefaultExecutionSpace>) {
+  if constexpr (IsRare || takes_packed_rows<Kokkos::DefaultExecutionSpace>) {
     for_each_column_block(rank, f);
   } else {
     constexpr WideBlocks wide = wide_blocks(simd_bytes, int(sizeof(Scalar)));

@@ -250,7 +250,7 @@ private:
     if constexpr (pack_width == 1) return mask_type(p < count);
 #if defined(KOKKOS_ARCH_AVX512XEON)
     using Bits = std::conditional_t<pack_width == 16, __mmask16, __mmask8>;
-    return mask_type(static_cast<Bits>(((std::uint64_t(1) << count) - 1) >> (p * pack_width)));
+    return mask_type(static_cast<Bits>(~std::uint64_t(0) >> (64 - count) >> (p * pack_width)));
 #else
     return pack_type([](std::size_t e) { return Scalar(e); }) < pack_type(Scalar(count - p * pack_width));
 #endif

@@ -33,7 +33,7 @@ struct WideBlocks {
 [[nodiscard]] constexpr WideBlocks wide_blocks(int simd_bytes, int scalar_bytes) {
   if (simd_bytes < 16) return {};
   int const registers = simd_bytes == 32 ? 16 : 32;
-  int const columns   = simd_bytes / scalar_bytes;  // of a register
+  int const columns   = simd_bytes / scalar_bytes;  // in a register
   return {std::min(64, registers / 4 * columns), std::min(64, registers * 3 / 8 * columns)};
 }
 

@@ -26,10 +26,11 @@ void mttkrp_with_values(Space const& space, Alto<Scalar, Index, Space> const& X,
                         AltoWorkspace<Scalar, Space> const& workspace, FactorMatrix<Scalar, Space> const& V) {
   AltoStrategy<Space> const strategy;
   auto const operands = alto_operands(strategy, space, X, factors, mode, workspace, V);
-  for_each_wide_block<Scalar>(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
-    launch_alto<TinyVec<Space, Scalar, block()>>(strategy, space, X, values, operands, mode, blocks,
-                                                 ProductTerm());
-  });
+  for_each_wide_block<Scalar, sizeof(Index) == 8>(
+      checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
+        launch_alto<TinyVec<Space, Scalar, block()>>(strategy, space, X, values, operands, mode, blocks,
+                                                     ProductTerm());
+      });
   finish_alto(strategy, space, X, mode, workspace, V);
 }
 

@@ -176,10 +176,11 @@ void mttkrp_with_values(Space const& space, Blco<Scalar, Index, Space> const& X,
     if (resolution.is_chunked)
       return walk_all_chunks(space, X, mode, workspace, V, [&] {
         with_order<sizeof(Index) == 8>(X.extents().order(), [&](auto given) {
-          for_each_wide_block<Scalar>(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
-            launch_chunks<TinyVec<Space, Scalar, block()>, blco_order<given()>>(
-                space, X, nonzeros, factors, mode, blocks, workspace, V, ProductTerm());
-          });
+          for_each_wide_block<Scalar, blco_order<given()> == any_order>(
+              checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
+                launch_chunks<TinyVec<Space, Scalar, block()>, blco_order<given()>>(
+                    space, X, nonzeros, factors, mode, blocks, workspace, V, ProductTerm());
+              });
         });
       });
   zero_matrix(space, target);

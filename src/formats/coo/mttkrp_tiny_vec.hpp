@@ -84,15 +84,16 @@ void mttkrp(Space const& space, CooTinyVec<Scalar, Index, Space> const& X,
     constexpr bool rare_form =
         form() != RowForm::simd && (form() == RowForm::packed) != detail::tiny_vec_packs<Scalar>;
     constexpr bool any_order_only = sizeof(Index) == 8 || rare_form;
-    for_each_kernel_shape<Scalar, any_order_only>(
-        X.extents().order(), factors.rank(), [&](auto order, auto block, ColumnBlocks blocks) {
-          using Row = TinyVec<Space, Scalar, block(), form()>;
-          ChunkWalk const chunks{X.nnz(), chunk_length(space, X.nnz(), Row::lanes), blocks};
-          detail::launch("polyad::mttkrp_tiny_vec", chunks.template policy<Row>(space),
-                         MttkrpTinyVec<Row, Index, order()>{X.coo().indices().data(), X.coo().values().data(),
-                                                            OtherFactors<Scalar, order()>(factors, mode),
-                                                            mode, RowsAt<Scalar>(V), chunks});
-        });
+    with_order<any_order_only>(X.extents().order(), [&](auto order) {
+      for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
+        using Row = TinyVec<Space, Scalar, block(), form()>;
+        ChunkWalk const chunks{X.nnz(), chunk_length(space, X.nnz(), Row::lanes), blocks};
+        detail::launch("polyad::mttkrp_tiny_vec", chunks.template policy<Row>(space),
+                       MttkrpTinyVec<Row, Index, order()>{X.coo().indices().data(), X.coo().values().data(),
+                                                          OtherFactors<Scalar, order()>(factors, mode), mode,
+                                                          RowsAt<Scalar>(V), chunks});
+      });
+    });
   });
 }
 
