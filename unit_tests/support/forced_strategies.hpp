@@ -34,6 +34,15 @@ struct Forced {
   static ColumnBlocks blocks_of(count_t rank) {
     return {0, static_cast<int>(ceil_div(rank, static_cast<count_t>(Block))), static_cast<int>(rank)};
   }
+  /// Calls f(std::integral_constant<int, Width>, blocks): with the one block on a device, and on a host with
+  /// those of a rank, since walks that have CutColumns serve no others.
+  template <class F>
+  static void for_each_block(count_t rank, F&& f) {
+    if constexpr (is_device_space<Space>)
+      f(std::integral_constant<int, Block>{}, blocks_of(rank));
+    else
+      for_each_column_block(checked_rank(rank), f);
+  }
   static detail::ResidualTerm<float> residual_of(Matrix const& C) {
     return {C.data(), static_cast<count_t>(C.stride(0))};
   }
@@ -130,11 +139,14 @@ struct Forced {
     [[nodiscard]] workspace_type make_workspace(Space const&, count_t) const { return {}; }
     void add(Space const& space, Factors const& factors, int mode, Matrix const& V,
              workspace_type const&) const {
-      using Kernel      = detail::MttkrpTree<Row, Index, any_order, Strategy, false>;
-      auto const blocks = blocks_of(factors.rank());
-      detail::clear_rows<Space, float, Index, Block>(space, X.cleared(mode), blocks, V);
-      detail::launch_bins<Kernel, false, any_order>("polyad::forced_tree", space, X.tree(mode).tree,
-                                                    X.tree(mode).bins, factors, blocks, V);
+      for_each_block(factors.rank(), [&](auto block, ColumnBlocks blocks) {
+        using BlockRow = TinyVec<Space, float, block()>;
+        using Kernel =
+            detail::MttkrpTree<BlockRow, Index, any_order, Kind<detail::csf_batch<BlockRow>>, false>;
+        detail::clear_rows<Space, float, Index, block()>(space, X.cleared(mode), blocks, V);
+        detail::launch_bins<Kernel, false, any_order>("polyad::forced_tree", space, X.tree(mode).tree,
+                                                      X.tree(mode).bins, factors, blocks, V);
+      });
     }
   };
 
@@ -155,18 +167,22 @@ struct Forced {
     [[nodiscard]] workspace_type make_workspace(Space const&, count_t) const { return {}; }
     void add(Space const& space, Factors const& factors, int mode, Matrix const& V,
              workspace_type const&) const {
-      using Kernel     = detail::MttkrpSorted<Row, Index, any_order, Strategy, false>;
-      using Bounds     = Kokkos::LaunchBounds<device_team_threads, Kernel::teams>;
-      auto const& copy = X.copy(mode);
-      ChunkWalk const chunks{copy.nnz, copy.chunk, blocks_of(factors.rank())};
       detail::zero_matrix(space, V);
-      detail::launch_copied("polyad::forced_sorted", chunks.template policy<Row, Bounds>(space),
-                            Kernel{copy.indices.data(),
-                                   static_cast<count_t>(copy.indices.stride(0)),
-                                   copy.values.data(),
-                                   OtherFactors<float, any_order>(factors, copy.modes),
-                                   {detail::RowsAt<float>(V), {nullptr, nullptr, 0}, copy.block_rows > 0},
-                                   chunks});
+      for_each_block(factors.rank(), [&](auto block, ColumnBlocks blocks) {
+        using BlockRow = TinyVec<Space, float, block()>;
+        using Kernel =
+            detail::MttkrpSorted<BlockRow, Index, any_order, Kind<detail::sorted_batch<BlockRow>>, false>;
+        using Bounds     = Kokkos::LaunchBounds<device_team_threads, Kernel::teams>;
+        auto const& copy = X.copy(mode);
+        ChunkWalk const chunks{copy.nnz, copy.chunk, blocks};
+        detail::launch_copied("polyad::forced_sorted", chunks.template policy<BlockRow, Bounds>(space),
+                              Kernel{copy.indices.data(),
+                                     static_cast<count_t>(copy.indices.stride(0)),
+                                     copy.values.data(),
+                                     OtherFactors<float, any_order>(factors, copy.modes),
+                                     {detail::RowsAt<float>(V), {nullptr, nullptr, 0}, copy.block_rows > 0},
+                                     chunks});
+      });
     }
   };
 

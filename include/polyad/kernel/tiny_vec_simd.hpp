@@ -79,6 +79,7 @@ public:
   class CutColumns : public Columns {
   public:
     KOKKOS_FORCEINLINE_FUNCTION explicit CutColumns(Columns const& columns) : Columns(columns) {
+      KOKKOS_ASSERT(columns.count >= Block - most_cut_columns(Block));
       unrolled<cut_packs>([&](auto k) {
         m_mask[k] = TinyVec::first(columns.count, packs - cut_packs + k);
         hide(m_mask[k]);
