@@ -66,8 +66,9 @@ class Ranks(ToolTest):
         self.succeed("cpd", self.tensor, "-r", 4, "-i", 6, "--tol", 0, "-o", "one.npz")
         self.succeed("compare", "one.npz", "m.npz")
 
-    def expect_expected(self, ranks, *arguments):
-        """Each rank's peak is near what it expected at the start."""
+    def expect_expected(self, ranks, *arguments, searches=False):
+        """Each rank's peak is near what it expected at the start. If the root searches for a model, the others' work
+        depends on what it finds, and only the root's numbers are compared (docs/limits.md)."""
         with self.subTest(ranks=ranks, arguments=arguments):
             report, _ = self.report_on(ranks, *arguments)
             if report["memory"]["device_peak_bytes"] is not None:
@@ -76,7 +77,8 @@ class Ranks(ToolTest):
             self.assertEqual(len(found["expected_peak_bytes"]), ranks)
             self.assertEqual(len(found["host_peak_bytes"]), ranks)
             self.assertEqual(report["memory"]["expected_peak_bytes"], found["expected_peak_bytes"][0])
-            for needs, peak in zip(found["expected_peak_bytes"], found["host_peak_bytes"]):
+            pairs = list(zip(found["expected_peak_bytes"], found["host_peak_bytes"]))
+            for needs, peak in pairs[:1] if searches else pairs:
                 self.assertLessEqual(abs(peak - needs), max(0.1 * needs, 20e6), found)
 
     def test_expected_memory(self):
@@ -91,14 +93,14 @@ class Ranks(ToolTest):
         completion = ("fast-tucker", "x.pten", "-i", 1, "-o", "m.npz")
         self.expect_expected(2, *completion, "-r", 32, "--shrink", 5, "--precision", "f64")
         self.expect_expected(3, *completion, "-r", 16, "-j", 8, "--shrink", 5, "--split", 0.1, "--validate", 0.1, "--patience", 2)
-        self.expect_expected(2, *completion, "-r", 8)  # searches
+        self.expect_expected(2, *completion, "-r", 8, searches=True)
 
     def test_expected_memory_of_nonzeros(self):
         """The nonzeros on their way are the peak, and the builds of formats."""
         self.succeed("gen", "uniform", "-d", "30000,20000,300,40", "-n", 2000000, "-o", "x.pten")
         self.expect_expected(2, "tucker", "x.pten", "-i", 1, "--ranks", "2,2,2,2", "-o", "m.npz")
         self.expect_expected(2, "fast-tucker", "x.pten", "-i", 1, "-r", 8, "--reg", 5, "-o", "m.npz")
-        self.expect_expected(2, "fast-tucker", "x.pten", "-i", 1, "-r", 8, "--precision", "f32", "-o", "m.npz")  # searches
+        self.expect_expected(2, "fast-tucker", "x.pten", "-i", 1, "-r", 8, "--precision", "f32", "-o", "m.npz", searches=True)
 
     def test_refused_at_the_start(self):
         """What one rank has no memory for is refused on all, before anything is sent or built."""
