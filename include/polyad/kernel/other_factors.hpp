@@ -90,8 +90,8 @@ void with_order(int order, F&& f) {
   f(std::integral_constant<int, any_order>{});
 }
 
-/// Calls f(order, block, blocks) for each kind of column blocks of a rank. Kernels are compiled for these. Those
-/// for any order have no wide blocks: such tensors are rare.
+/// Calls f(order, block, blocks) for each kind of column blocks of a rank. Kernels are compiled for
+/// these. Those for any order have no wide blocks: such tensors are rare.
 template <class Scalar, bool AnyOrderOnly, class F>
 void for_each_kernel_shape(int order, count_t rank, F&& f) {
   with_order<AnyOrderOnly>(order, [&](auto order_constant) {

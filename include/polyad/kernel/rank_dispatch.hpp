@@ -83,9 +83,9 @@ void for_each_column_block(int rank, F&& f) {
   if (rest > 0) with_last_block(static_cast<count_t>(rest), [&](auto block) { f(block, tail); });
 }
 
-/// The same as for_each_column_block, with blocks for the registers of a host. Column R cuts off fewer than 16
-/// columns of a block of more than 32.
-/// \tparam IsRare  of a kernel that runs rarely: it is not compiled for more blocks than for_each_column_block
+/// The same as for_each_column_block, with blocks for the registers of a host. Column R cuts off fewer
+/// than 16 columns of a block of more than 32.
+/// \tparam IsRare  of a kernel that runs rarely: it is compiled for the blocks of for_each_column_block alone
 template <class Scalar, bool IsRare = false, class F>
 void for_each_wide_block(int rank, F&& f) {
   if constexpr (IsRare || takes_packed_rows<Kokkos::DefaultExecutionSpace>) {

@@ -21,9 +21,9 @@ void with_row_form(bool packed, F&& f) {
   f(row_form_constant<row_form<Space>>{});
 }
 
-/// Calls walk(columns) for the columns of one lane. A host's walk gets a type for whole blocks and another one
-/// for blocks that are cut off (TinyVec's CutColumns): GCC runs out of registers if one walk does both. The
-/// block is one of for_each_column_block or for_each_wide_block.
+/// Calls walk(columns) for the columns of one lane. A host's walk gets a type for whole blocks and
+/// another one for blocks that are cut off (TinyVec's CutColumns): GCC runs out of registers if one walk
+/// does both. The block is one of for_each_column_block or for_each_wide_block.
 template <class Row, class Walk>
 KOKKOS_FORCEINLINE_FUNCTION void with_cut_columns(Columns const& columns, Walk const& walk) {
   if constexpr (Row::form == RowForm::simd) {

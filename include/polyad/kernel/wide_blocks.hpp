@@ -25,10 +25,10 @@ struct WideBlocks {
   }
 };
 
-/// A walk needs registers for a row's sum, for a product and for operands. So a row takes a quarter of the
-/// machine's registers (AVX2 has 16, AVX-512 and NEON have 32), and the last block up to three eighths if that
-/// saves a pass over the nonzeros. With 32 doubles and AVX2, R = 32 took longer than two passes: 40 ms instead
-/// of 31 (b-csf).
+/// A walk needs registers for a row's sum, for a product and for operands. So a row takes a quarter of
+/// the machine's registers (AVX2 has 16, AVX-512 and NEON have 32), and the last block up to three
+/// eighths if that saves a pass over the nonzeros. With 32 doubles and AVX2, R = 32 took longer than two
+/// passes: 40 ms instead of 31 (b-csf).
 /// \param simd_bytes  of a register; 1 means a host without SIMD
 [[nodiscard]] constexpr WideBlocks wide_blocks(int simd_bytes, int scalar_bytes) {
   if (simd_bytes < 16) return {};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Factor matrices A^(n), I_n x R, row-major. Their rows are packed: each starts at a multiple of 16 bytes and
-// is padded to whole 16 bytes, on a host mostly to more (padded_rank). Kernels on a device take no others; those on a host take any stride.
+// is padded to whole 16 bytes, on a host mostly to more (padded_rank). Kernels on a device take no others;
+// those on a host take any stride.
 #pragma once
 
 #include <Kokkos_Core.hpp>

@@ -10,8 +10,8 @@
 // The gradients of a FastTucker model are two small products of G (fast_tucker/gradients.hpp). A nonzero
 // therefore costs no J x R operations. In Li et al. it does ("cuFasterTucker", 2022, section 4).
 //
-// Both C(k, :) and the sum stay in registers. Where rows are long, the threads of a team add the sums of floats
-// of their last rows together first (team_sums.hpp). As many bytes are read for each nonzero as in the
+// Both C(k, :) and the sum stay in registers. Where rows are long, the threads of a team add the floats'
+// sums of their last rows together first (team_sums.hpp). As many bytes are read for each nonzero as in the
 // MTTKRP. Rows of more than 32 columns do not fit the registers: their residuals are formed first and kept,
 // and the MTTKRP of this
 // format does the rest.
