@@ -75,7 +75,7 @@ public:
 
   /// The columns of a block from which column R cuts off at most most_cut_columns. It has the masks of the
   /// registers that may be cut. They are formed once for a walk: unless their origin is hidden from GCC, it
-  /// forms them for every row again where registers are few (alto, R = 20, AVX2: CUT_MEASURE).
+  /// forms them for every row again where registers are few (alto, f64, R = 20, AVX2: 74 ms instead of 14).
   class CutColumns : public Columns {
   public:
     KOKKOS_FORCEINLINE_FUNCTION explicit CutColumns(Columns const& columns) : Columns(columns) {
