@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The names of modes and the labels of their rows: 'alice' instead of row 0 of the mode 'user'.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace polyad::io {
+
+/// One mode's.
+struct ModeLabels {
+  std::string name                = {};  // of the mode; empty: it has none
+  std::string bytes               = {};  // the labels of all rows, one after the other, in UTF-8
+  std::vector<std::uint64_t> ends = {};  // where each row's label ends in `bytes`; empty: rows have no labels
+
+  [[nodiscard]] bool has_rows() const noexcept { return !ends.empty(); }
+  [[nodiscard]] std::size_t rows() const noexcept { return ends.size(); }
+  /// The label of a row, which counts from 0 and is less than rows().
+  [[nodiscard]] std::string_view label(std::size_t row) const noexcept {
+    std::uint64_t const begin = row == 0 ? 0 : ends[row - 1];
+    return std::string_view(bytes).substr(begin, ends[row] - begin);
+  }
+  void add(std::string_view label) {
+    bytes += label;
+    ends.push_back(bytes.size());
+  }
+  friend bool operator==(ModeLabels const&, ModeLabels const&) = default;
+};
+
+/// A tensor's or a model's: one for each mode, or none at all if nothing is named.
+using Labels = std::vector<ModeLabels>;
+
+}  // namespace polyad::io
