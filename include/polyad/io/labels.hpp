@@ -12,7 +12,7 @@ namespace polyad::io {
 
 /// One mode's.
 struct ModeLabels {
-  std::string name                = {};  // of the mode; empty: it has none
+  std::string name                = {};  // the name of the mode; empty: it has none
   std::string bytes               = {};  // the labels of all rows, one after the other, in UTF-8
   std::vector<std::uint64_t> ends = {};  // where each row's label ends in `bytes`; empty: rows have no labels
 
