@@ -170,6 +170,26 @@ void add_cp_als(Session& session, TensorChoice const& choice, int rank) {
       });
 }
 
+/// Which format auto picks for so many iterations. The label names it with its options; the time is that of
+/// the whole choice, with the build.
+template <class Scalar>
+void add_choice(Session& session, TensorChoice const& choice, int rank, int iterations) {
+  add(session,
+      std::string("choice<") + Space::name() + "," + scalar_name<Scalar> + ">/" + choice.label() +
+          "/run_of:" + std::to_string(iterations) + "/R:" + std::to_string(rank),
+      [&session, choice, rank, iterations](benchmark::State& state) {
+        AnyFormatOptions options;
+        options.rank       = static_cast<count_t>(rank);
+        options.iterations = iterations;
+        options.duplicates = Duplicates::keep;
+        options.needs      = format_options(CpAlsOptions{}).needs;
+        auto const coo     = tensor_of<Scalar>(session.space, choice.name, choice.scale);
+        Kokkos::Timer const clock;
+        state.SetLabel(any_format(session.space, coo, options).chosen());
+        report(state, {{clock.seconds()}});
+      });
+}
+
 /// The numbers of the fit: one pass over the last factor and its MTTKRP. No format takes part.
 template <class Scalar>
 void add_fit(Session& session, TensorChoice const& choice, int rank) {
@@ -228,6 +248,7 @@ void register_formats_of(Session& session, TensorChoice const& choice, int order
   for (int const rank : session.options.ranks) {
     add_fit<Scalar>(session, choice, rank);
     add_update<Scalar>(session, choice, rank);
+    for (int const iterations : {10, 50}) add_choice<Scalar>(session, choice, rank, iterations);
   }
   auto const add_mttkrps = [&](auto format, int rank) {
     for (auto const& mode : modes)
