@@ -5,6 +5,7 @@
 // They want a device of 140 GB, so all are hidden; docs/reliability.md has the command. ctest asks every
 // source named test_* for a test case that is not.
 #include <Kokkos_Core.hpp>
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <iostream>
@@ -76,18 +77,35 @@ struct FillLongRow {
   }
 };
 
-/// The terms of one number of a product: column r of a mode's row.
+/// The first columns of a product's row.
+struct RowSums {
+  static constexpr count_t columns = 4;
+  double of_column[columns];
+
+  KOKKOS_FUNCTION RowSums() {
+    for (double& sum : of_column) sum = 0;
+  }
+  KOKKOS_FUNCTION RowSums& operator+=(RowSums const& other) {
+    for (count_t r = 0; r < columns; ++r) of_column[r] += other.of_column[r];
+    return *this;
+  }
+};
+
+/// The terms of a mode's row of a product.
 struct SumOfRow {
+  using value_type = RowSums;
+
   Tensor::indices_type indices;
   Tensor::values_type values;
   FactorMatrix<float, TestSpace> left, right;  // of the other modes
   int mode;
   count_t row;
-  count_t r;
-  KOKKOS_FUNCTION void operator()(count_t p, double& sum) const {
+  KOKKOS_FUNCTION void operator()(count_t p, RowSums& sums) const {
     if (indices(p, mode) != row) return;
-    sum += static_cast<double>(values(p)) * static_cast<double>(left(indices(p, mode == 0 ? 1 : 0), r)) *
-           static_cast<double>(right(indices(p, mode == 2 ? 1 : 2), r));
+    for (count_t r = 0; r < RowSums::columns; ++r)
+      sums.of_column[r] += static_cast<double>(values(p)) *
+                           static_cast<double>(left(indices(p, mode == 0 ? 1 : 0), r)) *
+                           static_cast<double>(right(indices(p, mode == 2 ? 1 : 2), r));
   }
 };
 
@@ -105,6 +123,8 @@ std::vector<count_t> some_rows(Tensor const& X, int mode) {
                       Kokkos::subview(X.indices(), p, mode));
     rows.push_back(index);
   }
+  std::sort(rows.begin(), rows.end());
+  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
   return rows;
 }
 
@@ -119,15 +139,11 @@ std::vector<Expected> expected_rows(Tensor const& X, Factors const& A) {
   std::vector<Expected> all;
   for (int n = 0; n < 3; ++n)
     for (count_t const row : some_rows(X, n)) {
-      Expected expected{n, row, {}};
-      for (count_t r = 0; r < std::min<count_t>(A.rank(), 4); ++r) {
-        double sum = 0;
-        Kokkos::parallel_reduce(
-            "polyad::test", each(X.nnz()),
-            SumOfRow{X.indices(), X.values(), A[n == 0 ? 1 : 0], A[n == 2 ? 1 : 2], n, row, r}, sum);
-        expected.sums.push_back(sum);
-      }
-      all.push_back(expected);
+      RowSums sums;
+      Kokkos::parallel_reduce(
+          "polyad::test", each(X.nnz()),
+          SumOfRow{X.indices(), X.values(), A[n == 0 ? 1 : 0], A[n == 2 ? 1 : 2], n, row}, sums);
+      all.push_back({n, row, {sums.of_column, sums.of_column + RowSums::columns}});
     }
   return all;
 }
