@@ -75,7 +75,7 @@ struct SgdFactorSweep {
       change.multiply_add(step * e, Row(w, own));
       change.multiply_add(-step * ridge, read_contended_row<Row>(a, own));
       // Any thread may have a nonzero of this row.
-      AddAtomically<Scalar>{A, A_stride, own, lane, first + Block <= columns}(k, change);
+      AddAtomically<Scalar>{A, A_stride, own, lane, columns - first}(k, change);
     }
   }
 

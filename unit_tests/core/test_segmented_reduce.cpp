@@ -65,8 +65,7 @@ struct WalkSegments {
         Columns const columns = Row::columns(0, rank, lane);
         if (columns.count <= 0) return;
         walk(begin, end, columns,
-             AddAtomically<Scalar>{added.data(), static_cast<count_t>(added.stride(0)), columns, lane,
-                                   Block <= rank});
+             AddAtomically<Scalar>{added.data(), static_cast<count_t>(added.stride(0)), columns, lane, rank});
         walk(begin, end, columns, AddToStash<Scalar>{stash, Block, columns});
       });
     }

@@ -140,9 +140,9 @@ std::vector<Expected> expected_rows(Tensor const& X, Factors const& A) {
   for (int n = 0; n < 3; ++n)
     for (count_t const row : some_rows(X, n)) {
       RowSums sums;
-      Kokkos::parallel_reduce(
-          "polyad::test", each(X.nnz()),
-          SumOfRow{X.indices(), X.values(), A[n == 0 ? 1 : 0], A[n == 2 ? 1 : 2], n, row}, sums);
+      Kokkos::parallel_reduce("polyad::test", each(X.nnz()),
+                              SumOfRow{X.indices(), X.values(), A[n == 0 ? 1 : 0], A[n == 2 ? 1 : 2], n, row},
+                              sums);
       all.push_back({n, row, {sums.of_column, sums.of_column + RowSums::columns}});
     }
   return all;

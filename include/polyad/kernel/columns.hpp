@@ -3,6 +3,7 @@
 #pragma once
 
 #include <Kokkos_Core.hpp>
+#include <type_traits>
 
 #include "polyad/core/rank.hpp"
 #include "polyad/core/spaces.hpp"
@@ -37,12 +38,21 @@ struct alignas(sizeof(Scalar) * Width) Pack {
   Scalar element[Width];
 };
 
-/// Adds a pack to memory that other threads may add to at the same time.
+/// Whether the machine that is compiled for adds a pack with one instruction: sm_90 adds four floats.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+template <class Scalar, int Width>
+inline constexpr bool adds_packs = std::is_same_v<Scalar, float> && Width == 4;
+#else
+template <class Scalar, int Width>
+inline constexpr bool adds_packs = false;
+#endif
+
+/// Adds a pack to memory that other threads may add to at the same time. Kokkos::atomic_add takes one element
+/// at a time.
 template <class Scalar, int Width>
 KOKKOS_INLINE_FUNCTION void atomic_add_pack(Scalar* target, Pack<Scalar, Width> const& pack) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  // sm_90 adds four floats with one instruction; Kokkos::atomic_add takes one element at a time.
-  if constexpr (std::is_same_v<Scalar, float> && Width == 4) {
+  if constexpr (adds_packs<Scalar, Width>) {
     atomicAdd(reinterpret_cast<float4*>(target),
               make_float4(pack.element[0], pack.element[1], pack.element[2], pack.element[3]));
   } else
@@ -52,22 +62,27 @@ KOKKOS_INLINE_FUNCTION void atomic_add_pack(Scalar* target, Pack<Scalar, Width> 
   }
 }
 
-/// Adds the pairs of doubles that the Lanes lanes of a thread hold side by side to memory from `target` on.
-/// All lanes call it together. If each lane added its own two doubles in turn, the lanes would write 16 bytes
-/// apart. They first exchange doubles instead, and neighbouring lanes add neighbouring doubles.
+/// Adds the pairs of doubles that lanes of a thread hold side by side to memory from `target` on: the first
+/// `count` of these doubles. All lanes that hold one of them call it together; others may. If each lane added its own two
+/// doubles in turn, the lanes would write 16 bytes apart. They first exchange doubles instead, and
+/// neighbouring lanes add neighbouring doubles.
 template <int Lanes>
-KOKKOS_INLINE_FUNCTION void atomic_add_pairs(double* target, Pack<double, 2> const& pair, int lane) {
+KOKKOS_INLINE_FUNCTION void atomic_add_pairs(double* target, int count, Pack<double, 2> const& pair,
+                                             int lane) {
 #if defined(__CUDA_ARCH__)
+  int const lanes = (count + 1) / 2;
+  if (lane >= lanes) return;
   auto const in_warp  = static_cast<int>((threadIdx.x + blockDim.x * threadIdx.y) % 32);
-  unsigned const mask = (Lanes == 32 ? ~0U : (1U << Lanes % 32) - 1U) << (in_warp - lane);
+  unsigned const mask = (~0U >> (32 - lanes)) << (in_warp - lane);
   for (int half = 0; half < 2; ++half) {
-    int const holder  = (half * Lanes + lane) / 2;  // of the double that is half * Lanes + lane behind target
-    double const even = __shfl_sync(mask, pair.element[0], holder, Lanes);
-    double const odd  = __shfl_sync(mask, pair.element[1], holder, Lanes);
-    Kokkos::atomic_add(target + half * Lanes + lane, lane % 2 == 0 ? even : odd);
+    int const number  = half * lanes + lane;  // of the double that this lane adds
+    double const even = __shfl_sync(mask, pair.element[0], number / 2, Lanes);
+    double const odd  = __shfl_sync(mask, pair.element[1], number / 2, Lanes);
+    if (number < count) Kokkos::atomic_add(target + number, number % 2 == 0 ? even : odd);
   }
 #else
-  atomic_add_pack(target + lane * 2, pair);
+  for (int e = 0; e < 2; ++e)
+    if (lane * 2 + e < count) Kokkos::atomic_add(target + lane * 2 + e, pair.element[e]);
 #endif
 }
 

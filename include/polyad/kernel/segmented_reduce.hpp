@@ -54,23 +54,23 @@ private:
   Row m_sum;
 };
 
-/// Adds to row `key` of a matrix to which other threads add at the same time. `whole` means that the block
-/// ends at or before column R, so that all lanes of the thread take part.
+/// Adds to row `key` of a matrix to which other threads add at the same time. `left` counts the
+/// columns from the block's first one to column R. Lanes right of R take no part.
 template <class Scalar>
 struct AddAtomically {
   Scalar* output;  // rows x R
   count_t stride;
   Columns columns;
   int lane;
-  bool whole;
+  int left;
 
   template <class Key, class Row>
   KOKKOS_FORCEINLINE_FUNCTION void operator()(Key key, Row const& sum) const {
     Scalar* const row = output + static_cast<count_t>(key) * stride;
-    if constexpr (Row::adds_together) {
-      if (whole) return sum.atomic_add_together(row, columns, lane);
-    }
-    sum.atomic_add_to(row, columns);
+    if constexpr (Row::adds_together)
+      sum.atomic_add_together(row, columns, lane, left);
+    else
+      sum.atomic_add_to(row, columns);
   }
 };
 

@@ -86,16 +86,24 @@ public:
         if (e < columns.count) row[columns.first + e] = m_pack.element[e];
   }
   KOKKOS_FUNCTION void atomic_add_to(Scalar* row, Columns columns) const {
-    if (columns.count == width)
-      atomic_add_pack(row + columns.first, m_pack);
-    else
+    if constexpr (adds_packs<Scalar, width>) {
+      // All lanes add packs: a lane with single elements would cost the others the time of each. The padding
+      // gets -0, which changes no number.
+      if (columns.count <= 0) return;
+      auto pack = m_pack;
+      for (int e = 1; e < width; ++e)
+        if (e >= columns.count) pack.element[e] = -Scalar(0);
+      atomic_add_pack(row + columns.first, pack);
+    } else {
       for (int e = 0; e < width; ++e)
         if (e < columns.count) Kokkos::atomic_add(row + columns.first + e, m_pack.element[e]);
+    }
   }
-  /// The same for a whole block of columns, by all lanes of the thread together; `lane` is the caller's.
-  KOKKOS_FUNCTION void atomic_add_together(Scalar* row, Columns columns, int lane) const {
+  /// The same by all lanes of the thread that have columns together: `lane` is the caller's, `left` counts the
+  /// columns from the block's first one to column R.
+  KOKKOS_FUNCTION void atomic_add_together(Scalar* row, Columns columns, int lane, int left) const {
     static_assert(adds_together);
-    atomic_add_pairs<lanes>(row + (columns.first - lane * width), m_pack, lane);
+    atomic_add_pairs<lanes>(row + (columns.first - lane * width), left < Block ? left : Block, m_pack, lane);
   }
   /// The same in scratch memory, where packs cannot be added as a whole.
   KOKKOS_FUNCTION void atomic_add_to_scratch(Scalar* row, Columns columns) const {

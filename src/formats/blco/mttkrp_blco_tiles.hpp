@@ -113,9 +113,8 @@ struct MttkrpBlcoTiles {
         Columns const own{columns.first - first_column, columns.count};
         walk(scratch, begin, end, columns, AddToStash<Scalar>{scratch.stash(), Block, own});
       } else {
-        bool const whole = first_column + Block <= blocks.rank;
         walk(scratch, begin, end, columns,
-             AddAtomically<Scalar>{copy(member), output_stride, columns, lane, whole});
+             AddAtomically<Scalar>{copy(member), output_stride, columns, lane, blocks.rank - first_column});
       }
     });
   }

@@ -72,8 +72,8 @@ struct HadamardTerms {
     sum.store(output.row(row), columns);
   }
   KOKKOS_FUNCTION void add_to(Index row, Row const& sum, Columns columns, int lane) const {
-    bool const whole = columns.first - columns.first % full_block + Block <= rank;
-    AddAtomically<Scalar>{output.data, output.stride, columns, lane, whole}(row, sum);
+    int const left = rank - (columns.first - columns.first % full_block);
+    AddAtomically<Scalar>{output.data, output.stride, columns, lane, left}(row, sum);
   }
 };
 

@@ -246,11 +246,11 @@ struct KroneckerTerms {
   KOKKOS_FUNCTION void add_to(Index row, Sum const& sum, TileColumns const& columns, int /*lane*/) const {
     int const last = matrices.columns[matrices.size() - 1];
     Sum::for_each_pack([&](auto t, auto q) {
-      // Whether all lanes that share the row have columns here.
-      bool const whole = columns.last[q].first - columns.lane * Row::width + Sum::step <= last;
+      // Columns from the first one of the lanes that share the row.
+      int const left = last - (columns.last[q].first - columns.lane * Row::width);
       if (t < columns.rows)
-        AddAtomically<Scalar>{target(row, columns, t), 0, columns.last[q], columns.lane, whole}(
-            Index(0), sum.row[t][q]);
+        AddAtomically<Scalar>{target(row, columns, t), 0, columns.last[q], columns.lane, left}(Index(0),
+                                                                                               sum.row[t][q]);
     });
   }
 };
