@@ -63,9 +63,9 @@ KOKKOS_INLINE_FUNCTION void atomic_add_pack(Scalar* target, Pack<Scalar, Width> 
 }
 
 /// Adds the pairs of doubles that lanes of a thread hold side by side to memory from `target` on: the first
-/// `count` of these doubles. All lanes that hold one of them call it together; others may. If each lane added its own two
-/// doubles in turn, the lanes would write 16 bytes apart. They first exchange doubles instead, and
-/// neighbouring lanes add neighbouring doubles.
+/// `count` of these doubles. All lanes that hold one of them call it together; others may. If each lane added
+/// its own two doubles in turn, the lanes would write 16 bytes apart. They first exchange doubles instead,
+/// and neighbouring lanes add neighbouring doubles.
 template <int Lanes>
 KOKKOS_INLINE_FUNCTION void atomic_add_pairs(double* target, int count, Pack<double, 2> const& pair,
                                              int lane) {
@@ -75,7 +75,7 @@ KOKKOS_INLINE_FUNCTION void atomic_add_pairs(double* target, int count, Pack<dou
   auto const in_warp  = static_cast<int>((threadIdx.x + blockDim.x * threadIdx.y) % 32);
   unsigned const mask = (~0U >> (32 - lanes)) << (in_warp - lane);
   for (int half = 0; half < 2; ++half) {
-    int const number  = half * lanes + lane;  // of the double that this lane adds
+    int const number  = half * lanes + lane;  // this lane adds that double
     double const even = __shfl_sync(mask, pair.element[0], number / 2, Lanes);
     double const odd  = __shfl_sync(mask, pair.element[1], number / 2, Lanes);
     if (number < count) Kokkos::atomic_add(target + number, number % 2 == 0 ? even : odd);

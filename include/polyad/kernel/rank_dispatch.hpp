@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The one table from the rank R to the blocks of columns that kernels are compiled for (GenTen, Table 4).
 //
-// A row of up to 32 columns is one block. On a device more columns are blocks of 32, the last of which is cut
-// off at column R. On a host they are R / 32 blocks of 32 and one narrower block for what is left, of which
-// column R cuts off fewer than eight columns.
+// A row of up to 32 columns is one block. A longer row consists of blocks of 32 columns on a device, and the
+// last one is cut off at column R. On a host a row has R / 32 blocks of 32 columns and one narrower block for
+// what is left, of which column R cuts off fewer than eight columns.
 // A block's 32 columns are one TinyVec of 8 x float4 or 16 x double2 on a device and at most 8 registers on
 // a host. Wider blocks were slower on the H200 (8 floats per lane lost 6 to 40 %), narrower ones read the
 // nonzeros more often. The MTTKRPs that hosts use most have blocks by the registers of the machine instead

@@ -117,8 +117,8 @@ struct ResidualMttkrp {
     start(run, source.row(begin), columns);
     Pieces pieces;
     count_t p = begin;
-    // Without pieces the loop is a plain one: the other took four registers more on a device, and the sweep 1.2
-    // times as long (doubles, R = 16).
+    // Without pieces the loop is a plain one: the other took four registers more on a device, and the sweep
+    // 1.2 times as long (doubles, R = 16).
     auto const add_until = [&](count_t stop) {
       for (; p + batch <= stop; p += batch) add<batch>(p, run, pieces, chunk, columns);
       for (; p < stop; ++p) add<1>(p, run, pieces, chunk, columns);
