@@ -170,8 +170,8 @@ void add_cp_als(Session& session, TensorChoice const& choice, int rank) {
       });
 }
 
-/// The format that auto picks for a number of iterations. The label names it with its options; the time is that of
-/// the whole choice, with the build.
+/// The format that auto picks for a number of iterations. The label names it with its options; the time is
+/// that of the whole choice, with the build.
 template <class Scalar>
 void add_choice(Session& session, TensorChoice const& choice, int rank, int iterations) {
   add(session,
