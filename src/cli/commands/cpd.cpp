@@ -65,9 +65,10 @@ void expect_start_fits(CpdOptions const& options, io::HostKtensor const& start,
 }
 
 /// Reads a checkpoint, whose format must be one of ours.
-io::Checkpoint read_resumed(CpdOptions const& options) {
-  auto checkpoint = io::read_checkpoint(options.resume);
-  bool known      = checkpoint.format != "auto";
+std::optional<Resumed> read_resumed(CpdOptions const& options) {
+  if (options.resume.empty()) return std::nullopt;
+  auto const checkpoint = io::read_checkpoint(options.resume);
+  bool known            = checkpoint.format != "auto";
   try {
     expect_format(checkpoint.format);
   } catch (UsageError const&) {
@@ -76,13 +77,13 @@ io::Checkpoint read_resumed(CpdOptions const& options) {
   if (!known)
     throw InputError(options.resume.string(), 0, 0,
                      "is a checkpoint of the unknown format '" + checkpoint.format + "'");
-  return checkpoint;
+  return Resumed{checkpoint.format, static_cast<int>(checkpoint.iteration)};
 }
 
 /// The number of the last iteration, which may be one of the run that is resumed.
-int iterations_done(Report const& report, Checkpoints const& checkpoints) {
+int iterations_done(Report const& report, std::optional<Resumed> const& resumed) {
   if (!report.iterations.empty()) return report.iterations.back().iteration;
-  return checkpoints.resume ? static_cast<int>(checkpoints.resume->iteration) : 0;
+  return resumed ? resumed->iteration : 0;
 }
 
 void summarise(CpdOptions const& options, Report const& report, int last, double seconds) {
@@ -180,13 +181,11 @@ int run_on_ranks(CpdOptions const& options, Report& report) {
   bool const is_root = ranks().rank == 0;
   expect_distributed(options);
   finish_files_in_spite_of_signals();
-  Checkpoints checkpoints;
-  checkpoints.every = options.checkpoint_every;
+  std::optional<Resumed> resumed;
   if (is_root) {
     if (!options.output.empty()) io::expect_writable(options.output);
     if (!options.checkpoint.empty()) io::expect_writable(options.checkpoint);
-    if (!options.resume.empty()) checkpoints.resume = read_resumed(options);
-    checkpoints.file = options.checkpoint;
+    resumed = read_resumed(options);
   }
   note_unkept(options.common, {options.output, options.checkpoint}, "-o, --report or --checkpoint");
   Session const session(options.common.threads, options.common.verbose, options.device_memory);
@@ -194,19 +193,15 @@ int run_on_ranks(CpdOptions const& options, Report& report) {
   double seconds = 0;
   std::optional<Progress> progress;
   if (is_root) progress.emplace(options.max_iterations, options.time_limit_s, options.common.quiet);
-  auto const outcome = factor_on_ranks(
-      options, input_of(options), report,
-      [&](IterationReport const& it) {
-        report.iterations.push_back(it);
-        seconds += it.seconds;
-        progress->iteration(it.iteration, it.fit, it.delta, it.seconds);
-        return interrupt_signal() == 0;
-      },
-      checkpoints);
+  auto const outcome = factor_on_ranks(options, input_of(options), report, [&](IterationReport const& it) {
+    report.iterations.push_back(it);
+    seconds += it.seconds;
+    progress->iteration(it.iteration, it.fit, it.delta, it.seconds);
+    return interrupt_signal() == 0;
+  });
   progress.reset();
   if (is_root)
-    return finish(options, report, outcome.save, iterations_done(report, checkpoints), seconds,
-                  outcome.signal);
+    return finish(options, report, outcome.save, iterations_done(report, resumed), seconds, outcome.signal);
   return outcome.signal == 0 ? 0 : 128 + outcome.signal;
 }
 
@@ -229,12 +224,9 @@ int run(CpdOptions const& options, Report& report) {
   if (!options.output.empty()) io::expect_writable(options.output);
   if (!options.checkpoint.empty()) io::expect_writable(options.checkpoint);
   finish_files_in_spite_of_signals();  // checkpoints
-  Checkpoints checkpoints;
-  checkpoints.every = options.checkpoint_every;
-  if (!options.resume.empty()) checkpoints.resume = read_resumed(options);
-  checkpoints.file = options.checkpoint;
-  auto start       = read_start(options);
-  auto tensor      = read_input(input_of(options), options.common, report);
+  auto const resumed = read_resumed(options);
+  auto start         = read_start(options);
+  auto tensor        = read_input(input_of(options), options.common, report);
   if (tensor.order() < 2)
     throw InputError(options.tensor.string(), 0, 0, "has one mode only; CP needs two or more");
   if (start) expect_start_fits(options, *start, tensor);
@@ -255,9 +247,9 @@ int run(CpdOptions const& options, Report& report) {
           progress.iteration(it.iteration, it.fit, it.delta, it.seconds);
           return interrupt_signal() == 0;
         },
-        checkpoints);
+        resumed);
   }
-  return finish(options, report, save, iterations_done(report, checkpoints), seconds, interrupt_signal());
+  return finish(options, report, save, iterations_done(report, resumed), seconds, interrupt_signal());
 }
 
 }  // namespace polyad::cli
