@@ -3,12 +3,12 @@
 
 #include <array>
 #include <charconv>
-#include <cmath>
 #include <cstdint>
 #include <iterator>
 #include <utility>
 #include <vector>
 
+#include "io/same_run.hpp"
 #include "polyad/io/model_file.hpp"
 
 namespace polyad::detail {
@@ -26,15 +26,6 @@ std::string penalties_text(std::vector<double> const& penalties) {
   return text.empty() ? "none" : text;
 }
 
-bool is_same_tensor(io::Checkpoint const& found, io::Checkpoint const& run) {
-  if (found.extents != run.extents || found.nnz != run.nnz) return false;
-  // The norm of a tensor depends on how threads split its sum.
-  double const difference = std::abs(found.norm_squared - run.norm_squared);
-  if (found.norm_squared != run.norm_squared && !(difference <= 1e-6 * run.norm_squared)) return false;
-  // Earlier versions store all rows.
-  return found.rows.empty() || found.rows == run.rows;
-}
-
 /// The factors of a checkpoint that has all rows, of the rows that `run` stores. All updates of an iteration
 /// make the rows that do not occur zero, so the Gram matrices stay the same.
 void keep_stored_rows(io::Checkpoint& found, io::Checkpoint const& run) {
@@ -46,18 +37,18 @@ void keep_stored_rows(io::Checkpoint& found, io::Checkpoint const& run) {
 }  // namespace
 
 std::string difference_of_runs(io::Checkpoint const& found, io::Checkpoint const& run, bool any_format) {
-  auto const is_of = [](std::string const& what, std::string const& there, std::string const& here) {
-    return there == here ? std::string() : "is a checkpoint of " + what + " " + there + ", not " + here;
-  };
+  using io::difference_of;
   for (auto const& difference :
-       {is_of("rank", std::to_string(found.rank), std::to_string(run.rank)),
-        is_of("precision", found.precision, run.precision),
-        is_of("the format", any_format ? run.format : found.format, run.format),
+       {difference_of("rank", std::to_string(found.rank), std::to_string(run.rank)),
+        difference_of("precision", found.precision, run.precision),
+        difference_of("the format", any_format ? run.format : found.format, run.format),
         found.extents.size() == run.extents.size()
-            ? is_of("the ridge", penalties_text(found.penalties), penalties_text(run.penalties))
+            ? difference_of("the ridge", penalties_text(found.penalties), penalties_text(run.penalties))
             : std::string()})
     if (!difference.empty()) return difference;
-  return is_same_tensor(found, run) ? std::string() : "is a checkpoint of another tensor";
+  // Earlier versions store all rows.
+  bool const is_same = io::is_same_tensor(found, run) && (found.rows.empty() || found.rows == run.rows);
+  return is_same ? std::string() : "is a checkpoint of another tensor";
 }
 
 io::Checkpoint checkpoint_to_resume(RunRanks const& ranks, std::filesystem::path const& path,

@@ -2,6 +2,7 @@
 // RunRanks: how the ranks of a run agree. The class itself is the form of one rank, which does nothing.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <exception>
 #include <filesystem>
@@ -23,6 +24,26 @@ public:
   [[nodiscard]] virtual bool any(bool here) const { return here; }
   /// Replaces numbers in host memory by those of the first rank.
   virtual void agree(double* /*numbers*/, std::uint64_t /*count*/) const {}
+};
+
+/// The same of a driver's class for its ranks. \param owners  null for one rank; it must live as long
+template <class Owners>
+class RanksOfOwners final : public RunRanks {
+public:
+  explicit RanksOfOwners(Owners* owners) : m_owners(owners) {}
+
+  [[nodiscard]] bool is_root() const override { return m_owners == nullptr || m_owners->is_root(); }
+  [[nodiscard]] bool any(bool here) const override {
+    return m_owners == nullptr ? here : m_owners->any(here);
+  }
+  void agree(double* numbers, std::uint64_t count) const override {
+    if (m_owners == nullptr) return;
+    auto const all = m_owners->from_root(std::vector<double>(numbers, numbers + count));
+    std::copy(all.begin(), all.end(), numbers);
+  }
+
+private:
+  Owners* m_owners;
 };
 
 /// Calls `work` on the first rank. If it throws, all ranks throw: the first one its own exception, the others
