@@ -71,6 +71,8 @@ struct TuckerCheckpoint {
   std::vector<StoredRows> rows = {};
   /// U^(n), a row for each stored row, R_n columns, row-major.
   std::vector<std::vector<double>> factors;
+
+  bool operator==(TuckerCheckpoint const&) const = default;
 };
 
 /// Writes `checkpoint` with the factors that `read` returns. \throws WriteError, and the previous file then
