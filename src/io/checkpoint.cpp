@@ -29,19 +29,6 @@ constexpr std::uint64_t first_version = 1;  // without weights either
 
 /// write_checkpoint() of `checkpoint`, whose own factors are not read: `factors` has A^(n) of each mode.
 void write_blocks(std::filesystem::path const& path, Checkpoint const& checkpoint,
-                  std::vector<ElementBlocks> const& factors);
-
-}  // namespace
-
-void write_checkpoint(std::filesystem::path const& path, Checkpoint const& checkpoint) {
-  std::vector<ElementBlocks> factors;
-  for (auto const& factor : checkpoint.factors) factors.emplace_back(factor.size(), 1, factor);
-  write_blocks(path, checkpoint, factors);
-}
-
-namespace {
-
-void write_blocks(std::filesystem::path const& path, Checkpoint const& checkpoint,
                   std::vector<ElementBlocks> const& factors) {
   std::uint64_t const order = checkpoint.extents.size();
   bool const is_penalised   = !checkpoint.penalties.empty();
@@ -81,28 +68,29 @@ void write_blocks(std::filesystem::path const& path, Checkpoint const& checkpoin
 }
 
 /// The factors of `checkpoint`, as `read` returns them.
-std::vector<ElementBlocks> blocks_read_by(Checkpoint const& checkpoint, ReadFactorRows const& read) {
+std::vector<ElementBlocks> factors_read_by(Checkpoint const& checkpoint, ReadFactorRows const& read) {
   std::vector<ElementBlocks> factors;
-  for (std::size_t n = 0; n < checkpoint.extents.size(); ++n) {
-    auto next = [&read, n, block = std::vector<double>()](std::uint64_t first, std::uint64_t count) mutable {
-      block = read(n, first, count);
-      return std::span<double const>(block);
-    };
-    factors.emplace_back(stored_rows(checkpoint.rows, n, checkpoint.extents[n]), checkpoint.rank,
-                         std::move(next), false);
-  }
+  for (std::size_t n = 0; n < checkpoint.extents.size(); ++n)
+    factors.push_back(
+        blocks_read_by(read, n, stored_rows(checkpoint.rows, n, checkpoint.extents[n]), checkpoint.rank));
   return factors;
 }
 
 }  // namespace
 
+void write_checkpoint(std::filesystem::path const& path, Checkpoint const& checkpoint) {
+  std::vector<ElementBlocks> factors;
+  for (auto const& factor : checkpoint.factors) factors.emplace_back(factor.size(), 1, factor);
+  write_blocks(path, checkpoint, factors);
+}
+
 void write_checkpoint(std::filesystem::path const& path, Checkpoint const& checkpoint,
                       ReadFactorRows const& read) {
-  write_blocks(path, checkpoint, blocks_read_by(checkpoint, read));
+  write_blocks(path, checkpoint, factors_read_by(checkpoint, read));
 }
 
 void read_factors_in_blocks(Checkpoint const& checkpoint, ReadFactorRows const& read) {
-  for (auto const& factor : blocks_read_by(checkpoint, read))
+  for (auto const& factor : factors_read_by(checkpoint, read))
     factor.for_each_block([](std::span<double const>) {});
 }
 

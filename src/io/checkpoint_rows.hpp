@@ -1,17 +1,32 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lists of stored rows in checkpoints: for each mode the number of its rows, or no_list, and their numbers.
+// Rows in checkpoints: those of factors, which are read in blocks, and the lists of stored rows. A list is the
+// number of the rows of a mode, or no_list, and their numbers.
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "io/checkpoint_fields.hpp"
+#include "io/element_blocks.hpp"
+#include "polyad/io/checkpoint.hpp"
 #include "polyad/tensor/stored_rows.hpp"
 
 namespace polyad::io {
+
+/// The factor of mode n as `read` returns it, which must live as long. \param rows  that are stored
+inline ElementBlocks blocks_read_by(ReadFactorRows const& read, std::size_t n, std::uint64_t rows,
+                                    std::uint64_t columns) {
+  auto next = [&read, n, block = std::vector<double>()](std::uint64_t first, std::uint64_t count) mutable {
+    block = read(n, first, count);
+    return std::span<double const>(block);
+  };
+  return {rows, columns, std::move(next), false};
+}
 
 inline constexpr std::uint64_t no_list = ~std::uint64_t(0);
 

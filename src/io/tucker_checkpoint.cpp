@@ -3,12 +3,10 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "io/checkpoint_fields.hpp"
 #include "io/checkpoint_rows.hpp"
-#include "io/element_blocks.hpp"
 #include "io/file_bytes.hpp"
 #include "io/line_parser.hpp"
 #include "polyad/core/error.hpp"
@@ -45,15 +43,9 @@ void write_tucker_checkpoint(std::filesystem::path const& path, TuckerCheckpoint
   writer.u64(checkpoint.iteration);
   writer.f64(checkpoint.fit);
   write_rows(writer, checkpoint.rows, order);
-  for (std::size_t n = 0; n < order; ++n) {
-    auto next = [&read, n, block = std::vector<double>()](std::uint64_t first, std::uint64_t count) mutable {
-      block = read(n, first, count);
-      return std::span<double const>(block);
-    };
-    ElementBlocks const factor(stored_rows(checkpoint.rows, n, checkpoint.extents[n]), checkpoint.ranks[n],
-                               std::move(next), false);
-    factor.for_each_block([&](std::span<double const> block) { writer.numbers(block); });
-  }
+  for (std::size_t n = 0; n < order; ++n)
+    blocks_read_by(read, n, stored_rows(checkpoint.rows, n, checkpoint.extents[n]), checkpoint.ranks[n])
+        .for_each_block([&](std::span<double const> block) { writer.numbers(block); });
   writer.finish();
   file.commit();
 }

@@ -176,35 +176,6 @@ int finish(CpdOptions const& options, Report& report, SaveModel const& save, int
   return 128 + signal;
 }
 
-/// The same on several ranks: all ranks read, and rank 0 prints and writes.
-int run_on_ranks(CpdOptions const& options, Report& report) {
-  bool const is_root = ranks().rank == 0;
-  expect_distributed(options);
-  finish_files_in_spite_of_signals();
-  std::optional<Resumed> resumed;
-  if (is_root) {
-    if (!options.output.empty()) io::expect_writable(options.output);
-    if (!options.checkpoint.empty()) io::expect_writable(options.checkpoint);
-    resumed = read_resumed(options);
-  }
-  note_unkept(options.common, {options.output, options.checkpoint}, "-o, --report or --checkpoint");
-  Session const session(options.common.threads, options.common.verbose, options.device_memory);
-  report.backend = session.backend();
-  double seconds = 0;
-  std::optional<Progress> progress;
-  if (is_root) progress.emplace(options.max_iterations, options.time_limit_s, options.common.quiet);
-  auto const outcome = factor_on_ranks(options, input_of(options), report, [&](IterationReport const& it) {
-    report.iterations.push_back(it);
-    seconds += it.seconds;
-    progress->iteration(it.iteration, it.fit, it.delta, it.seconds);
-    return interrupt_signal() == 0;
-  });
-  progress.reset();
-  if (is_root)
-    return finish(options, report, outcome.save, iterations_done(report, resumed), seconds, outcome.signal);
-  return outcome.signal == 0 ? 0 : 128 + outcome.signal;
-}
-
 /// Refuses a grid if there is only one rank.
 void expect_no_grid(CpdOptions const& options) {
   for (int const p : options.grid)
@@ -215,41 +186,55 @@ void expect_no_grid(CpdOptions const& options) {
 
 }  // namespace
 
+/// On several ranks all read, and the first prints and writes.
 int run(CpdOptions const& options, Report& report) {
-  report.iterates = true;
+  bool const is_root = ranks().rank == 0;
+  bool const alone   = ranks().size == 1;
+  report.iterates    = true;
   expect_format(options.format);
   expect_usable_device();
-  if (ranks().size > 1) return run_on_ranks(options, report);
-  expect_no_grid(options);
-  if (!options.output.empty()) io::expect_writable(options.output);
-  if (!options.checkpoint.empty()) io::expect_writable(options.checkpoint);
+  alone ? expect_no_grid(options) : expect_distributed(options);
   finish_files_in_spite_of_signals();  // checkpoints
-  auto const resumed = read_resumed(options);
-  auto start         = read_start(options);
-  auto tensor        = read_input(input_of(options), options.common, report);
-  if (tensor.order() < 2)
-    throw InputError(options.tensor.string(), 0, 0, "has one mode only; CP needs two or more");
-  if (start) expect_start_fits(options, *start, tensor);
-  static_cast<void>(penalties_of_modes("--ridge", options.ridge, static_cast<int>(tensor.order())));
-
+  std::optional<Resumed> resumed;
+  if (is_root) {
+    if (!options.output.empty()) io::expect_writable(options.output);
+    if (!options.checkpoint.empty()) io::expect_writable(options.checkpoint);
+    resumed = read_resumed(options);
+  }
+  std::optional<io::HostKtensor> start;
+  io::CoordinateList tensor;
+  if (alone) {
+    start  = read_start(options);
+    tensor = read_input(input_of(options), options.common, report);
+    if (tensor.order() < 2)
+      throw InputError(options.tensor.string(), 0, 0, "has one mode only; CP needs two or more");
+    if (start) expect_start_fits(options, *start, tensor);
+    static_cast<void>(penalties_of_modes("--ridge", options.ridge, static_cast<int>(tensor.order())));
+  }
   note_unkept(options.common, {options.output, options.checkpoint}, "-o, --report or --checkpoint");
   Session const session(options.common.threads, options.common.verbose, options.device_memory);
   report.backend = session.backend();
   double seconds = 0;
-  SaveModel save;
+  RanksOutcome outcome;
   {
-    Progress progress(options.max_iterations, options.time_limit_s, options.common.quiet);
-    save = factor(
-        options, std::move(tensor), std::move(start), report,
-        [&](IterationReport const& it) {
-          report.iterations.push_back(it);
-          seconds += it.seconds;
-          progress.iteration(it.iteration, it.fit, it.delta, it.seconds);
-          return interrupt_signal() == 0;
-        },
-        resumed);
+    std::optional<Progress> progress;
+    if (is_root) progress.emplace(options.max_iterations, options.time_limit_s, options.common.quiet);
+    auto const on_iteration = [&](IterationReport const& it) {
+      report.iterations.push_back(it);
+      seconds += it.seconds;
+      progress->iteration(it.iteration, it.fit, it.delta, it.seconds);
+      return interrupt_signal() == 0;
+    };
+    if (alone) {
+      outcome.save   = factor(options, std::move(tensor), std::move(start), report, on_iteration, resumed);
+      outcome.signal = interrupt_signal();
+    } else {
+      outcome = factor_on_ranks(options, input_of(options), report, on_iteration);
+    }
   }
-  return finish(options, report, save, iterations_done(report, resumed), seconds, interrupt_signal());
+  if (is_root)
+    return finish(options, report, outcome.save, iterations_done(report, resumed), seconds, outcome.signal);
+  return outcome.signal == 0 ? 0 : 128 + outcome.signal;
 }
 
 }  // namespace polyad::cli
