@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// libFuzzer: checkpoints of cpd, of tucker and of fast-tucker. The checksum is mended first, so that the
+// libFuzzer: checkpoints of cpd, of tucker and of fast-tucker. The checksum is repaired first, so that the
 // fuzzer gets behind it.
 #include <cstdint>
 #include <filesystem>
