@@ -51,7 +51,7 @@ int main(int argc, char** argv) try {
   auto const planted = polyad::planted_tensor<double, std::uint32_t>(space, {60, 50, 40}, 3, 8, 0);
   auto const X       = polyad::any_format(space, planted.tensor, {.rank = 3});
   auto const update  = polyad::own_update<own::Nonnegative<double, Space>>();
-  auto const result  = polyad::cp_als_restarts({space}, X, {.rank = 3, .updates = {update}}, 32).best;
+  auto const result  = polyad::cp_als(space, X, {.rank = 3, .updates = {update}, .restarts = 32});
   auto const A       = polyad::to_host<double>(space, result.model.factors[0]);
   std::printf("fit %.3f, smallest entry %g\n", result.fit, *std::min_element(A.begin(), A.end()));
 } catch (std::exception const& error) {

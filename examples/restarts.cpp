@@ -13,14 +13,13 @@ int main(int argc, char** argv) try {
   // Eight components that the decomposition can find exactly.
   auto const planted = polyad::planted_tensor<double, std::uint32_t>(space, {90, 80, 70}, 8, 5, 1);
 
-  polyad::CpAlsOptions const options{.rank = 8, .max_iterations = 100, .tolerance = 1e-8};
-  auto const X      = polyad::any_format(space, planted.tensor, polyad::format_options(options));
-  auto const result = polyad::cp_als_restarts(polyad::restart_instances(space, 6), X, options, 6);
+  auto const result = polyad::cp_als(space, planted.tensor,
+                                     {.rank = 8, .max_iterations = 100, .tolerance = 1e-8, .restarts = 6});
 
-  for (auto const& run : result.runs)
+  for (auto const& run : result.restarts)
     std::printf("seed %llu: fit %.4f after %d iterations, %s\n", static_cast<unsigned long long>(run.seed),
                 run.fit, run.iterations, polyad::to_string(run.reason));
-  std::printf("best: fit %.4f from start %zu\n", result.best.fit, result.best_run);
+  std::printf("best: fit %.4f from start %zu\n", result.fit, result.best_restart);
   return 0;
 } catch (std::exception const& error) {
   std::fprintf(stderr, "%s\n", error.what());

@@ -3,7 +3,8 @@
 """Checks the rules of the house that a compiler does not: check_layers.py [ROOT].
 
 - Includes go down only: core <- tensor <- kernel <- dense <- formats <- fit <- cp, tucker <- distributed, and formats <-
-  fast_tucker; io takes core, tensor and fit; the tool (src/cli) and polyad.hpp take all. Families of formats do not include each other, only the registry
+  fast_tucker; io takes core, tensor and fit; run, the loop of the drivers, takes core and tensor, and the drivers take
+  run and io; the tool (src/cli) and polyad.hpp take all. Families of formats do not include each other, only the registry
   includes families, only the sources of any_format include the registry, and a driver includes the formats'
   contracts alone (CONTRACTS). There are no include cycles.
 - A format's name stands in its family: the tool, the drivers and what serves all formats name none.
@@ -35,11 +36,12 @@ LAYERS = {
     "dense": {"core", "tensor", "kernel", "dense"},
     "formats": {"core", "tensor", "kernel", "dense", "formats"},
     "fit": {"core", "tensor", "kernel", "dense", "formats", "fit"},
-    "cp": {"core", "tensor", "kernel", "dense", "formats", "fit", "cp"},
-    "fast_tucker": {"core", "tensor", "kernel", "dense", "formats", "fast_tucker"},
-    "tucker": {"core", "tensor", "kernel", "dense", "formats", "fit", "tucker"},
+    "run": {"core", "tensor", "run"},
+    "cp": {"core", "tensor", "kernel", "dense", "formats", "fit", "io", "run", "cp"},
+    "fast_tucker": {"core", "tensor", "kernel", "dense", "formats", "run", "fast_tucker"},
+    "tucker": {"core", "tensor", "kernel", "dense", "formats", "fit", "io", "run", "tucker"},
     "distributed": {
-        "core", "tensor", "kernel", "dense", "formats", "fit", "cp", "fast_tucker", "tucker", "distributed"
+        "core", "tensor", "kernel", "dense", "formats", "fit", "run", "cp", "fast_tucker", "tucker", "distributed"
     },
     "io": {"core", "tensor", "fit", "io"},
     "testing": {"core", "tensor", "kernel", "formats", "testing"},

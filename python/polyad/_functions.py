@@ -6,6 +6,7 @@ from __future__ import annotations
 import builtins
 import functools
 import math
+import os
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -212,6 +213,15 @@ def _limit(name: str, value: Any, least: float = -math.inf) -> float:
     return number
 
 
+def _checkpoints(checkpoint: Any, every: Any, resume: Any) -> dict[str, Any]:
+    """The options of a run's checkpoints: no file is an empty path."""
+    return {
+        "checkpoint": "" if checkpoint is None else os.fspath(checkpoint),
+        "checkpoint_every": _count("checkpoint_every", every, 1),
+        "resume": "" if resume is None else os.fspath(resume),
+    }
+
+
 def _per_mode(name: str, given: Any, order: int) -> list[float]:
     """Numbers from 0 on, one for each mode, from one number, a sequence or a mapping of modes; none if all are 0."""
     if isinstance(given, Mapping):
@@ -401,6 +411,10 @@ def cp_als(
     seed: int = 0,
     start: Any = None,
     ridge: Any = 0.0,
+    restarts: int = 1,
+    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint_every: int = 10,
+    resume: str | os.PathLike[str] | None = None,
     format: str = "auto",  # noqa: A002
     deterministic: bool = False,
     callback: Callback | None = None,
@@ -430,13 +444,23 @@ def cp_als(
     ridge : float, sequence of N floats, or dict of mode: float
         CP-ALS minimises ||X - M||^2 / 2 + sum over n of ridge_n / 2 ||A^(n)||^2, with the model's weights inside the
         factors. All modes have a penalty, or none: the scale of the components would escape into a mode without one.
+    restarts : int
+        Runs from the random starts of the seeds ``seed``, ``seed + 1``, ..., of which the best fit wins. A run that breaks
+        down is left out. Not with `start` and checkpoints.
+    checkpoint : path, optional
+        A file that gets the state of the run after every `checkpoint_every` iterations and at its end, also after Ctrl-C.
+    checkpoint_every : int
+    resume : path, optional
+        The checkpoint that the run continues, instead of a start. Its tensor, rank, precision, format and ridge must be
+        those of the run; ``format="auto"`` takes its format. With ``deterministic=True`` in both, it continues with the
+        same bits. The tool's checkpoints may be resumed here, and the reverse.
     format : str
         The storage format: "auto", or a name with options. Not with a Format.
     deterministic : bool
         A fixed order of summation. Not with a Format.
     callback : function, optional
-        Called after each iteration with a dict of ``iteration``, ``fit``, ``delta`` and ``seconds``. If it returns
-        False, the run ends, with the reason "stopped". An exception passes.
+        Called after each iteration with a dict of ``iteration``, ``fit``, ``delta`` and ``seconds``, and ``start`` if
+        there are several. If it returns False, the run ends, with the reason "stopped". An exception passes.
     progress : bool
         Show the iterations (tqdm where it is installed).
     threads, device : int, optional
@@ -451,6 +475,10 @@ def cp_als(
     UsageError
         Also if coordinates were changed after the tensor was made, and one is outside now.
     MemoryError, NumericalError
+    InputError
+        For a checkpoint that is damaged or of another run.
+    WriteError
+        For a checkpoint that cannot be written.
     KeyboardInterrupt
         After Ctrl-C, at the end of an iteration. Its attribute ``model`` is the model so far, with the reason
         "interrupted"; it is None before the first iteration ends.
@@ -475,6 +503,8 @@ def cp_als(
         "time_limit_s": _limit("time_limit_s", time_limit_s, 0),
         "seed": _count("seed", seed),
         "ridge": _per_mode("ridge", ridge, len(held.shape)),
+        "restarts": _count("restarts", restarts, 1),
+        **_checkpoints(checkpoint, checkpoint_every, resume),
     }
     begin = [] if start is None else _cp_start(start, held.dtype, bool(options["ridge"]))
     watch, close = _watched(callback, progress, max_iterations, "CP-ALS")
@@ -501,6 +531,9 @@ def tucker(
     time_limit_s: float = math.inf,
     seed: int = 0,
     start: Any = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint_every: int = 10,
+    resume: str | os.PathLike[str] | None = None,
     callback: Callback | None = None,
     progress: bool = False,
     threads: int | None = None,
@@ -513,7 +546,7 @@ def tucker(
     X : SparseTensor or what :func:`asarray` takes
     ranks : int or sequence of int
         R_n, each at most I_n and the product of the others. One number is that of all modes.
-    max_iterations, tolerance, time_limit_s, seed, callback, progress, threads, device
+    max_iterations, tolerance, time_limit_s, seed, checkpoint, checkpoint_every, resume, callback, progress, threads, device
         As for :func:`cp_als`.
     start : "hosvd", TuckerModel or sequence of array_like, optional
         Matrices of orthonormal columns, I_n x R_n; copied. "hosvd" computes them. Without it they are random.
@@ -524,7 +557,7 @@ def tucker(
 
     Raises
     ------
-    UsageError, MemoryError, NumericalError, KeyboardInterrupt
+    UsageError, MemoryError, NumericalError, InputError, WriteError, KeyboardInterrupt
         As for :func:`cp_als`.
 
     Examples
@@ -549,6 +582,7 @@ def tucker(
         "time_limit_s": _limit("time_limit_s", time_limit_s, 0),
         "seed": _count("seed", seed),
         "hosvd": hosvd,
+        **_checkpoints(checkpoint, checkpoint_every, resume),
     }
     begin = [] if start is None or hosvd else _matrices(_factors_of(start), tensor.dtype)
     watch, close = _watched(callback, progress, max_iterations, "Tucker")

@@ -243,6 +243,9 @@ class CPModel(_Decomposition):
     defect : str
         Why the model says nothing; empty for none. "two components grow and cancel each other": the tensor has no
         best model of this rank.
+    restarts : list of dict
+        ``seed``, ``fit``, ``iterations``, ``reason``, ``seconds`` and ``error`` of each of several starts. The model is
+        that of ``restarts[best_restart]``. Empty for a single start.
     labels : list or None
         The names of the tensor's rows.
 
@@ -268,6 +271,8 @@ class CPModel(_Decomposition):
         self._set_rows(rows, shape)
         self.gram_fallbacks = 0
         self.defect = ""
+        self.restarts: list[dict[str, Any]] = []
+        self.best_restart = 0
         self._record(None)
 
     @classmethod
@@ -277,6 +282,7 @@ class CPModel(_Decomposition):
         self._set_found_rows(result["rows"])
         self.gram_fallbacks = result["gram_fallbacks"]
         self.defect = result["defect"]
+        self.restarts, self.best_restart = result["restarts"], result["best_restart"]
         self.labels = labels
         return self
 

@@ -146,6 +146,7 @@ struct Iteration {
   double fit;
   double delta;
   double seconds;
+  std::optional<int> start = {};  // the number of the start; nothing unless there are several
 };
 /// false ends the run.
 using OnIteration = std::function<bool(Iteration const&)>;
@@ -156,7 +157,10 @@ struct CpOptions {
   double tolerance    = 1e-4;
   double time_limit_s = std::numeric_limits<double>::infinity();
   std::uint64_t seed  = 0;
-  std::vector<double> ridge;  // one for all modes, one for each, or none
+  std::vector<double> ridge;       // one for all modes, one for each, or none
+  std::string checkpoint, resume;  // files; empty: none
+  int checkpoint_every = 10;
+  int restarts         = 1;
 };
 
 struct CpResult {
@@ -168,7 +172,9 @@ struct CpResult {
   double fit_error;
   std::uint64_t gram_fallbacks;
   std::string defect;
-  std::vector<StoredRows> rows;  // that the factors have, one for each mode; empty: all
+  std::vector<StoredRows> rows;               // that the factors have, one for each mode; empty: all
+  std::vector<RestartSummary> restarts = {};  // empty for a single start
+  std::size_t best_restart             = 0;
 };
 
 /// Factors to start from.
@@ -194,6 +200,8 @@ struct TuckerOptions {
   double time_limit_s = std::numeric_limits<double>::infinity();
   std::uint64_t seed  = 0;
   bool hosvd          = false;
+  std::string checkpoint, resume;  // files; empty: none
+  int checkpoint_every = 10;
 };
 
 struct TuckerResult {

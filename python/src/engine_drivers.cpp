@@ -14,11 +14,15 @@ namespace {
 
 CpAlsOptions options_of(CpOptions const& options) {
   CpAlsOptions result;
-  result.rank           = options.rank;
-  result.max_iterations = options.max_iterations;
-  result.tolerance      = options.tolerance;
-  result.time_limit_s   = options.time_limit_s;
-  result.seed           = options.seed;
+  result.rank             = options.rank;
+  result.max_iterations   = options.max_iterations;
+  result.tolerance        = options.tolerance;
+  result.time_limit_s     = options.time_limit_s;
+  result.seed             = options.seed;
+  result.checkpoint       = options.checkpoint;
+  result.checkpoint_every = options.checkpoint_every;
+  result.resume           = options.resume;
+  result.restarts         = options.restarts;
   for (double const penalty : options.ridge) result.updates.push_back(ridge(penalty));
   return result;
 }
@@ -55,11 +59,12 @@ FactorMatrices<Scalar, Space> copy_of(Start const& start, Extents const& stored,
 template <class Scalar, class Index>
 CpResult run(AnyFormat<Scalar, Index, Space> const& X, CpAlsOptions const& options, bool stays,
              Start const& start, OnIteration const& on_iteration) {
+  auto const step = [&](CpAlsIteration const& it) {
+    return Iteration{it.iteration, it.fit, it.delta, it.seconds,
+                     options.restarts > 1 ? std::optional(it.start) : std::nullopt};
+  };
   CpAlsCallback callback;
-  if (on_iteration)
-    callback = [&](CpAlsIteration const& it) {
-      return on_iteration({it.iteration, it.fit, it.delta, it.seconds});
-    };
+  if (on_iteration) callback = [&](CpAlsIteration const& it) { return on_iteration(step(it)); };
   auto const result =
       start.factors.empty()
           ? polyad::cp_als(Space(), X, options, callback)
@@ -72,8 +77,10 @@ CpResult run(AnyFormat<Scalar, Index, Space> const& X, CpAlsOptions const& optio
                result.fit_error,
                result.gram_fallbacks,
                to_string(result.defect),
-               result.model.rows};
-  for (auto const& it : result.history) out.history.push_back({it.iteration, it.fit, it.delta, it.seconds});
+               result.model.rows,
+               result.restarts,
+               result.best_restart};
+  for (auto const& it : result.history) out.history.push_back(step(it));
   return out;
 }
 
@@ -230,12 +237,15 @@ CpResult cp_als(FormatPtr const& format, CpOptions const& options, Start const& 
 TuckerResult tucker(TensorPtr const& tensor, TuckerOptions const& asked, Start const& start,
                     OnIteration const& on_iteration) {
   polyad::TuckerOptions wanted;
-  auto& options          = wanted;
-  options.ranks          = asked.ranks;
-  options.max_iterations = asked.max_iterations;
-  options.tolerance      = asked.tolerance;
-  options.time_limit_s   = asked.time_limit_s;
-  options.seed           = asked.seed;
+  auto& options            = wanted;
+  options.ranks            = asked.ranks;
+  options.max_iterations   = asked.max_iterations;
+  options.tolerance        = asked.tolerance;
+  options.time_limit_s     = asked.time_limit_s;
+  options.seed             = asked.seed;
+  options.checkpoint       = asked.checkpoint;
+  options.checkpoint_every = asked.checkpoint_every;
+  options.resume           = asked.resume;
   TuckerCallback callback;
   if (on_iteration)
     callback = [&](TuckerIteration const& it) {

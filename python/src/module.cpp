@@ -162,6 +162,17 @@ nb::dict to_python(Iteration const& it) {
   result["fit"]       = it.fit;
   result["delta"]     = it.delta;
   result["seconds"]   = it.seconds;
+  if (it.start) result["start"] = *it.start;
+  return result;
+}
+nb::dict to_python(RestartSummary const& run) {
+  nb::dict result;
+  result["seed"]       = run.seed;
+  result["fit"]        = run.fit;
+  result["iterations"] = run.iterations;
+  result["reason"]     = to_string(run.reason);
+  result["seconds"]    = run.seconds;
+  result["error"]      = run.error;
   return result;
 }
 nb::object to_python(Errors const& errors) {
@@ -459,6 +470,10 @@ CpOptions cp_options(nb::dict const& given) {
   take(given, "time_limit_s", options.time_limit_s);
   take(given, "seed", options.seed);
   take(given, "ridge", options.ridge);
+  take(given, "checkpoint", options.checkpoint);
+  take(given, "checkpoint_every", options.checkpoint_every);
+  take(given, "resume", options.resume);
+  take(given, "restarts", options.restarts);
   return options;
 }
 
@@ -472,6 +487,8 @@ nb::dict to_python(CpResult const& result, Watch& watch) {
   out["gram_fallbacks"] = result.gram_fallbacks;
   out["defect"]         = result.defect;
   out["rows"]           = rows_to_python(result.rows);
+  out["restarts"]       = history_of(result.restarts);
+  out["best_restart"]   = result.best_restart;
   watch.add_to(out, result.reason);
   return out;
 }
@@ -763,6 +780,9 @@ NB_MODULE(POLYAD_MODULE, m) {
         take(given, "time_limit_s", options.time_limit_s);
         take(given, "seed", options.seed);
         take(given, "hosvd", options.hosvd);
+        take(given, "checkpoint", options.checkpoint);
+        take(given, "checkpoint_every", options.checkpoint_every);
+        take(given, "resume", options.resume);
         Start const begin{from_python(start), rows_from(start_rows)};
         Watch watch(std::move(callback));
         options.between_steps = std::ref(watch);

@@ -224,7 +224,7 @@ inline std::function<void(char const*)> at_each_step(std::function<void()> const
 
 /// Adds what the caller asks for to what a driver does.
 inline AnyFormatOptions with(AnyFormatOptions options, FormatOptions const& asked) {
-  options.format         = asked.format;
+  if (asked.format != "auto") options.format = asked.format;
   options.deterministic  = asked.deterministic;
   options.hooks.progress = at_each_step(asked.between_steps);
   return options;

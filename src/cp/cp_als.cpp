@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "polyad/cp/cp_als.hpp"
 
+#include <memory>
 #include <utility>
+#include <vector>
 
+#include "core/space_instances.hpp"
 #include "cp/cp_als_run.hpp"
+#include "cp/run_cp_als.hpp"
 #include "polyad/core/instances.hpp"
+#include "polyad/io/checkpoint.hpp"
 #include "polyad/tensor/compact.hpp"
+#include "run/restarts.hpp"
+#include "run/run_loop.hpp"
+#include "run/run_options.hpp"
 #include "tensor/copied.hpp"
 
 namespace polyad {
@@ -15,70 +23,31 @@ using namespace detail;
 AnyFormatOptions format_options(CpAlsOptions const& options) {
   AnyFormatOptions format;
   if (options.rank > 0) format.rank = options.rank;
-  format.iterations   = expected_iterations(options.max_iterations, options.tolerance);
-  format.time_limit_s = options.time_limit_s;
+  format.iterations   = options.restarts * expected_iterations(options.max_iterations, options.tolerance);
+  format.time_limit_s = options.restarts * options.time_limit_s;
+  if (!options.resume.empty()) format.format = io::read_checkpoint(options.resume).format;
   return format;
 }
 
 template <class Scalar, class Space>
-CpAlsRun<Scalar, Space>::CpAlsRun(Space const& space,
-                                  std::shared_ptr<detail::ErasedFormat<Scalar, Space> const> X,
-                                  CpAlsOptions const& options, FactorMatrices<Scalar, Space> const& start,
-                                  std::shared_ptr<detail::SharedRows<Scalar, Space>> const& ranks)
-    : CpAlsRun(space, std::move(X), options, detail::copied(space, start), ranks) {}
-template <class Scalar, class Space>
-CpAlsRun<Scalar, Space>::CpAlsRun(Space const& space,
-                                  std::shared_ptr<detail::ErasedFormat<Scalar, Space> const> X,
-                                  CpAlsOptions const& options, FactorMatrices<Scalar, Space>&& start,
-                                  std::shared_ptr<detail::SharedRows<Scalar, Space>> const& ranks)
-    : m_body(std::make_unique<detail::CpAlsBody<Scalar, Space>>(space, X, options, start, ranks)) {}
-template <class Scalar, class Space>
-CpAlsRun<Scalar, Space>::CpAlsRun(CpAlsRun&&) noexcept = default;
-template <class Scalar, class Space>
-CpAlsRun<Scalar, Space>::~CpAlsRun() = default;
-
-template <class Scalar, class Space>
-bool CpAlsRun<Scalar, Space>::is_running() const {
-  return m_body->is_running();
-}
-template <class Scalar, class Space>
-int CpAlsRun<Scalar, Space>::iterations() const {
-  return m_body->iterations_done();
-}
-template <class Scalar, class Space>
-void CpAlsRun<Scalar, Space>::launch() {
-  m_body->launch();
-}
-template <class Scalar, class Space>
-void CpAlsRun<Scalar, Space>::finish(CpAlsCallback const& callback) {
-  m_body->finish(callback);
-}
-template <class Scalar, class Space>
-CpAlsState CpAlsRun<Scalar, Space>::state() const {
-  return m_body->state();
-}
-
-template <class Scalar, class Space>
-CpAlsState CpAlsRun<Scalar, Space>::state_without_factors() const {
-  return m_body->state_without_factors();
-}
-
-template <class Scalar, class Space>
-FactorMatrices<Scalar, Space> const& CpAlsRun<Scalar, Space>::factors() const {
-  return m_body->factors();
-}
-template <class Scalar, class Space>
-std::vector<double> CpAlsRun<Scalar, Space>::factor_rows(int n, count_t first, count_t count) const {
-  return m_body->factor_rows(n, first, count);
-}
-
-template <class Scalar, class Space>
-void CpAlsRun<Scalar, Space>::restore(CpAlsState const& state) {
-  m_body->restore(state);
-}
-template <class Scalar, class Space>
-CpAlsResult<Scalar, Space> CpAlsRun<Scalar, Space>::take_result() {
-  return m_body->take_result();
+CpAlsResult<Scalar, Space> detail::run_cp_als(Space const& space,
+                                              std::shared_ptr<ErasedFormat<Scalar, Space> const> const& X,
+                                              CpAlsOptions const& options,
+                                              MakeStart<Scalar, Space> const& start,
+                                              std::shared_ptr<SharedRows<Scalar, Space>> const& ranks,
+                                              CpAlsCallback const& callback) {
+  using Body            = CpAlsBody<Scalar, Space>;
+  auto const of_the_run = run_options_of(options);
+  auto const make       = [&](Space const& instance, std::uint64_t seed) {
+    return std::make_unique<RunLoop<Body>>(of_the_run, ranks, instance, X, options, start(instance, seed),
+                                           ranks);
+  };
+  if (options.restarts == 1) return make(space, options.seed)->run(callback);
+  bool const one_by_one = ranks || X->can(Capability::streaming);  // a streamed tensor uses all free memory
+  std::vector<Space> instances{space};
+  if (!one_by_one) instances = make_instances(space, instances_side_by_side<Space>(options.restarts));
+  space.fence("polyad::cp_als");  // X is ready on all instances
+  return Restarts<Body, Space>(instances, options.seed, options.restarts, make).run(callback);
 }
 
 template <class Scalar, class Index, class Space>
@@ -92,25 +61,34 @@ template <class Scalar, class Index, class Space>
 CpAlsResult<Scalar, Space> cp_als(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
                                   CpAlsOptions const& options, FactorMatrices<Scalar, Space>&& start,
                                   CpAlsCallback const& callback) {
-  CpAlsRun<Scalar, Space> run(space, X, options, std::move(start));
-  while (run.is_running()) {
-    run.launch();
-    run.finish(callback);
-  }
-  return run.take_result();
+  POLYAD_EXPECTS(options.restarts <= 1, options.restarts, " starts are random: leave the given start out");
+  return run_cp_als<Scalar, Space>(
+      space, X.inside(), options, [&](Space const&, std::uint64_t) { return std::move(start); }, nullptr,
+      callback);
 }
 
 template <class Scalar, class Index, class Space>
 CpAlsResult<Scalar, Space> cp_als(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
                                   CpAlsOptions const& options, CpAlsCallback const& callback) {
-  count_t const rank = options.rank == 0 ? X.rank() : options.rank;
-  FactorMatrices<Scalar, Space> start(space, X.extents(), static_cast<count_t>(checked_rank(rank)));
+  auto const rank = static_cast<count_t>(checked_rank(options.rank == 0 ? X.rank() : options.rank));
   expect_stored_rows(options.rows, X.extents());
-  fill_random(space, start, options.rows, options.seed);
-  return cp_als(space, X, options, std::move(start), callback);
+  auto const start = [&](Space const& instance, std::uint64_t seed) {
+    FactorMatrices<Scalar, Space> random(instance, X.extents(), rank);
+    fill_random(instance, random, options.rows, seed);
+    return random;
+  };
+  return run_cp_als<Scalar, Space>(space, X.inside(), options, start, nullptr, callback);
 }
 
-#define POLYAD_CP_ALS_RUN(Scalar) template class CpAlsRun<Scalar, Kokkos::DefaultExecutionSpace>
+namespace detail {
+POLYAD_EACH_SCALAR(, POLYAD_CP_ALS_BODY);
+}
+#define POLYAD_RUN_CP_ALS(Scalar)                                                        \
+  template CpAlsResult<Scalar, Kokkos::DefaultExecutionSpace> detail::run_cp_als(        \
+      Kokkos::DefaultExecutionSpace const&,                                              \
+      std::shared_ptr<ErasedFormat<Scalar, Kokkos::DefaultExecutionSpace> const> const&, \
+      CpAlsOptions const&, MakeStart<Scalar, Kokkos::DefaultExecutionSpace> const&,      \
+      std::shared_ptr<SharedRows<Scalar, Kokkos::DefaultExecutionSpace>> const&, CpAlsCallback const&)
 #define POLYAD_CP_ALS(Scalar, Index)                                                                        \
   template CpAlsResult<Scalar, Kokkos::DefaultExecutionSpace> cp_als(                                       \
       Kokkos::DefaultExecutionSpace const&, AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
@@ -122,7 +100,7 @@ CpAlsResult<Scalar, Space> cp_als(Space const& space, AnyFormat<Scalar, Index, S
   template CpAlsResult<Scalar, Kokkos::DefaultExecutionSpace> cp_als(                                       \
       Kokkos::DefaultExecutionSpace const&, AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
       CpAlsOptions const&, CpAlsCallback const&)
-POLYAD_EACH_SCALAR(, POLYAD_CP_ALS_RUN);
+POLYAD_EACH_SCALAR(, POLYAD_RUN_CP_ALS);
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_CP_ALS);
 
 }  // namespace polyad

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CpAlsBody: the implementation of CpAlsRun, on a format behind virtual functions. cp/cp_als.hpp describes an
-// iteration.
+// CpAlsBody: CP-ALS as a driver of the run loop (run/run_loop.hpp), on a format behind virtual functions.
+// cp/cp_als.hpp describes an iteration.
 #pragma once
 
 #include <Kokkos_Core.hpp>
-#include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <filesystem>
 #include <limits>
 #include <memory>
 #include <new>
@@ -16,11 +17,12 @@
 #include <vector>
 
 #include "core/phase_timer.hpp"
-#include "core/run_limits.hpp"
 #include "core/space_instances.hpp"
 #include "cp/arrange_components.hpp"
+#include "cp/checkpoint_of_run.hpp"
 #include "cp/cp_als_workspace.hpp"
 #include "cp/degeneracy.hpp"
+#include "cp/facts_of_run.hpp"
 #include "cp/gather_factors.hpp"
 #include "cp/iteration_numbers.hpp"
 #include "cp/numbers_on_host.hpp"
@@ -40,13 +42,19 @@
 #include "polyad/core/error.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/cp/cp_als.hpp"
+#include "polyad/io/checkpoint.hpp"
 #include "polyad/tensor/compact.hpp"
+#include "run/run_loop.hpp"
+#include "run/run_ranks.hpp"
 
 namespace polyad::detail {
 
 template <class Scalar, class Space>
 class CpAlsBody {
 public:
+  using Iteration = CpAlsIteration;
+  using Result    = CpAlsResult<Scalar, Space>;
+
   using Inside = std::shared_ptr<ErasedFormat<Scalar, Space> const>;
 
   using Ranks = std::shared_ptr<SharedRows<Scalar, Space>>;
@@ -84,14 +92,9 @@ public:
     space.fence("polyad::cp_als");  // so that the first iteration's time is its own
     if (!m_updates.chooses_scale(0) && !m_updates[0].keeps_scale())
       bring_start_near(space, m_work, std::sqrt(m_norm.squared));
-    m_limits.emplace(options.max_iterations, options.time_limit_s, any_rank_of(ranks));
-    m_running = options.max_iterations > 0;
   }
 
-  [[nodiscard]] bool is_running() const { return m_running; }
-  [[nodiscard]] int iterations_done() const {
-    return m_restored_at + static_cast<int>(m_result.history.size());
-  }
+  [[nodiscard]] int iterations() const { return m_iterations; }
 
   /// Enqueues an iteration and the copy of its numbers to the host. Does not wait.
   ///
@@ -125,94 +128,92 @@ public:
     });
   }
 
-  /// Waits for the iteration, reports it to `callback(CpAlsIteration const&) -> bool` and decides whether the
-  /// run goes on. A callback that returns false ends it. \throws NumericalError when the fit is not a finite
-  /// number
-  void finish(CpAlsCallback const& callback) {
+  /// Waits for the iteration. \throws NumericalError when the fit is not a finite number
+  [[nodiscard]] Ended<CpAlsIteration> finish() {
     m_space.fence("polyad::cp_als");
     auto const& numbers = m_work.host_numbers;
     // All ranks have the same sums, but a bit could differ between different machines.
     if (m_ranks) m_ranks->agree(numbers.data(), numbers.size());
     auto const known      = known_numbers();
     double const previous = m_result.fit;
-    int const iteration   = iterations_done() + 1;
+    int const iteration   = m_iterations + 1;
     m_formula             = squares_of_formula<Scalar>(known, order());
     m_result.fit          = fit_of_iteration(m_formula).value;
     if (!std::isfinite(m_result.fit) && m_norm.squared > 0)
       throw NumericalError("the fit is not a finite number after iteration " + std::to_string(iteration));
     m_degeneracy.add(numbers(opposed_norm), numbers(component_norms));
     m_result.gram_fallbacks = static_cast<count_t>(numbers(gram_fallbacks));
-    m_result.defect         = defect(iteration);
-    m_result.history.push_back(
-        {iteration, m_result.fit, m_result.fit - previous, m_clock.seconds(), m_timer.seconds()});
-    auto met = m_rule.after(m_result.fit, usual_error_of_fit<Scalar>(known, m_result.fit));
+    m_iterations            = iteration;
+    m_result.defect         = defect();
+    auto met                = m_rule.after(m_result.fit, usual_error_of_fit<Scalar>(known, m_result.fit));
     if (met && m_result.defect != ModelDefect::none) met = StopReason::stalled;
-    if (auto const reason = m_limits->after(iteration, callback && !callback(m_result.history.back()), met))
-      stop(*reason);
+    return {{iteration, m_result.fit, m_result.fit - previous, m_clock.seconds(), m_timer.seconds()}, met};
   }
 
-  /// Between iterations. Waits. With several ranks, the first gets the whole factors, the others none.
-  [[nodiscard]] CpAlsState state() const {
-    CpAlsState state = state_without_factors();
-    for (int n = 0; n < order(); ++n)
-      state.factors.push_back(m_ranks ? whole_factor<Scalar, Space>(*m_ranks, n, factor(n))
-                                      : to_host<Scalar>(m_space, factor(n)));
-    return state;
+  /// Between iterations. With several ranks all call it, and the first writes the file. Waits.
+  void save(std::filesystem::path const& path) const {
+    auto const read = [&](std::size_t n, std::uint64_t first, std::uint64_t count) {
+      return factor_rows(static_cast<int>(n), first, count);
+    };
+    write_checkpoint_of_run(run_ranks(), path, state(), read);
   }
-  [[nodiscard]] std::vector<double> factor_rows(int n, count_t first, count_t count) const {
-    if (m_ranks) return m_ranks->rows_to_root(n, factor(n), first, count);
-    return to_host<Scalar>(m_space, rows_of<Scalar, Space>(factor(n), first, count));
+  /// Before the first iteration: continues from a checkpoint that the first rank reads. Waits.
+  /// \throws InputError for a file that is damaged or of another run
+  void load(std::filesystem::path const& path) {
+    restore(checkpoint_to_resume(run_ranks(), path, state(), m_ranks != nullptr));
   }
-  [[nodiscard]] FactorMatrices<Scalar, Space> const& factors() const { return m_result.model.factors; }
-  [[nodiscard]] CpAlsState state_without_factors() const {
-    CpAlsState state{iterations_done(), m_result.fit, m_result.gram_fallbacks, {}, {}, {}, {}};
-    auto const grams = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), m_work.grams);
-    state.grams.assign(grams.data(), grams.data() + grams.size());
-    state.weights = on_host<Space>(m_work.scales.weights);
+  /// Between two iterations: all but the factors, which factor_rows() has. Waits.
+  [[nodiscard]] io::Checkpoint state() const {
+    auto state           = facts_of_run(*m_tensor, m_options, m_ranks.get());
+    state.iteration      = static_cast<std::uint64_t>(m_iterations);
+    state.fit            = m_result.fit;
+    state.gram_fallbacks = m_result.gram_fallbacks;
+    state.grams          = on_host<Space>(m_work.all_grams());
+    state.weights        = on_host<Space>(m_work.scales.weights);
     for (double& weight : state.weights) weight /= m_norm.scale;
     if (!m_updates.are_plain()) state.scales = on_host<Space>(m_work.scales.of_modes);
     return state;
   }
-
-  /// Before the first iteration: resumes from `state` of a run of the same shape. The count of iterations
-  /// continues. Waits. With several ranks, the first has the whole factors; the rest of `state` is the same
-  /// on all.
+  /// `count` rows of A^(n) from row `first` on, row-major, not normalised. Of several ranks all call it
+  /// together, and the first gets them. Waits.
+  [[nodiscard]] std::vector<double> factor_rows(int n, count_t first, count_t count) const {
+    if (m_ranks) return m_ranks->rows_to_root(n, factor(n), first, count);
+    return to_host<Scalar>(m_space, rows_of<Scalar, Space>(factor(n), first, count));
+  }
+  /// Before the first iteration: continues from `state` of a run of the same shape. Waits.
+  /// With several ranks, the first has the whole factors; the rest of `state` is the same on all.
   /// \throws UsageError when the shapes differ
-  void restore(CpAlsState const& state) {
-    auto const grams = Kokkos::create_mirror_view(Kokkos::HostSpace(), m_work.grams);
+  void restore(io::Checkpoint const& state) {
     bool const is_foreign =
-        state.factors.size() != static_cast<std::size_t>(order()) || state.grams.size() != grams.size() ||
-        (!state.weights.empty() && state.weights.size() != m_options.rank) ||
+        state.factors.size() != static_cast<std::size_t>(order()) ||
+        state.grams.size() != m_work.grams.size() || state.weights.size() != m_options.rank ||
         state.scales.size() != (m_updates.are_plain() ? 0 : m_work.scales.of_modes.size());
     // All ranks throw alike, so that none waits for another.
-    POLYAD_EXPECTS(!(m_ranks ? m_ranks->any(is_foreign) : is_foreign), "the state is of another run");
+    POLYAD_EXPECTS(!run_ranks().any(is_foreign), "the state is of another run");
     for (int n = 0; n < order(); ++n)
       if (m_ranks)
         m_ranks->from_root(n, of_mode(state.factors, n), factor(n));
       else
         from_host<Scalar>(m_space, of_mode(state.factors, n), factor(n));
-    std::copy(state.grams.begin(), state.grams.end(), grams.data());
-    Kokkos::deep_copy(m_space, m_work.grams, grams);
-    std::vector<double> weights(m_options.rank, 1.0);
-    std::transform(state.weights.begin(), state.weights.end(), weights.begin(),
-                   [&](double weight) { return weight * m_norm.scale; });
+    to_device<Space>(m_space, state.grams, m_work.all_grams());
+    auto weights = state.weights;
+    for (double& weight : weights) weight *= m_norm.scale;
     to_device<Space>(m_space, weights, m_work.scales.weights);
     if (!m_updates.are_plain()) to_device<Space>(m_space, state.scales, m_work.scales.of_modes);
-    m_scale_is_known                    = state.iteration > 0;
+    m_iterations                        = static_cast<int>(state.iteration);
+    m_scale_is_known                    = m_iterations > 0;
     m_work.host_numbers(gram_fallbacks) = static_cast<double>(state.gram_fallbacks);
     Kokkos::deep_copy(m_space, m_work.numbers, m_work.host_numbers);
     m_space.fence("polyad::cp_als");
     m_result.fit = state.fit;
-    if (state.iteration > 0) m_rule.restore(state.fit);
+    if (m_iterations > 0) m_rule.restore(state.fit);
     m_result.gram_fallbacks = state.gram_fallbacks;
-    m_restored_at           = state.iteration;
-    m_running               = state.iteration < m_options.max_iterations;
   }
 
   /// Splits lambda off and brings the model into canonical form. Waits; call it once, after the last
   /// iteration.
-  [[nodiscard]] CpAlsResult<Scalar, Space> take_result() {
-    if (m_result.history.empty()) measure_start();
+  [[nodiscard]] CpAlsResult<Scalar, Space> take_result(bool is_start) {
+    if (is_start) measure_start();
     // Frees memory for the copies of arrange_components, none of which is longer than V.
     m_format_workspace.reset();
     m_work.V      = {};
@@ -239,7 +240,6 @@ public:
 private:
   static CpAlsOptions checked(ErasedFormat<Scalar, Space> const& X, CpAlsOptions options,
                               FactorMatrices<Scalar, Space> const& start, bool on_ranks) {
-    expect_run_limits(options.max_iterations, options.tolerance, options.time_limit_s);
     POLYAD_EXPECTS(X.extents().order() >= 2, "CP-ALS needs a tensor of at least two modes");
     expect_no_duplicates(X);
     POLYAD_EXPECTS(options.rank == 0 || start.rank() == options.rank, "the start has rank ", start.rank(),
@@ -269,7 +269,7 @@ private:
     if (std::isinf(m_formula.residual)) m_far_start = fit_of_far_start();
     if (!std::isfinite(m_far_start.value_or(fit_of_iteration(m_formula)).value) && m_norm.squared > 0)
       throw NumericalError("the fit of the start is not a finite number");
-    m_result.defect = defect(iterations_done());
+    m_result.defect = defect();
   }
   /// The fit of a start that is so much larger than X that its squares leave the range of doubles: then X is
   /// less than a rounding error of M, and the fit is 1 - ||M|| / ||X||.
@@ -285,10 +285,10 @@ private:
     auto const& numbers = m_work.host_numbers;
     return {m_norm.squared, numbers(inner_product), numbers(model_norm_squared), numbers(component_norms)};
   }
-  /// What is wrong with the model after `iteration` iterations.
-  [[nodiscard]] ModelDefect defect(int iteration) const {
+  /// What is wrong with the model.
+  [[nodiscard]] ModelDefect defect() const {
     if (m_work.host_numbers(model_norm_squared) == 0) return ModelDefect::zero;
-    auto const updates = static_cast<count_t>(iteration) * static_cast<count_t>(order());
+    auto const updates = static_cast<count_t>(m_iterations) * static_cast<count_t>(order());
     if (updates > 0 && m_result.gram_fallbacks == updates) return ModelDefect::never_regular;
     return m_degeneracy.is_growing() ? ModelDefect::degenerate : ModelDefect::none;
   }
@@ -310,6 +310,7 @@ private:
     }
     return fit;
   }
+  [[nodiscard]] RunRanks const& run_ranks() const { return m_ranks ? *m_ranks : m_one_rank; }
   [[nodiscard]] int order() const { return m_tensor->extents().order(); }
   [[nodiscard]] FactorMatrix<Scalar, Space> const& factor(int n) const { return m_result.model.factors[n]; }
   [[nodiscard]] FactorMatrix<Scalar, Space> owned_rows(int n) const {
@@ -360,18 +361,15 @@ private:
     scale_columns(m_space, A, m_work.gram_of(n), {target_norm(n), slack}, m_work.scales.weights,
                   m_work.scale_of(n), m_work.column_factors);
   }
-  [[nodiscard]] double target_norm(int n) const {
-    return column_norm(m_ranks ? m_ranks->rows(n) : m_tensor->extents()[n]);
-  }
-  void stop(StopReason reason) {
-    m_result.reason = reason;
-    m_running       = false;
-  }
+  [[nodiscard]] double target_norm(int n) const { return column_norm(all_rows(n)); }
+  /// The rows that the whole tensor stores.
+  [[nodiscard]] count_t all_rows(int n) const { return m_ranks ? m_ranks->rows(n) : m_tensor->extents()[n]; }
 
   Space m_space;
   Space m_algebra;
   Inside m_tensor;
   Ranks m_ranks;
+  RunRanks m_one_rank;
   RankSums m_rank_sums;
   ScaledNorm m_norm;  // all numbers here but state()'s are those of the tensor times m_norm.scale
   CpAlsOptions m_options;
@@ -383,13 +381,14 @@ private:
   RunUpdates<Scalar, Space> m_updates;
   std::unique_ptr<ErasedWorkspace> m_format_workspace;
   PhaseTimer m_timer;
-  std::optional<RunLimits> m_limits;  // from the first iteration on
   Kokkos::Timer m_clock;
   CpAlsResult<Scalar, Space> m_result;
-  bool m_running          = false;
-  int m_restored_at       = 0;
+  int m_iterations        = 0;      // that have ended, those before a checkpoint included
   double m_component_norm = 1;      // product of the norms near which the modes' columns are kept
   bool m_scale_is_known   = false;  // the weights are those of a model that was fitted to X
 };
+
+#define POLYAD_CP_ALS_BODY(Scalar) template class CpAlsBody<Scalar, Kokkos::DefaultExecutionSpace>
+POLYAD_EACH_SCALAR(extern, POLYAD_CP_ALS_BODY);
 
 }  // namespace polyad::detail

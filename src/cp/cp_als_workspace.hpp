@@ -23,6 +23,9 @@ struct CpAlsWorkspace {
   [[nodiscard]] GramMatrix<Space> gram_of(int n) const {
     return Kokkos::subview(grams, n, Kokkos::ALL, Kokkos::ALL);
   }
+  [[nodiscard]] DeviceNumbers<Space> all_grams() const {
+    return Kokkos::subview(gram_memory, Kokkos::make_pair(count_t(0), static_cast<count_t>(grams.size())));
+  }
   [[nodiscard]] FactorMatrix<Scalar, Space> output(count_t rows) const {
     return Kokkos::subview(V, Kokkos::make_pair(count_t(0), rows), Kokkos::ALL);
   }

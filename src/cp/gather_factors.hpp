@@ -32,18 +32,6 @@ void for_each_block_on_root(SharedRows<Scalar, Space>& ranks, int n, FactorMatri
     f(first, ranks.rows_to_root(n, A, first, std::min(most, rows - first)));
 }
 
-/// The whole factor, row-major, on the first rank; nothing elsewhere.
-template <class Scalar, class Space>
-[[nodiscard]] std::vector<double> whole_factor(SharedRows<Scalar, Space>& ranks, int n,
-                                               FactorMatrix<Scalar, Space> const& A) {
-  std::vector<double> whole;
-  if (ranks.is_root()) whole.reserve(ranks.rows(n) * A.extent(1));
-  for_each_block_on_root(ranks, n, A, [&](count_t /*first*/, std::vector<double> const& rows) {
-    whole.insert(whole.end(), rows.begin(), rows.end());
-  });
-  return whole;
-}
-
 /// The whole factors on the first rank, nothing on the others. Gives up this rank's rows. \throws MemoryError
 template <class Scalar, class Space>
 [[nodiscard]] FactorMatrices<Scalar, Space> whole_factors(Space const& space,

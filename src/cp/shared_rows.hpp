@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "polyad/tensor/factor_matrices.hpp"
+#include "run/run_ranks.hpp"
 
 namespace polyad::detail {
 
@@ -15,14 +16,13 @@ namespace polyad::detail {
 /// rank holds. Functions of matrices and of numbers on the device are enqueued by the communicator; the
 /// others wait.
 template <class Scalar, class Space>
-class SharedRows {
+class SharedRows : public RunRanks {
 public:
   using Matrix = FactorMatrix<Scalar, Space>;
 
-  virtual ~SharedRows() = default;
-
-  /// I_n, and ||X||^2, of the whole tensor.
+  /// I_n, P and ||X||^2, of the whole tensor.
   [[nodiscard]] virtual count_t rows(int n) const   = 0;
+  [[nodiscard]] virtual count_t nnz() const         = 0;
   [[nodiscard]] virtual double norm_squared() const = 0;
   /// The rows of A that this rank owns.
   [[nodiscard]] virtual Matrix owned(int n, Matrix const& A) const = 0;
@@ -32,19 +32,14 @@ public:
   virtual void gather_rows(int n, Matrix const& A) = 0;
   /// Numbers on the device, summed over all ranks.
   virtual void sum(double* numbers, count_t count) = 0;
-  /// Replaces numbers in host memory by those of rank 0.
-  virtual void agree(double* numbers, count_t count) = 0;
   /// The sums over all ranks of numbers in host memory, and the largest of all ranks: the same bits on all.
   virtual void sum_on_host(std::span<double> numbers) const = 0;
   [[nodiscard]] virtual double largest(double here) const   = 0;
-  /// Whether `here` is true on any rank.
-  [[nodiscard]] virtual bool any(bool here) = 0;
   /// Rows `first` to first + count - 1 of the whole factor, row-major, on rank 0; nothing elsewhere.
   [[nodiscard]] virtual std::vector<double> rows_to_root(int n, Matrix const& A, count_t first,
                                                          count_t count) = 0;
   /// The reverse. `whole` is read on rank 0 only.
   virtual void from_root(int n, std::vector<double> const& whole, Matrix const& A) = 0;
-  [[nodiscard]] virtual bool is_root() const                                       = 0;
 };
 
 /// The number of rows of each mode that this rank owns. \param ranks  null: it owns all

@@ -8,8 +8,7 @@
 #include <numeric>
 #include <utility>
 
-#include "core/run_limits.hpp"
-#include "cp/best_of_restarts.hpp"
+#include "cp/run_cp_als.hpp"
 #include "distributed/exchange.hpp"
 #include "distributed/rows_of_ranks.hpp"
 #include "polyad/core/error.hpp"
@@ -197,54 +196,27 @@ NarrowShare<Scalar, Space> distribute_narrow(Communicator<Space> const& ranks, E
 }
 
 template <class Scalar, class Index, class Space>
-CpAlsRun<Scalar, Space> cp_als_run(Communicator<Space> const& ranks,
-                                   TensorShare<Scalar, Index, Space> const& share,
-                                   AnyFormat<Scalar, Index, Space> const& X, CpAlsOptions const& options) {
-  auto const& space     = ranks.space();
+CpAlsResult<Scalar, Space> cp_als(Communicator<Space> const& ranks,
+                                  TensorShare<Scalar, Index, Space> const& share,
+                                  AnyFormat<Scalar, Index, Space> const& X, CpAlsOptions const& options,
+                                  CpAlsCallback const& callback) {
   auto const& partition = share.partition;
-  count_t const rank    = options.rank == 0 ? X.rank() : options.rank;
+  auto const rank       = static_cast<count_t>(checked_rank(options.rank == 0 ? X.rank() : options.rank));
   expect_stored_rows(options.rows, partition.extents);
-  FactorMatrices<Scalar, Space> start(space, share.block.extents(), static_cast<count_t>(checked_rank(rank)));
-  for (int n = 0; n < start.order(); ++n)  // an empty range has one row, which stays zero
-    fill_start<Scalar, Space>(
-        space,
-        Kokkos::subview(start[n], Kokkos::make_pair(count_t(0), partition.row_count(ranks.rank(), n)),
-                        Kokkos::ALL),
-        options.seed, n, partition, options.rows);
-  if (ranks.size() == 1) return CpAlsRun<Scalar, Space>(space, X, options, std::move(start));
-  return CpAlsRun<Scalar, Space>(
-      space, X.inside(), options, std::move(start),
-      std::make_shared<RowsOfRanks<Scalar, Space>>(ranks, partition, share.norm_squared, rank));
-}
-
-template <class Scalar, class Index, class Space>
-RestartsResult<Scalar, Space> cp_als_restarts(Communicator<Space> const& ranks,
-                                              TensorShare<Scalar, Index, Space> const& share,
-                                              AnyFormat<Scalar, Index, Space> const& X,
-                                              CpAlsOptions const& options, int count,
-                                              RestartsCallback const& callback) {
-  POLYAD_EXPECTS(count >= 1, count, " starts");
-  expect_run_limits(options.max_iterations, options.tolerance, options.time_limit_s);
-  BestOfRestarts<Scalar, Space> best(options.seed, count);
-  WatchedCallback watched(callback);
-  for (int k = 0; k < count; ++k) {
-    CpAlsOptions own = options;
-    own.seed         = restart_seed(options.seed, k);
-    int iterations   = 0;
-    try {
-      auto run               = cp_als(ranks, share, X, own, [&](CpAlsIteration const& it) {
-        iterations = it.iteration;
-        return watched(k, it);
-      });
-      bool const interrupted = run.reason == StopReason::interrupted;
-      best.add(k, std::move(run));
-      if (interrupted) break;  // on all ranks alike
-    } catch (NumericalError const& error) {
-      if (watched.threw()) throw;
-      best.add_breakdown(k, iterations, error);  // on all ranks alike: they have the same fit
+  auto const start = [&](Space const& space, std::uint64_t seed) {
+    FactorMatrices<Scalar, Space> random(space, share.block.extents(), rank);
+    for (int n = 0; n < random.order(); ++n) {  // an empty range has one row, which stays zero
+      auto const rows = Kokkos::make_pair(count_t(0), partition.row_count(ranks.rank(), n));
+      fill_start<Scalar, Space>(space, Kokkos::subview(random[n], rows, Kokkos::ALL), seed, n, partition,
+                                options.rows);
     }
-  }
-  return best.take();
+    return random;
+  };
+  std::shared_ptr<SharedRows<Scalar, Space>> rows;
+  if (ranks.size() > 1)
+    rows =
+        std::make_shared<RowsOfRanks<Scalar, Space>>(ranks, partition, share.nnz, share.norm_squared, rank);
+  return run_cp_als<Scalar, Space>(ranks.space(), X.inside(), options, start, rows, callback);
 }
 
 #define POLYAD_DISTRIBUTE(Scalar, Index)                                                          \
@@ -254,15 +226,11 @@ RestartsResult<Scalar, Space> cp_als_restarts(Communicator<Space> const& ranks,
   template NarrowShare<Scalar, Kokkos::DefaultExecutionSpace> distribute_narrow(                  \
       Communicator<Kokkos::DefaultExecutionSpace> const&, Extents const&, std::span<Index const>, \
       std::span<double const>, PartitionOptions const&);                                          \
-  template CpAlsRun<Scalar, Kokkos::DefaultExecutionSpace> cp_als_run(                            \
+  template CpAlsResult<Scalar, Kokkos::DefaultExecutionSpace> cp_als(                             \
       Communicator<Kokkos::DefaultExecutionSpace> const&,                                         \
       TensorShare<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                           \
-      AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, CpAlsOptions const&);       \
-  template RestartsResult<Scalar, Kokkos::DefaultExecutionSpace> cp_als_restarts(                 \
-      Communicator<Kokkos::DefaultExecutionSpace> const&,                                         \
-      TensorShare<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                           \
-      AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, CpAlsOptions const&, int,   \
-      RestartsCallback const&)
+      AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, CpAlsOptions const&,        \
+      CpAlsCallback const&)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_DISTRIBUTE);
 
 }  // namespace polyad

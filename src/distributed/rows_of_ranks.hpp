@@ -24,8 +24,9 @@ public:
   using Matrix = FactorMatrix<Scalar, Space>;
 
   /// Splits the communicator, and allocates the owned sums of a mode.
-  RowsOfRanks(Communicator<Space> const& ranks, Partition const& partition, double norm_squared, count_t rank)
-      : m_ranks(ranks), m_partition(partition), m_norm_squared(norm_squared) {
+  RowsOfRanks(Communicator<Space> const& ranks, Partition const& partition, count_t nnz, double norm_squared,
+              count_t rank)
+      : m_ranks(ranks), m_partition(partition), m_nnz(nnz), m_norm_squared(norm_squared) {
     count_t longest = 0;
     for (int n = 0; n < order(); ++n) {
       auto const parts = partition.owned_rows(ranks.rank(), n);
@@ -41,6 +42,7 @@ public:
   }
 
   [[nodiscard]] count_t rows(int n) const override { return m_partition.extents[n]; }
+  [[nodiscard]] count_t nnz() const override { return m_nnz; }
   [[nodiscard]] double norm_squared() const override { return m_norm_squared; }
   [[nodiscard]] bool is_root() const override { return m_ranks.rank() == 0; }
 
@@ -63,7 +65,7 @@ public:
   }
 
   void sum(double* numbers, count_t count) override { m_ranks.data().all_reduce(numbers, count); }
-  void agree(double* numbers, count_t count) override { m_ranks.host().broadcast(numbers, count, 0); }
+  void agree(double* numbers, count_t count) const override { m_ranks.host().broadcast(numbers, count, 0); }
   void sum_on_host(std::span<double> numbers) const override {
     m_ranks.host().all_reduce(numbers.data(), numbers.size());
     m_ranks.host().broadcast(numbers.data(), numbers.size(), 0);
@@ -72,7 +74,7 @@ public:
     auto const numbers = of_all_ranks(m_ranks.host(), here);
     return *std::max_element(numbers.begin(), numbers.end());
   }
-  [[nodiscard]] bool any(bool here) override {
+  [[nodiscard]] bool any(bool here) const override {
     double sum = here ? 1 : 0;
     m_ranks.host().all_reduce(&sum, 1);
     return sum > 0;
@@ -183,6 +185,7 @@ private:
 
   Communicator<Space> m_ranks;
   Partition m_partition;
+  count_t m_nnz;
   double m_norm_squared;
   std::vector<Slice> m_slices;
   Matrix m_sums;

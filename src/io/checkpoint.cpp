@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "polyad/io/checkpoint.hpp"
 
-#include <algorithm>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "io/checkpoint_blocks.hpp"
 #include "io/checkpoint_fields.hpp"
+#include "io/checkpoint_rows.hpp"
+#include "io/element_blocks.hpp"
 #include "io/file_bytes.hpp"
 #include "io/line_parser.hpp"
 #include "polyad/core/error.hpp"
@@ -26,45 +26,10 @@ constexpr std::uint64_t version       = 4;
 constexpr std::uint64_t no_penalties  = 3;
 constexpr std::uint64_t all_rows      = 2;  // without lists of rows either
 constexpr std::uint64_t first_version = 1;  // without weights either
-constexpr std::uint64_t no_list       = ~std::uint64_t(0);
 
-/// A list for each mode: the number of its rows, or no_list, and their numbers.
-void write_rows(FieldWriter& writer, std::vector<StoredRows> const& rows) {
-  for (auto const& of_mode : rows) {
-    writer.u64(of_mode.is_list() ? of_mode.size() : no_list);
-    for (std::uint64_t const row : of_mode.numbers()) writer.u64(row);
-  }
-}
-
-std::vector<StoredRows> read_rows(CheckpointReader& reader, std::vector<std::uint64_t> const& extents) {
-  std::vector<StoredRows> rows;
-  for (std::uint64_t const extent : extents) {
-    std::uint64_t const count = reader.u64();
-    if (count == no_list) {
-      rows.emplace_back(extent);
-      continue;
-    }
-    if (count > reader.fields().left() / 8)
-      reader.fields().refuse("is too short for " + std::to_string(count) + " rows");
-    std::vector<std::uint64_t> numbers(count);
-    for (auto& number : numbers) number = reader.u64();
-    std::string const fault = StoredRows::fault_of(extent, numbers);
-    if (!fault.empty()) reader.fields().refuse("has a list of rows that " + fault);
-    rows.emplace_back(extent, std::move(numbers));
-  }
-  return rows;
-}
-
-}  // namespace
-
-void write_checkpoint(std::filesystem::path const& path, Checkpoint const& checkpoint) {
-  std::vector<ElementBlocks> factors;
-  for (auto const& factor : checkpoint.factors) factors.emplace_back(factor.size(), 1, factor);
-  write_checkpoint(path, checkpoint, factors);
-}
-
-void write_checkpoint(std::filesystem::path const& path, Checkpoint const& checkpoint,
-                      std::vector<ElementBlocks> const& factors) {
+/// write_checkpoint() of `checkpoint`, whose own factors are not read: `factors` has A^(n) of each mode.
+void write_blocks(std::filesystem::path const& path, Checkpoint const& checkpoint,
+                  std::vector<ElementBlocks> const& factors) {
   std::uint64_t const order = checkpoint.extents.size();
   bool const is_penalised   = !checkpoint.penalties.empty();
   POLYAD_EXPECTS(checkpoint.penalties.size() == (is_penalised ? order : 0) &&
@@ -88,9 +53,7 @@ void write_checkpoint(std::filesystem::path const& path, Checkpoint const& check
   writer.u64(checkpoint.iteration);
   writer.f64(checkpoint.fit);
   writer.u64(checkpoint.gram_fallbacks);
-  if (is_penalised && checkpoint.rows.empty())
-    for (std::uint64_t n = 0; n < order; ++n) writer.u64(no_list);
-  write_rows(writer, checkpoint.rows);
+  if (is_penalised || !checkpoint.rows.empty()) write_rows(writer, checkpoint.rows, order);
   for (auto const& factor : factors)
     factor.for_each_block([&](std::span<double const> block) { writer.numbers(block); });
   writer.numbers(checkpoint.grams);
@@ -104,31 +67,30 @@ void write_checkpoint(std::filesystem::path const& path, Checkpoint const& check
   file.commit();
 }
 
-namespace {
-
 /// The factors of `checkpoint`, as `read` returns them.
-std::vector<ElementBlocks> blocks_read_by(Checkpoint const& checkpoint, ReadFactorRows const& read) {
+std::vector<ElementBlocks> factors_read_by(Checkpoint const& checkpoint, ReadFactorRows const& read) {
   std::vector<ElementBlocks> factors;
-  for (std::size_t n = 0; n < checkpoint.extents.size(); ++n) {
-    auto next = [&read, n, block = std::vector<double>()](std::uint64_t first, std::uint64_t count) mutable {
-      block = read(n, first, count);
-      return std::span<double const>(block);
-    };
-    factors.emplace_back(stored_rows(checkpoint.rows, n, checkpoint.extents[n]), checkpoint.rank,
-                         std::move(next), false);
-  }
+  for (std::size_t n = 0; n < checkpoint.extents.size(); ++n)
+    factors.push_back(
+        blocks_read_by(read, n, stored_rows(checkpoint.rows, n, checkpoint.extents[n]), checkpoint.rank));
   return factors;
 }
 
 }  // namespace
 
+void write_checkpoint(std::filesystem::path const& path, Checkpoint const& checkpoint) {
+  std::vector<ElementBlocks> factors;
+  for (auto const& factor : checkpoint.factors) factors.emplace_back(factor.size(), 1, factor);
+  write_blocks(path, checkpoint, factors);
+}
+
 void write_checkpoint(std::filesystem::path const& path, Checkpoint const& checkpoint,
                       ReadFactorRows const& read) {
-  write_checkpoint(path, checkpoint, blocks_read_by(checkpoint, read));
+  write_blocks(path, checkpoint, factors_read_by(checkpoint, read));
 }
 
 void read_factors_in_blocks(Checkpoint const& checkpoint, ReadFactorRows const& read) {
-  for (auto const& factor : blocks_read_by(checkpoint, read))
+  for (auto const& factor : factors_read_by(checkpoint, read))
     factor.for_each_block([](std::span<double const>) {});
 }
 
@@ -155,9 +117,6 @@ Checkpoint read_checkpoint(std::filesystem::path const& path) {
   checkpoint.fit            = reader.f64();
   checkpoint.gram_fallbacks = reader.u64();
   if (found >= no_penalties) checkpoint.rows = read_rows(reader, checkpoint.extents);
-  if (found >= version &&
-      std::ranges::none_of(checkpoint.rows, [](StoredRows const& rows) { return rows.is_list(); }))
-    checkpoint.rows.clear();  // version 4 says for each mode whether it has a list
   for (std::size_t n = 0; n < checkpoint.extents.size(); ++n)
     checkpoint.factors.push_back(
         reader.numbers(stored_rows(checkpoint.rows, n, checkpoint.extents[n]), checkpoint.rank));

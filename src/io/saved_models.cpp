@@ -165,14 +165,6 @@ void save(Space const& space, Ktensor<Scalar, Space> const& model, std::filesyst
 }
 
 template <class Scalar, class Space>
-void save_checkpoint(Space const& space, io::Checkpoint const& checkpoint,
-                     FactorMatrices<Scalar, Space> const& factors, std::filesystem::path const& path) {
-  std::vector<io::ElementBlocks> blocks;
-  for (int n = 0; n < factors.order(); ++n) blocks.push_back(io::element_blocks<Scalar>(space, factors[n]));
-  io::write_checkpoint(path, checkpoint, blocks);
-}
-
-template <class Scalar, class Space>
 Ktensor<Scalar, Space> load_ktensor(Space const& space, std::filesystem::path const& path) {
   return io::to_model<Scalar>(space, io::read_model(path));
 }
@@ -257,9 +249,6 @@ TuckerModel<Scalar, Space> load_tucker(Space const& space, std::filesystem::path
   template void save(Kokkos::DefaultExecutionSpace const&,                                                  \
                      FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,                         \
                      std::filesystem::path const&);                                                         \
-  template void save_checkpoint(Kokkos::DefaultExecutionSpace const&, io::Checkpoint const&,                \
-                                FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,               \
-                                std::filesystem::path const&);                                              \
   template Ktensor<Scalar, Kokkos::DefaultExecutionSpace> load_ktensor<Scalar>(                             \
       Kokkos::DefaultExecutionSpace const&, std::filesystem::path const&);                                  \
   template TuckerModel<Scalar, Kokkos::DefaultExecutionSpace> load_tucker<Scalar>(                          \

@@ -143,6 +143,11 @@ void plan_hooi(MemoryPlan& plan, Space const& space, Extents const& extents, std
     auto const Y = plan.hold("the output of SpTTMc", output);
     if (by_mpi)
       plan.pass("MPI's copies of what it adds up", MemoryPlan::product({2, std::max(wide, core_bytes)}));
+    count_t factors = 0;
+    for (int n = 0; n < order; ++n)
+      factors =
+          MemoryPlan::sum(factors, MemoryPlan::product({extents[n], of_mode(ranks, n), sizeof(double)}));
+    if (!options.resume.empty()) plan.pass("the checkpoint that is resumed", factors);
     plan.pass("partial sums of the core", product_bytes(space, last, others, of_mode(rows, order - 1)));
   }
   scratch.clear();

@@ -4,7 +4,11 @@
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <iterator>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,11 +21,16 @@
 #include "fit/measure_tucker.hpp"
 #include "fit/stop_rule.hpp"
 #include "fit/sum_cells.hpp"
+#include "io/same_run.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/dense/nvecs.hpp"
+#include "polyad/io/checkpoint.hpp"
 #include "polyad/tensor/compact.hpp"
+#include "run/run_loop.hpp"
+#include "run/run_options.hpp"
+#include "run/run_ranks.hpp"
 #include "tensor/copied.hpp"
 #include "tucker/divided_tucker.hpp"
 #include "tucker/leading_scratch.hpp"
@@ -151,7 +160,6 @@ void expect_hooi_arguments(DividedTensor<Scalar, Index, Space> const& X, TuckerO
   }
   POLYAD_EXPECTS(X.format(0).can(Capability::ttmc), "the format ", X.chosen(), " has no ",
                  to_string(Capability::ttmc));
-  expect_run_limits(options.max_iterations, options.tolerance, options.time_limit_s);
   expect_run_limits(options.vectors.max_iterations, options.vectors.tolerance);
   for (auto const& format : X.formats()) expect_no_duplicates(*format.inside());
 }
@@ -167,10 +175,25 @@ ScaledNorm norm_of(Space const& space, DividedTensor<Scalar, Index, Space> const
   return norm;
 }
 
-/// HOOI on one rank, or on all ranks together.
+/// What a checkpoint is, if it is of another run; otherwise empty. Formats differ from rank to rank.
+std::string difference_of_runs(io::TuckerCheckpoint const& found, io::TuckerCheckpoint const& run,
+                               bool any_format) {
+  for (auto const& difference :
+       {io::difference_of("the ranks", product_text(found.ranks), product_text(run.ranks)),
+        io::difference_of("precision", found.precision, run.precision),
+        io::difference_of("the format", any_format ? run.format : found.format, run.format)})
+    if (!difference.empty()) return difference;
+  bool const is_same = io::is_same_tensor(found, run) && found.rows == run.rows;
+  return is_same ? std::string() : "is a checkpoint of another tensor";
+}
+
+/// HOOI on one rank, or on all ranks together: a driver of the run loop (run/run_loop.hpp).
 template <class Scalar, class Index, class Space>
 class Hooi {
 public:
+  using Iteration = TuckerIteration;
+  using Result    = TuckerResult<Scalar, Space>;
+
   using Tensor = DividedTensor<Scalar, Index, Space>;
   using Matrix = FactorMatrix<Scalar, Space>;
 
@@ -181,6 +204,8 @@ public:
         m_tensor(X),
         m_options(options),
         m_owners(X.owners().get()),
+        m_ranks(m_owners),
+        m_rule(options.tolerance),
         m_order(X.extents().order()),
         m_norm(norm_of(space, X)),
         m_vectors(space, options.vectors, m_owners) {
@@ -196,32 +221,53 @@ public:
     }
   }
 
-  void iterate(TuckerCallback const& callback) {
-    StopRule rule(m_options.tolerance);
-    RunLimits const limits(m_options.max_iterations, m_options.time_limit_s, any_rank_of(m_owners));
-    for (int iteration = 1; iteration <= m_options.max_iterations; ++iteration) {
-      Kokkos::Timer const clock;
-      double const captured = update_factors();
-      if (!std::isfinite(captured))
-        throw NumericalError("the factors are not finite: iteration " + std::to_string(iteration));
-      FormulaNumbers const known{m_norm.squared, captured, captured, std::sqrt(captured)};
-      m_formula = squares_of_formula<Scalar>(known, m_order);
-      TuckerIteration step{iteration, fit_of_iteration(m_formula).value, 0, 0};
-      step.delta   = step.fit - m_result.fit;
-      step.seconds = clock.seconds();
-      m_result.fit = step.fit;
-      m_result.history.push_back(step);
-      auto const met = rule.after(step.fit, usual_error_of_fit<Scalar>(known, step.fit));
-      if (auto const reason = limits.after(iteration, callback && !callback(step), met)) {
-        m_result.reason = *reason;
-        return;
-      }
+  [[nodiscard]] int iterations() const { return m_iterations; }
+  void launch() { m_clock.reset(); }
+  /// Makes the whole iteration: its numbers are on the host again and again.
+  [[nodiscard]] Ended<TuckerIteration> finish() {
+    double const captured = update_factors();
+    if (!std::isfinite(captured))
+      throw NumericalError("the factors are not finite: iteration " + std::to_string(m_iterations + 1));
+    FormulaNumbers const known{m_norm.squared, captured, captured, std::sqrt(captured)};
+    double const before = m_result.fit;
+    m_formula           = squares_of_formula<Scalar>(known, m_order);
+    m_result.fit        = fit_of_iteration(m_formula).value;
+    auto const met      = m_rule.after(m_result.fit, usual_error_of_fit<Scalar>(known, m_result.fit));
+    return {{++m_iterations, m_result.fit, m_result.fit - before, m_clock.seconds()}, met};
+  }
+
+  /// All ranks have the whole factors. Waits.
+  void save(std::filesystem::path const& path) const {
+    if (!m_ranks.is_root()) return;
+    io::write_tucker_checkpoint(path, state(), [&](std::size_t n, count_t first, count_t count) {
+      auto const rows = Kokkos::make_pair(first, first + count);
+      return to_host<Scalar>(m_space, Matrix(Kokkos::subview(m_result.model.factors[n], rows, Kokkos::ALL)));
+    });
+  }
+  /// Waits. \throws InputError on all ranks for a file that is damaged or of another run
+  void load(std::filesystem::path const& path) {
+    auto run = state();
+    on_root(m_ranks, path, [&] {
+      auto found            = io::read_tucker_checkpoint(path);
+      auto const difference = difference_of_runs(found, run, m_owners != nullptr);
+      if (!difference.empty()) throw InputError(path.string(), 0, 0, difference);
+      run = std::move(found);
+    });
+    double facts[] = {static_cast<double>(run.iteration), run.fit};
+    m_ranks.agree(facts, std::size(facts));
+    for (std::size_t n = 0; n < m_result.model.factors.size(); ++n) {
+      auto const& U = m_result.model.factors[n];
+      if (m_ranks.is_root()) from_host<Scalar>(m_space, run.factors[n], U);
+      if (m_owners) m_owners->agree(U);
     }
+    m_space.fence("polyad::tucker");
+    m_iterations = static_cast<int>(facts[0]);
+    m_result.fit = facts[1];
+    if (m_iterations > 0) m_rule.restore(m_result.fit);
   }
 
   /// The core and the fit of the model as it is. Call it once.
-  [[nodiscard]] TuckerResult<Scalar, Space> take_result() {
-    bool const is_start = m_options.max_iterations == 0;
+  [[nodiscard]] TuckerResult<Scalar, Space> take_result(bool is_start) {
     if (is_start) multiply(m_order - 1);
     form_core();
     if (is_start) m_formula = formula_of_start();
@@ -273,10 +319,33 @@ private:
     return squares_of_formula<Scalar>({m_norm.squared, captured, captured, std::sqrt(captured)}, m_order);
   }
 
+  /// All but the factors.
+  [[nodiscard]] io::TuckerCheckpoint state() const {
+    io::TuckerCheckpoint state;
+    state.precision    = sizeof(Scalar) == sizeof(float) ? "f32" : "f64";
+    state.format       = m_tensor.chosen();
+    state.seed         = m_options.seed;
+    state.ranks        = m_options.ranks;
+    state.nnz          = m_tensor.nnz();
+    state.norm_squared = m_tensor.norm_squared();
+    state.iteration    = static_cast<std::uint64_t>(m_iterations);
+    state.fit          = m_result.fit;
+    auto const& rows   = m_options.rows;
+    for (int n = 0; n < m_order; ++n)
+      state.extents.push_back(rows.empty() ? m_tensor.extents()[n] : of_mode(rows, n).extent());
+    if (std::ranges::any_of(rows, [](StoredRows const& of_mode) { return of_mode.is_list(); }))
+      state.rows = rows;
+    return state;
+  }
+
   Space m_space;
   Tensor const& m_tensor;
   TuckerOptions const& m_options;
   NonzeroOwners<Scalar, Index, Space>* m_owners;  // null on one rank
+  RanksOfOwners<NonzeroOwners<Scalar, Index, Space>> m_ranks;
+  StopRule m_rule;
+  int m_iterations = 0;  // that have ended, those before a checkpoint included
+  Kokkos::Timer m_clock;
   int m_order;
   ScaledNorm m_norm;
   LeadingVectors<Scalar, Space> m_vectors;
@@ -289,10 +358,12 @@ template <class Scalar, class Index, class Space>
 TuckerResult<Scalar, Space> hooi(Space const& space, DividedTensor<Scalar, Index, Space> const& X,
                                  TuckerOptions const& options, TuckerStart<Scalar, Space> const& start,
                                  TuckerCallback const& callback) {
+  auto const run_options = run_options_of(options);
   expect_hooi_arguments(X, options, start);
-  Hooi<Scalar, Index, Space> run(space, X, options, start);
-  run.iterate(callback);
-  return run.take_result();
+  std::shared_ptr<RunRanks> ranks;
+  if (auto* const owners = X.owners().get())
+    ranks = std::make_shared<RanksOfOwners<NonzeroOwners<Scalar, Index, Space>>>(owners);
+  return RunLoop<Hooi<Scalar, Index, Space>>(run_options, ranks, space, X, options, start).run(callback);
 }
 
 }  // namespace

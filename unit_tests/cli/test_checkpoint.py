@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""cpd and fast-tucker --checkpoint and --resume: the same bits as a run that never stopped, and nothing but its own run."""
+"""cpd, tucker and fast-tucker --checkpoint and --resume: the same bits as a run that never stopped, and nothing but its own run."""
 
 import re
 import signal
@@ -116,6 +116,72 @@ class Checkpoint(ToolTest):
 
     def refused(self, tensor, *options, says):
         result = self.run_tool("cpd", tensor, *options, "--resume", "c", "-o", "m.npz")
+        self.assertEqual(result.returncode, 3, result.stderr)
+        self.assertIn(says, result.stderr)
+        self.assertRegex(result.stderr, r"\Apolyad: [^\n]+\n\Z")
+
+
+class TuckerCheckpoint(ToolTest):
+    """The same of tucker."""
+
+    def setUp(self):
+        super().setUp()
+        self.tensor = self.write("x.tns", tns(random_tensor((30, 20, 10), 900)))
+
+    def tucker(self, *options, ranks="3,4,2"):
+        return self.report_of("tucker", self.tensor, "-r", ranks, "--tol", 0, *options)
+
+    def content(self, name):
+        return (self.folder / name).read_bytes()
+
+    def test_the_same_bits(self):
+        for options in ((), ("--precision", "f32"), ("--seed", 3)):
+            with self.subTest(options=options):
+                whole = self.tucker("-i", 7, "-o", "whole.npz", "--checkpoint", "whole.ckpt", *options)
+                self.tucker("-i", 3, "--checkpoint", "part.ckpt", *options)
+                rest = self.tucker("-i", 7, "-o", "rest.npz", "--resume", "part.ckpt", "--checkpoint", "rest.ckpt",
+                                   *options)
+                self.assertEqual(self.content("rest.npz"), self.content("whole.npz"))
+                self.assertEqual(self.content("rest.ckpt"), self.content("whole.ckpt"))
+                self.assertEqual([(step["iteration"], step["fit"], step["delta"]) for step in rest["iterations"]],
+                                 [(step["iteration"], step["fit"], step["delta"]) for step in whole["iterations"]][3:])
+                # A run that was done.
+                again = self.tucker("-i", 7, "-o", "again.npz", "--resume", "rest.ckpt", *options)
+                self.assertEqual(again["iterations"], [])
+                self.assertEqual(self.content("again.npz"), self.content("whole.npz"))
+
+    def test_interrupted(self):
+        process = self.start([
+            TOOL, "tucker", self.tensor, "-r", "3,4,2", "-i", "100000000", "--tol", "0", "--checkpoint", "c",
+            "--checkpoint-every", "1000000000"
+        ])
+        process.send_signal(signal.SIGTERM)
+        stdout, stderr = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 128 + signal.SIGTERM)
+        self.assertIn("wrote    c\n", stdout)
+        last = int(re.search(r"interrupted after iteration (\d+)$", stderr.strip())[1])
+        report = self.tucker("-i", last + 1, "--resume", "c")
+        self.assertEqual([step["iteration"] for step in report["iterations"]], [last + 1])
+
+    def test_another_run_is_refused(self):
+        self.tucker("-i", 4, "--checkpoint", "four")
+        self.tucker("-i", 4, "--checkpoint", "c", "--checkpoint-every", 2)
+        self.assertEqual(self.content("c"), self.content("four"))
+        self.refused(self.tensor, "-r", "3,4,3", says="the ranks 3 x 4 x 2, not 3 x 4 x 3")
+        self.refused(self.tensor, "-r", "3,4,2", "--precision", "f32", says="precision f64, not f32")
+        other = self.write("y.tns", tns(random_tensor((30, 20, 10), 900, seed=2)))
+        self.refused(other, "-r", "3,4,2", says="another tensor")
+        self.fail_with(2, "tucker", self.tensor, "-r", "3,4,2", "--resume", "c", "--init", "hosvd", says="--init")
+        self.fail_with(6, "tucker", self.tensor, "-r", "3,4,2", "--checkpoint", "nowhere/c", says="nowhere/c")
+        content = bytearray(self.content("c"))
+        content[100] ^= 1
+        self.write("c", bytes(content))
+        self.refused(self.tensor, "-r", "3,4,2", says="checksum")
+        self.succeed("cpd", self.tensor, "-r", 2, "-i", 1, "--checkpoint", "c")
+        self.refused(self.tensor, "-r", "3,4,2", says="another command")
+
+    def refused(self, tensor, *options, says):
+        result = self.run_tool("tucker", tensor, *options, "--resume", "c", "-o", "m.npz")
         self.assertEqual(result.returncode, 3, result.stderr)
         self.assertIn(says, result.stderr)
         self.assertRegex(result.stderr, r"\Apolyad: [^\n]+\n\Z")

@@ -12,6 +12,7 @@
 
 #include "fit/stop_rule.hpp"
 #include "formats/registry.hpp"
+#include "io/temporary_folder.hpp"
 #include "polyad/core/device_memory.hpp"
 #include "polyad/cp/cp_als.hpp"
 #include "polyad/tensor/generate.hpp"
@@ -432,21 +433,15 @@ void expect_restored_to_the_bit() {
     fill_random(space, factors, seed);
     return factors;
   };
-  CpAlsRun whole(space, any_format(space, X), options, start(1));
-  CpAlsState state;
-  while (whole.is_running()) {
-    whole.launch();
-    whole.finish([](CpAlsIteration const&) { return true; });
-    if (state.iteration < 4) state = whole.state();
-  }
-  REQUIRE(state.iteration == 4);
-  CpAlsRun rest(space, any_format(space, X), options, start(2));  // whose start goes
-  rest.restore(state);
-  while (rest.is_running()) {
-    rest.launch();
-    rest.finish([](CpAlsIteration const&) { return true; });
-  }
-  auto const a = whole.take_result(), b = rest.take_result();
+  TemporaryFolder const folder;
+  auto part           = options;
+  part.max_iterations = 4;
+  part.checkpoint     = folder / "part";
+  static_cast<void>(cp_als(space, X, part, start(1)));
+  auto rest    = options;
+  rest.resume  = part.checkpoint;
+  auto const a = cp_als(space, X, options, start(1)),
+             b = cp_als(space, X, rest, start(2));  // whose start goes
   CHECK(a.model.weights == b.model.weights);
   CHECK(a.fit == b.fit);
   CHECK(a.gram_fallbacks == b.gram_fallbacks);
@@ -457,11 +452,9 @@ void expect_restored_to_the_bit() {
     CHECK(b.history[k].fit == a.history[k + 4].fit);
     CHECK(b.history[k].delta == a.history[k + 4].delta);
   }
-  state.factors.pop_back();
-  CHECK_THROWS_AS(rest.restore(state), UsageError);
 }
 
-TEST_CASE("CP-ALS: a run goes on from its state to the same bits", "[cp]") {
+TEST_CASE("CP-ALS: a run continues from its checkpoint to the same bits", "[cp]") {
   expect_restored_to_the_bit<double>();
   expect_restored_to_the_bit<float>();
 }
@@ -513,11 +506,11 @@ TEST_CASE("CP-ALS: the canonical form of the result fits where an iteration did"
   fill_random(space, start, 0);
   DeviceMemoryAccount const account;
   if (!account.counts()) POLYAD_SKIP("a profiling tool has the hooks that count memory");
-  CpAlsRun run(space, any_format(space, X), options_of(16, 1), start);
-  run.launch();
-  run.finish(go_on);
-  count_t const during = account.in_use();
-  static_cast<void>(run.take_result());
+  count_t during = 0;
+  static_cast<void>(cp_als(space, X, options_of(16, 1), start, [&](CpAlsIteration const&) {
+    during = account.in_use();
+    return true;
+  }));
   // A copy of the longest factor takes 2.5 MB; small arrays, as an account keeps room for, stand beside it.
   CHECK(account.peak() <= during + 65536);
 }
@@ -532,8 +525,10 @@ TEST_CASE("CP-ALS: a rank that is not stated is that of the start, or that of th
   FactorMatrices<double, TestSpace> const start(space, coo.extents(), 3);
   fill_random(space, start, 0);
   CHECK(cp_als(space, X, options, start).model.factors.rank() == 3);
-  CHECK(cp_als_restarts({space}, X, options, 2).best.model.factors.rank() == 5);
-  options.rank = 2;
+  options.restarts = 2;
+  CHECK(cp_als(space, X, options).model.factors.rank() == 5);
+  options.restarts = 1;
+  options.rank     = 2;
   CHECK(cp_als(space, X, options).model.factors.rank() == 2);
   CHECK(cp_als(space, coo, options).model.factors.rank() == 2);
 }

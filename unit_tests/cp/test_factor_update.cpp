@@ -11,10 +11,13 @@
 #include <vector>
 
 #include "formats/registry.hpp"
+#include "io/temporary_folder.hpp"
 #include "polyad/cp/cp_als.hpp"
+#include "polyad/io/checkpoint.hpp"
 #include "polyad/testing/oracle.hpp"
 #include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
+#include "support/cp_als_loop.hpp"
 #include "support/device_data.hpp"
 #include "support/host_models.hpp"
 #include "support/message_of.hpp"
@@ -277,18 +280,18 @@ TEST_CASE("Ridge: in the end the modes share the penalty evenly, and the objecti
     TestSpace const space;
     FactorMatrices<double, TestSpace> start(space, X.extents(), 3);
     fill_random(space, start, options.seed);
-    CpAlsRun run(space, X, options, std::move(start));
-    while (run.is_running()) {
-      run.launch();
-      run.finish({});
+    auto const run = cp_als_loop(X, options, start);
+    while (run->is_running()) {
+      run->launch();
+      run->finish({});
     }
-    auto const state = run.state();
+    auto const state = whole_state(*run);
     std::vector<double> norms(3);  // ||B^(n)||^2, from A and s
     REQUIRE(state.scales.size() == 9);
     for (std::size_t n = 0; n < 3; ++n)
       for (std::size_t e = 0; e < state.factors[n].size(); ++e)
         norms[n] += std::pow(state.factors[n][e] * state.scales[3 * n + e % 3], 2);
-    auto const M         = on_host(run.take_result().model);
+    auto const M         = on_host(run->take_result().model);
     long double residual = 0;
     for (std::size_t p = 0; p < tensor.nnz(); ++p) {
       std::vector<std::uint64_t> const cell{tensor.index(p, 0), tensor.index(p, 1), tensor.index(p, 2)};
@@ -441,28 +444,25 @@ void expect_updates_restored(UpdateList const& updates) {
     fill_random(space, factors, seed);
     return factors;
   };
-  CpAlsRun whole(space, X, options, start(1));
-  CpAlsState state;
-  while (whole.is_running()) {
-    whole.launch();
-    whole.finish({});
-    if (state.iteration < 4) state = whole.state();
-  }
-  CpAlsRun rest(space, X, options, start(2));  // whose start goes
-  rest.restore(state);
-  while (rest.is_running()) {
-    rest.launch();
-    rest.finish({});
-  }
-  auto const a = whole.take_result(), b = rest.take_result();
+  TemporaryFolder const folder;
+  auto part           = options;
+  part.max_iterations = 4;
+  part.checkpoint     = folder / "c";
+  static_cast<void>(cp_als(space, X, part, start(1)));
+  auto rest    = options;
+  rest.resume  = part.checkpoint;
+  auto const a = cp_als(space, X, options, start(1)), b = cp_als(space, X, rest, start(2));
   CHECK(a.model.weights == b.model.weights);
   CHECK(a.fit == b.fit);
   for (int n = 0; n < 3; ++n) CHECK(flat(a.model.factors[n]) == flat(b.model.factors[n]));
-  CpAlsRun plain(space, X, updated_by({}, 3, 9), start(2));
-  CHECK_THROWS_AS(plain.restore(state), UsageError);
-  CpAlsRun other(space, X, options, start(2));
+  auto plain    = updated_by({}, 3, 9);
+  plain.resume  = part.checkpoint;
+  auto const of = message_of<InputError>([&] { static_cast<void>(cp_als(space, X, plain)); });
+  CHECK(of.find("is a checkpoint of the ridge ") != std::string::npos);
+  auto const run = cp_als_loop(X, options, start(2));
+  auto state     = io::read_checkpoint(part.checkpoint);
   state.scales.clear();
-  CHECK_THROWS_AS(other.restore(state), UsageError);
+  CHECK_THROWS_AS(run->driver().restore(state), UsageError);
 }
 
 TEST_CASE("Updates: a run continues from its state to the same bits", "[cp]") {
@@ -477,11 +477,13 @@ TEST_CASE("Updates: each restart has its own", "[cp]") {
   auto const X = summed_in_fixed_order<double>(noisy_tensor({9, 7, 8}));
   for (auto const& update : {ridge(2), own_update<OwnLeastSquares<double>>(false)}) {
     auto options          = updated_by({update}, 3, 5);
-    auto const of_several = cp_als_restarts(restart_instances(space, 3), X, options, 3);
-    options.seed          = of_several.runs[of_several.best_run].seed;
+    options.restarts      = 3;
+    auto const of_several = cp_als(space, X, options);
+    options.restarts      = 1;
+    options.seed          = of_several.restarts[of_several.best_restart].seed;
     auto const alone      = cp_als(space, X, options);
-    CHECK(of_several.best.fit == alone.fit);
-    for (int n = 0; n < 3; ++n) CHECK(flat(of_several.best.model.factors[n]) == flat(alone.model.factors[n]));
+    CHECK(of_several.fit == alone.fit);
+    for (int n = 0; n < 3; ++n) CHECK(flat(of_several.model.factors[n]) == flat(alone.model.factors[n]));
   }
 }
 

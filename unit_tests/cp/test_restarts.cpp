@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// cp_als_restarts: every run is the one that cp_als makes alone, the best one wins, and all are reported.
+// CpAlsOptions::restarts: every run is the one that cp_als makes alone, the best one wins, and all are reported.
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <cmath>
@@ -9,10 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "core/space_instances.hpp"
 #include "formats/registry.hpp"
 #include "polyad/cp/cp_als.hpp"
 #include "polyad/tensor/generate.hpp"
+#include "run/restarts.hpp"
 #include "support/catch.hpp"
+#include "support/cp_als_loop.hpp"
 #include "support/device_data.hpp"
 #include "support/message_of.hpp"
 
@@ -20,8 +23,6 @@ namespace polyad::test {
 namespace {
 
 using F = Sorted<double, std::uint32_t, TestSpace>;
-
-constexpr auto keep_going = [](int, CpAlsIteration const&) { return true; };
 
 /// Of rank 5, with more than one local optimum.
 F planted(TestSpace const& space) {
@@ -41,31 +42,56 @@ CpAlsOptions options_of(std::uint64_t seed) {
   return options;
 }
 
+/// The runs of `instances` at a time, as cp_als has them side by side on a device.
+template <class F>
+CpAlsResult<double, TestSpace> best_of(int instances, F const& X, CpAlsOptions options, int count,
+                                       CpAlsCallback const& callback = {}) {
+  TestSpace const space;
+  auto const any  = any_format(space, X);
+  using Body      = detail::CpAlsBody<double, TestSpace>;
+  auto const make = [&](TestSpace const& instance, std::uint64_t seed) {
+    FactorMatrices<double, TestSpace> start(instance, any.extents(), options.rank);
+    fill_random(instance, start, seed);
+    return std::make_unique<CpAlsLoop<double>>(detail::run_options_of(options), nullptr, instance,
+                                               any.inside(), options, start, nullptr);
+  };
+  detail::Restarts<Body, TestSpace> restarts(detail::make_instances(space, instances), options.seed, count,
+                                             make);
+  return restarts.run(callback);
+}
+
+CpAlsOptions with_restarts(CpAlsOptions options, int count) {
+  options.restarts = count;
+  return options;
+}
+
 TEST_CASE("restarts: each run is what cp_als makes of its seed, the best one is returned", "[cp]") {
   TestSpace const space;
   F const X = planted(space);
   // One instance, fewer than there are runs, and more.
   for (int const instances : {1, 3, 8}) {
-    auto const result =
-        cp_als_restarts(restart_instances(space, instances), X, options_of(11), 6, keep_going);
-    REQUIRE(result.runs.size() == 6);
+    auto const result = best_of(instances, X, options_of(11), 6);
+    REQUIRE(result.restarts.size() == 6);
     double best = -1;
     for (std::size_t k = 0; k < 6; ++k) {
       CAPTURE(instances, k);
-      CHECK(result.runs[k].seed == 11 + k);
+      CHECK(result.restarts[k].seed == 11 + k);
       auto const alone = cp_als(space, X, options_of(11 + k), [](CpAlsIteration const&) { return true; });
       // Sums with atomics may round differently, and once a fit is reached the difference stays.
-      CHECK(std::abs(result.runs[k].fit - alone.fit) < 1e-7);
-      best = std::max(best, result.runs[k].fit);
-      CHECK(result.runs[k].seconds > 0);
+      CHECK(std::abs(result.restarts[k].fit - alone.fit) < 1e-7);
+      best = std::max(best, result.restarts[k].fit);
+      CHECK(result.restarts[k].seconds > 0);
     }
-    CHECK(result.best.fit == best);
-    CHECK(result.runs[result.best_run].fit == best);
-    CHECK(result.best.history.size() == static_cast<std::size_t>(result.runs[result.best_run].iterations));
-    CHECK(result.best.model.weights.size() == 5);
+    CHECK(result.fit == best);
+    CHECK(result.restarts[result.best_restart].fit == best);
+    CHECK(result.history.size() == static_cast<std::size_t>(result.restarts[result.best_restart].iterations));
+    CHECK(result.model.weights.size() == 5);
     double seconds = 0;
-    for (auto const& iteration : result.best.history) seconds += iteration.seconds;
-    CHECK(result.runs[result.best_run].seconds == seconds);
+    for (auto const& iteration : result.history) {
+      seconds += iteration.seconds;
+      CHECK(iteration.start == static_cast<int>(result.best_restart));
+    }
+    CHECK(result.restarts[result.best_restart].seconds == seconds);
   }
 }
 
@@ -73,27 +99,29 @@ TEST_CASE("restarts: more starts find what the first one misses", "[cp]") {
   TestSpace const space;
   F const X         = planted(space);
   auto const first  = cp_als(space, X, options_of(0), [](CpAlsIteration const&) { return true; });
-  auto const result = cp_als_restarts(restart_instances(space, 7), X, options_of(0), 7, keep_going);
+  auto const result = cp_als(space, X, with_restarts(options_of(0), 7));
   CHECK(first.fit < 0.7);
-  CHECK(result.best.fit > 1 - 1e-6);
+  CHECK(result.fit > 1 - 1e-6);
 }
 
 TEST_CASE("restarts: iterations are told with the number of their run; false ends all", "[cp]") {
   TestSpace const space;
   F const X = planted(space);
   std::map<int, int> seen;
-  auto const all = cp_als_restarts(restart_instances(space, 2), X, options_of(5), 4,
-                                   [&](int run, CpAlsIteration const& it) {
-                                     CHECK(it.iteration == seen[run] + 1);
-                                     seen[run] = it.iteration;
-                                     return true;
-                                   });
-  for (int k = 0; k < 4; ++k) CHECK(seen[k] == all.runs[static_cast<std::size_t>(k)].iterations);
+  auto const all = best_of(2, X, options_of(5), 4, [&](CpAlsIteration const& it) {
+    CHECK(it.iteration == seen[it.start] + 1);
+    seen[it.start] = it.iteration;
+    return true;
+  });
+  for (int k = 0; k < 4; ++k) CHECK(seen[k] == all.restarts[static_cast<std::size_t>(k)].iterations);
 
-  auto const cut = cp_als_restarts(restart_instances(space, 2), X, options_of(5), 4,
-                                   [](int, CpAlsIteration const& it) { return it.iteration < 2; });
-  CHECK(cut.runs.size() <= 2);  // those that had begun
-  for (auto const& run : cut.runs) CHECK(run.reason == StopReason::interrupted);
+  for (int const instances : {1, 2}) {
+    auto const cut =
+        best_of(instances, X, options_of(5), 4, [](CpAlsIteration const& it) { return it.iteration < 2; });
+    CHECK(cut.restarts.size() <= static_cast<std::size_t>(instances));  // those that had begun
+    for (auto const& run : cut.restarts) CHECK(run.reason == StopReason::interrupted);
+    CHECK(cut.reason == StopReason::interrupted);
+  }
 }
 
 /// `sorted`, but the runs whose numbers are in `broken` get NaN in their iteration `at`. A run is known by
@@ -140,13 +168,12 @@ TEST_CASE("restarts: a run that breaks down is reported, and the others continue
   for (int const instances : {1, 3}) {
     CAPTURE(instances);
     Breaking const Y{X, {1, 4}, 3};
-    auto const result =
-        cp_als_restarts(restart_instances(space, instances), Y, options_of(11), 6, keep_going);
-    auto const sound = cp_als_restarts(restart_instances(space, instances), X, options_of(11), 6, keep_going);
-    REQUIRE(result.runs.size() == 6);
+    auto const result = best_of(instances, Y, options_of(11), 6);
+    auto const sound  = best_of(instances, X, options_of(11), 6);
+    REQUIRE(result.restarts.size() == 6);
     double best = -1;
     for (std::size_t k = 0; k < 6; ++k) {
-      auto const& run = result.runs[k];
+      auto const& run = result.restarts[k];
       CAPTURE(k, run.error);
       CHECK(run.seed == 11 + k);
       if (k == 1 || k == 4) {
@@ -156,18 +183,18 @@ TEST_CASE("restarts: a run that breaks down is reported, and the others continue
         CHECK(run.fit == -std::numeric_limits<double>::infinity());
       } else {
         CHECK(run.error.empty());
-        CHECK(std::abs(run.fit - sound.runs[k].fit) < 1e-7);
+        CHECK(std::abs(run.fit - sound.restarts[k].fit) < 1e-7);
         best = std::max(best, run.fit);
       }
     }
-    CHECK(result.best.fit == best);
-    CHECK(result.runs[result.best_run].fit == best);
+    CHECK(result.fit == best);
+    CHECK(result.restarts[result.best_restart].fit == best);
   }
   // The first of all: there is no best run before it.
   Breaking const first{X, {0}, 1};
-  auto const rest = cp_als_restarts({space}, first, options_of(11), 2, keep_going);
-  CHECK(rest.best_run == 1);
-  CHECK_FALSE(rest.runs[0].error.empty());
+  auto const rest = cp_als(space, first, with_restarts(options_of(11), 2));
+  CHECK(rest.best_restart == 1);
+  CHECK_FALSE(rest.restarts[0].error.empty());
 }
 
 TEST_CASE("CP-ALS: a format that does not give its nonzeros back has the fit of a start, too", "[cp]") {
@@ -186,7 +213,7 @@ TEST_CASE("restarts: when all runs break down, the error names each", "[cp]") {
   TestSpace const space;
   Breaking const X{planted(space), {0, 1, 2}, 2};
   auto const message = message_of<NumericalError>(
-      [&] { static_cast<void>(cp_als_restarts({space}, X, options_of(7), 3, keep_going)); });
+      [&] { static_cast<void>(cp_als(space, X, with_restarts(options_of(7), 3))); });
   for (char const* const part : {"seed 7: ", "seed 8: ", "seed 9: ", "iteration 2"}) {
     CAPTURE(message, part);
     CHECK(message.find(part) != std::string::npos);
@@ -194,22 +221,24 @@ TEST_CASE("restarts: when all runs break down, the error names each", "[cp]") {
 }
 
 TEST_CASE("restarts: a callback's own error ends all runs", "[cp]") {
-  TestSpace const space;
-  F const X        = planted(space);
-  auto const fails = [](int run, CpAlsIteration const&) -> bool {
-    if (run == 1) throw NumericalError("of the callback");
+  F const X        = planted(TestSpace());
+  auto const fails = [](CpAlsIteration const& it) -> bool {
+    if (it.start == 1) throw NumericalError("of the callback");
     return true;
   };
-  CHECK(message_of<NumericalError>([&] {
-          static_cast<void>(cp_als_restarts(restart_instances(space, 2), X, options_of(0), 3, fails));
-        }) == "of the callback");
+  CHECK(message_of<NumericalError>([&] { static_cast<void>(best_of(2, X, options_of(0), 3, fails)); }) ==
+        "of the callback");
 }
 
-TEST_CASE("restarts: nothing to run, or to run it on, is refused", "[cp]") {
+TEST_CASE("restarts: no starts, a given start and checkpoints are refused", "[cp]") {
   TestSpace const space;
   F const X = planted(space);
-  CHECK_THROWS_AS(cp_als_restarts(restart_instances(space, 1), X, options_of(0), 0, keep_going), UsageError);
-  CHECK_THROWS_AS(cp_als_restarts(std::vector<TestSpace>{}, X, options_of(0), 1, keep_going), UsageError);
+  CHECK_THROWS_AS(cp_als(space, X, with_restarts(options_of(0), 0)), UsageError);
+  FactorMatrices<double, TestSpace> const start(space, X.extents(), 5);
+  CHECK_THROWS_AS(cp_als(space, X, with_restarts(options_of(0), 2), start), UsageError);
+  auto options       = with_restarts(options_of(0), 2);
+  options.checkpoint = "c";
+  CHECK_THROWS_AS(cp_als(space, X, options), UsageError);
 }
 
 }  // namespace

@@ -8,10 +8,13 @@
 #include <vector>
 
 #include "formats/registry.hpp"
+#include "io/temporary_folder.hpp"
 #include "polyad/cp/cp_als.hpp"
+#include "polyad/io/checkpoint.hpp"
 #include "polyad/testing/oracle.hpp"
 #include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
+#include "support/cp_als_loop.hpp"
 #include "support/device_data.hpp"
 #include "support/oracle.hpp"
 
@@ -79,22 +82,22 @@ Outcome factor(HostTensor const& tensor, count_t rank) {
   auto const X = in_fixed_order<Scalar>(tensor);
   FactorMatrices<Scalar, TestSpace> const start(space, X.extents(), rank);
   fill_random(space, start, 1);
-  CpAlsRun run(space, X, five_iterations(rank), start);
+  auto const run = cp_als_loop(X, five_iterations(rank), start);
   Outcome outcome{};
   // The pivots need whole states: for doubles only, which show what the normal equations are like.
   constexpr bool watched = sizeof(Scalar) == sizeof(double);
-  CpAlsState before;
-  if (watched) before = run.state();
-  while (run.is_running()) {
-    run.launch();
-    run.finish({});
+  io::Checkpoint before;
+  if (watched) before = run->driver().state();
+  while (run->is_running()) {
+    run->launch();
+    run->finish({});
     if (!watched) continue;
-    auto after = run.state();
+    auto after = run->driver().state();
     for (double const pivot : pivots(before.grams, after.grams, tensor.order(), rank))
       outcome.pivots.push_back(pivot);
     before = std::move(after);
   }
-  auto const result = run.take_result();
+  auto const result = run->take_result();
   outcome.fit       = result.fit;
   outcome.fallbacks = result.gram_fallbacks;
   outcome.weights   = result.model.weights;
@@ -216,34 +219,25 @@ TEST_CASE("CP-ALS: a state of factors that hold all of lambda, as versions up to
   auto const tensor  = distinct(random_tensor(random, {30, 20, 25}, 400, some_float));
   auto const X       = in_fixed_order<double>(tensor);
   auto const options = five_iterations(3);
-  auto const begin   = [&](std::uint64_t seed) {
-    FactorMatrices<double, TestSpace> const start(space, X.extents(), 3);
-    fill_random(space, start, seed);
-    return CpAlsRun<double, TestSpace>(space, X, options, start);
-  };
-  auto whole = begin(1);
-  CpAlsState state;
-  while (whole.is_running()) {
-    whole.launch();
-    whole.finish({});
-    if (state.iteration < 2) state = whole.state();
-  }
-  auto const expected = whole.take_result();
+  FactorMatrices<double, TestSpace> const start(space, X.extents(), 3);
+  fill_random(space, start, 1);
+  TemporaryFolder const folder;
+  auto part           = options;
+  part.max_iterations = 2;
+  part.checkpoint     = folder / "c";
+  static_cast<void>(cp_als(space, X, part, start));
+  auto state = io::read_checkpoint(part.checkpoint);
   for (std::size_t e = 0; e < state.factors[2].size(); ++e) state.factors[2][e] *= state.weights[e % 3];
   for (std::size_t e = 0; e < 9; ++e) state.grams[2 * 9 + e] *= state.weights[e / 3] * state.weights[e % 3];
   state.weights.clear();
-  auto rest = begin(2);
-  rest.restore(state);
-  while (rest.is_running()) {
-    rest.launch();
-    rest.finish({});
-  }
-  auto const result = rest.take_result();
+  io::write_checkpoint(part.checkpoint, state);  // version 1
+  auto rest           = options;
+  rest.resume         = part.checkpoint;
+  auto const expected = cp_als(space, X, options, start);
+  auto const result   = cp_als(space, X, rest);
   CHECK(result.fit == expected.fit);
   CHECK(result.model.weights == expected.model.weights);
   for (int n = 0; n < 3; ++n) CHECK(flat(result.model.factors[n]) == flat(expected.model.factors[n]));
-  state.weights.assign(2, 1.0);
-  CHECK_THROWS_AS(rest.restore(state), UsageError);
 }
 
 TEST_CASE("CP-ALS: floats fit as doubles do, modes of up to 10^7 rows", "[.][full]") {

@@ -3,7 +3,9 @@
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <random>
 #include <string>
@@ -12,13 +14,18 @@
 #include "distributed/exchange.hpp"
 #include "distributed/mpi_collectives.hpp"
 #include "distributed/parts.hpp"
+#include "distributed/rows_of_ranks.hpp"
+#include "distributed/shared_folder.hpp"
 #include "distributed/world.hpp"
 #include "polyad/distributed/cp_als.hpp"
+#include "polyad/io/checkpoint.hpp"
 #include "polyad/testing/oracle.hpp"
 #include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
+#include "support/cp_als_loop.hpp"
 #include "support/device_data.hpp"
 #include "support/host_models.hpp"
+#include "support/message_of.hpp"
 #include "support/tensor_with_empty_rows.hpp"
 
 namespace polyad::test {
@@ -309,20 +316,15 @@ TEST_CASE("Rows get random labels where blocks are too different", "[mpi]") {
   CHECK(std::abs(labelled.norm_squared / as_it_is.norm_squared - 1) < 1e-14);
   expect_run_of_one_rank<double>(blocks, grid, 4, 1e-10);
   expect_run_of_one_rank<float>(blocks, grid, 4, 1e-5);
-  // A state has the tensor's order of rows, so that other partitions go on from it.
-  auto first = cp_als_run(world(), labelled, any_format(TestSpace(), labelled.block), options_of(3, 4));
-  while (first.is_running()) {
-    first.launch();
-    first.finish({});
-  }
+  // A checkpoint has the tensor's order of rows, so that other partitions continue from it.
+  SharedFolder const folder;
+  auto options       = options_of(3, 4);
+  options.checkpoint = folder / "c";
+  static_cast<void>(cp_als(world(), labelled, options));
   auto const goes_on = [&](TensorShare<double, std::uint32_t, TestSpace> const& share) {
-    auto run = cp_als_run(world(), share, any_format(TestSpace(), share.block), options_of(3, 8));
-    run.restore(first.state());
-    while (run.is_running()) {
-      run.launch();
-      run.finish({});
-    }
-    return run.take_result().fit;
+    auto rest   = options_of(3, 8);
+    rest.resume = options.checkpoint;
+    return cp_als(world(), share, rest).fit;
   };
   double const fit = cp_als(world(), as_it_is, options_of(3, 8)).fit;
   CHECK(std::abs(goes_on(as_it_is) - fit) <= 1e-10);
@@ -367,29 +369,63 @@ TEST_CASE("One rank's callback ends the run on all", "[mpi]") {
   CHECK(result.reason == StopReason::interrupted);
 }
 
-TEST_CASE("A state goes on", "[mpi]") {
+TEST_CASE("Ranks write and resume checkpoints", "[mpi]") {
   Random random(15);
   auto const tensor   = testing::distinct(testing::random_tensor(random, {19, 18, 7}, 400));
   auto const share    = share_of<double>(tensor, {});
   auto const X        = any_format(TestSpace(), share.block, format_options(options_of(3, 8)));
   auto const unbroken = cp_als(world(), share, X, options_of(3, 8));
-  auto first          = cp_als_run(world(), share, X, options_of(3, 4));
-  while (first.is_running()) {
-    first.launch();
-    first.finish({});
-  }
-  auto const state = first.state();
-  CHECK(state.factors[0].size() == (world().rank() == 0 ? 19 * 3 : 0));
-  auto second = cp_als_run(world(), share, X, options_of(3, 8));
-  second.restore(state);
-  while (second.is_running()) {
-    second.launch();
-    second.finish({});
-  }
-  auto const result = second.take_result();
+  SharedFolder const folder;
+  auto options             = options_of(3, 8);
+  options.checkpoint       = folder / "c";
+  options.checkpoint_every = 100;
+  // The callback of one rank interrupts the run, and the first rank writes the checkpoint.
+  auto const last = world().size() - 1;
+  auto const cut  = cp_als(world(), share, X, options, [&](CpAlsIteration const& it) {
+    return it.iteration < 4 || world().rank() != last;
+  });
+  CHECK(cut.reason == StopReason::interrupted);
+  if (world().rank() == 0) CHECK(io::read_checkpoint(options.checkpoint).factors[0].size() == 19 * 3);
+  auto rest         = options_of(3, 8);
+  rest.resume       = options.checkpoint;
+  auto const result = cp_als(world(), share, X, rest);
   REQUIRE(result.history.size() == 4);
   for (std::size_t k = 0; k < 4; ++k)
     CHECK(std::abs(result.history[k].fit - unbroken.history[k + 4].fit) <= 1e-10);
+  // One rank continues as well.
+  Communicator<TestSpace> const alone{TestSpace()};
+  auto const whole = any_format(TestSpace(), test::whole<double>(tensor), {.rank = 3, .format = "sorted"});
+  if (world().rank() == 0 && X.chosen() == whole.chosen())
+    CHECK(std::abs(cp_als(TestSpace(), whole, rest).fit - unbroken.fit) <= 1e-10);
+}
+
+TEST_CASE("Ranks find the best of several starts", "[mpi]") {
+  Random random(18);
+  auto const tensor = testing::distinct(testing::random_tensor(random, {19, 18, 7}, 400));
+  auto const share  = share_of<double>(tensor, {});
+  auto const X      = any_format(TestSpace(), share.block, format_options(options_of(3, 8)));
+  auto options      = options_of(3, 8);
+  options.restarts  = 3;
+  auto const result = cp_als(world(), share, X, options);
+  REQUIRE(result.restarts.size() == 3);
+  double best = -1;
+  for (std::size_t k = 0; k < 3; ++k) {
+    auto single = options_of(3, 8);
+    single.seed += k;
+    CHECK(result.restarts[k].seed == single.seed);
+    CHECK(std::abs(result.restarts[k].fit - cp_als(world(), share, X, single).fit) <= 1e-10);
+    best = std::max(best, result.restarts[k].fit);
+  }
+  CHECK(result.fit == best);
+  CHECK(result.restarts[result.best_restart].fit == best);
+  CHECK(result.model.factors.order() == (world().rank() == 0 ? 3 : 0));
+  // One rank's callback ends all starts on all.
+  auto const last = world().size() - 1;
+  auto const cut  = cp_als(world(), share, X, options, [&](CpAlsIteration const& it) {
+    return it.start < 1 || it.iteration < 2 || world().rank() != last;
+  });
+  CHECK(cut.restarts.size() == 2);
+  CHECK(cut.restarts.back().iterations == 2);
 }
 
 TEST_CASE("Ranks store the rows that occur, and fit as one rank", "[mpi]") {
@@ -449,21 +485,39 @@ TEST_CASE("Ranks store the rows that occur, and fit as one rank", "[mpi]") {
   CHECK(compact_coordinates(world(), std::span(none), extents, {.least_rows = 10}).empty());
 }
 
+/// A run that continues from a checkpoint for three more iterations.
+auto resumed_on_ranks(TensorShare<double, std::uint32_t, TestSpace> const& share,
+                      AnyFormat<double, std::uint32_t, TestSpace> const& X,
+                      std::filesystem::path const& checkpoint) {
+  using Rows     = detail::RowsOfRanks<double, TestSpace>;
+  auto options   = options_of(3, 4);
+  options.resume = checkpoint;
+  std::shared_ptr<detail::SharedRows<double, TestSpace>> rows;
+  if (world().size() > 1)
+    rows = std::make_shared<Rows>(world(), share.partition, share.nnz, share.norm_squared, 3);
+  FactorMatrices<double, TestSpace> const start(TestSpace(), share.block.extents(), 3);
+  return cp_als_loop(X, options, start, rows);
+}
+
 TEST_CASE("Rows of a factor reach the root in blocks", "[mpi]") {
   Random random(21);
   auto const tensor = testing::distinct(testing::random_tensor(random, {29, 18, 7}, 400));
   for (double const relabel_above : {0.0, 1e9}) {
     auto const share = share_of<double>(tensor, {}, true, relabel_above);
     auto const X     = any_format(TestSpace(), share.block, format_options(options_of(3, 1)));
-    auto run         = cp_als_run(world(), share, X, options_of(3, 1));
-    run.launch();
-    run.finish({});
-    auto const state = run.state();
+    SharedFolder const folder;
+    auto options       = options_of(3, 1);
+    options.checkpoint = folder / "c";
+    static_cast<void>(cp_als(world(), share, X, options));
+    auto const run = resumed_on_ranks(share, X, options.checkpoint);
+    io::Checkpoint state;
+    state.factors.resize(3);
+    if (world().rank() == 0) state = io::read_checkpoint(options.checkpoint);
     for (std::size_t n = 0; n < 3; ++n) {
       std::vector<double> read;
       for (count_t first = 0; first < tensor.extents[n]; first += 5) {
-        auto const rows =
-            run.factor_rows(static_cast<int>(n), first, std::min<count_t>(5, tensor.extents[n] - first));
+        auto const rows = run->driver().factor_rows(static_cast<int>(n), first,
+                                                    std::min<count_t>(5, tensor.extents[n] - first));
         read.insert(read.end(), rows.begin(), rows.end());
       }
       CHECK(read == state.factors[n]);
@@ -480,31 +534,49 @@ TEST_CASE("A ridge on every grid", "[mpi]") {
   }
 }
 
-TEST_CASE("A state of another run is refused on all ranks", "[mpi]") {
+TEST_CASE("A checkpoint of another run is refused on all ranks", "[mpi]") {
   Random random(16);
   auto const tensor = testing::distinct(testing::random_tensor(random, {19, 18, 7}, 400));
   auto const share  = share_of<double>(tensor, {});
   auto const X      = any_format(TestSpace(), share.block, format_options(options_of(3, 4)));
-  auto first        = cp_als_run(world(), share, X, options_of(3, 1));
-  first.launch();
-  first.finish({});
-  auto const state  = first.state();
-  auto run          = cp_als_run(world(), share, X, options_of(3, 4));
+  SharedFolder const folder;
+  auto options       = options_of(3, 1);
+  options.checkpoint = folder / "c";
+  static_cast<void>(cp_als(world(), share, X, options));
+  // A state in memory that does not have the shape of the run.
+  auto const run = resumed_on_ranks(share, X, options.checkpoint);
+  auto state     = run->driver().state();
+  state.factors.resize(3);
+  if (world().rank() == 0) state = io::read_checkpoint(options.checkpoint);
   auto const refuse = [&](auto const& spoil) {
     auto foreign = state;
-    if (world().rank() == 0) spoil(foreign);  // as if it alone had read another run's checkpoint
-    CHECK_THROWS_AS(run.restore(foreign), UsageError);
+    if (world().rank() == 0) spoil(foreign);
+    CHECK_THROWS_AS(run->driver().restore(foreign), UsageError);
   };
-  refuse([](CpAlsState& other) { other.grams.resize(2 * other.grams.size() + 1); });
-  refuse([](CpAlsState& other) { other.factors.pop_back(); });
-  refuse([](CpAlsState& other) { other.weights.resize(5, 1.0); });
-  refuse([](CpAlsState& other) { other.scales.resize(9, 1.0); });
-  refuse([](CpAlsState& other) { other.factors[0].pop_back(); });
-  refuse([](CpAlsState& other) { other.factors[2].resize(1000); });
-  run.restore(state);  // nothing of it has done harm
-  run.launch();
-  run.finish({});
-  CHECK(run.take_result().history.size() == 1);
+  refuse([](io::Checkpoint& other) { other.grams.resize(2 * other.grams.size() + 1); });
+  refuse([](io::Checkpoint& other) { other.factors.pop_back(); });
+  refuse([](io::Checkpoint& other) { other.weights.resize(5, 1.0); });
+  refuse([](io::Checkpoint& other) { other.scales.resize(9, 1.0); });
+  refuse([](io::Checkpoint& other) { other.factors[0].pop_back(); });
+  refuse([](io::Checkpoint& other) { other.factors[2].resize(1000); });
+  run->driver().restore(state);  // nothing of it has done harm
+  run->launch();
+  run->finish({});
+  CHECK(run->take_result().history.size() == 1);
+  // A file of another run, none, and one that is damaged.
+  options.checkpoint.clear();
+  options.resume     = folder / "c";
+  auto const message = [&](CpAlsOptions const& of) {
+    return message_of<InputError>([&] { static_cast<void>(cp_als(world(), share, X, of)); });
+  };
+  auto other = options;
+  other.rank = 4;
+  CHECK(message(other) == options.resume.string() + ": is a checkpoint of rank 3, not 4");
+  other        = options;
+  other.resume = folder / "nowhere";
+  CHECK(message(other).starts_with(other.resume.string() + ": "));
+  static_cast<void>(folder.write("no checkpoint", "c"));
+  CHECK(message(options) == options.resume.string() + ": is not a checkpoint");
 }
 
 TEST_CASE("Nonzeros are exchanged in blocks, in the order of their senders", "[mpi]") {

@@ -17,6 +17,7 @@
 #include <variant>
 #include <vector>
 
+#include "distributed/shared_folder.hpp"
 #include "distributed/world.hpp"
 #include "fuzz/pten_checksums.hpp"
 #include "io/pten.hpp"
@@ -32,6 +33,7 @@ namespace {
 
 using polyad::io::CoordinateList;
 using polyad::io::ReadOptions;
+using polyad::test::SharedFolder;
 using polyad::test::world;
 
 std::vector<std::vector<std::uint64_t>> of_all(std::vector<std::uint64_t> const& own) {
@@ -44,35 +46,6 @@ std::vector<std::vector<std::uint64_t>> of_all(std::vector<std::uint64_t> const&
   for (std::size_t k = 0; k < ranks; ++k) all.emplace_back(of(k), of(k + 1));
   return all;
 }
-
-/// A folder that all ranks of this machine see, named after rank 0's process.
-class SharedFolder {
-public:
-  SharedFolder()
-      : m_path(std::filesystem::temp_directory_path() /
-               ("polyad_ranks_" + std::to_string(of_all({static_cast<std::uint64_t>(::getpid())})[0][0]))) {
-    if (world().rank() == 0) std::filesystem::create_directory(m_path);
-    of_all({0});
-  }
-  ~SharedFolder() {
-    std::error_code ignored;
-    if (world().rank() == 0) std::filesystem::remove_all(m_path, ignored);
-  }
-  SharedFolder(SharedFolder const&)            = delete;
-  SharedFolder& operator=(SharedFolder const&) = delete;
-
-  /// The file is there when the call returns.
-  [[nodiscard]] std::filesystem::path write(std::string const& content) const {
-    of_all({0});  // nobody reads the one before
-    if (world().rank() == 0) std::ofstream(m_path / "x", std::ios::binary) << content;
-    of_all({0});
-    return m_path / "x";
-  }
-  [[nodiscard]] std::filesystem::path path() const { return m_path; }
-
-private:
-  std::filesystem::path m_path;
-};
 
 /// What reading came to.
 struct Outcome {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "distributed/parts.hpp"
+#include "distributed/shared_folder.hpp"
 #include "distributed/world.hpp"
 #include "polyad/distributed/cp_als.hpp"
 #include "polyad/tensor/sum_duplicates.hpp"
@@ -231,6 +232,33 @@ TEST_CASE("Tucker: all ranks refuse alike", "[mpi]") {
   CHECK_THROWS_AS(on_ranks<double>(outside, options_of({3, 3, 3})), UsageError);
   HostTensor const nothing{"nothing", {6, 5, 4}, {}, {}};
   CHECK_THROWS_AS(on_ranks<double>(nothing, options_of({2, 2, 2})), NumericalError);
+}
+
+TEST_CASE("Tucker: ranks write and resume checkpoints", "[mpi]") {
+  auto const tensor   = random_tensor(41, {19, 13, 11}, 700);
+  auto const unbroken = on_ranks<double>(tensor, options_of({3, 2, 4}, 7));
+  SharedFolder const folder;
+  auto options             = options_of({3, 2, 4}, 7);
+  options.checkpoint       = folder / "c";
+  options.checkpoint_every = 100;
+  auto const last          = world().size() - 1;
+  auto const cut = on_ranks<double>(tensor, options, Dealt::in_turn, [&](TuckerIteration const& it) {
+    return it.iteration < 3 || world().rank() != last;
+  });
+  CHECK(cut.reason == StopReason::interrupted);
+  options            = options_of({3, 2, 4}, 7);
+  options.resume     = folder / "c";
+  auto const resumed = on_ranks<double>(tensor, options, Dealt::all_to_rank_0);
+  REQUIRE(resumed.history.size() == 4);
+  for (std::size_t k = 0; k < 4; ++k) {
+    CHECK(resumed.history[k].iteration == static_cast<int>(k) + 4);
+    CHECK(std::abs(resumed.history[k].fit - unbroken.history[k + 3].fit) <= 1e-10);
+  }
+  for (std::size_t n = 0; n < 3; ++n)
+    CHECK(projectors_differ(flat(resumed.model.factors[n]), flat(unbroken.model.factors[n]),
+                            options.ranks[n]) <= 1e-7);
+  options.ranks = {3, 3, 4};
+  CHECK_THROWS_AS(on_ranks<double>(tensor, options), InputError);  // on all
 }
 
 }  // namespace polyad::test

@@ -168,7 +168,7 @@ TEST_CASE("duplicates: CP-ALS and HOOI refuse a tensor that holds some", "[forma
   CHECK_THROWS_AS(cp_als(space, Copies::build(space, coo, {}), {.rank = 2}), UsageError);
   auto const kept = any_format(space, coo, {.rank = 2, .format = "csf", .duplicates = Duplicates::keep});
   CHECK_THROWS_AS(cp_als(space, kept), UsageError);
-  CHECK_THROWS_AS(cp_als_restarts({space}, kept, {}, 2), UsageError);
+  CHECK_THROWS_AS(cp_als(space, kept, {.restarts = 2}), UsageError);
   auto const sums = any_format(space, coo, {.rank = 2, .duplicates = Duplicates::sum});
   CHECK_NOTHROW(static_cast<void>(cp_als(space, sums, {.max_iterations = 2})));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// libFuzzer: checkpoints of cpd and of fast-tucker. The checksum is mended first, so that the
+// libFuzzer: checkpoints of cpd, of tucker and of fast-tucker. The checksum is repaired first, so that the
 // fuzzer gets behind it.
 #include <cstdint>
 #include <filesystem>
@@ -50,6 +50,21 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
     };
     if (again) expect_same_again(checkpoint, write, polyad::io::read_checkpoint);
     std::uint64_t numbers = checkpoint.grams.size();
+    for (auto const& factor : checkpoint.factors) numbers += factor.size();
+    polyad::fuzz::expect(numbers <= size / 8, "more numbers than bytes");
+  } catch (polyad::InputError const&) {
+  }
+  try {
+    auto const checkpoint = polyad::io::read_tucker_checkpoint(file.path());
+    auto const write      = [](std::filesystem::path const& path, polyad::io::TuckerCheckpoint const& of) {
+      polyad::io::write_tucker_checkpoint(
+          path, of, [&](std::size_t n, std::uint64_t first, std::uint64_t count) {
+            auto const begin = of.factors[n].begin() + static_cast<std::ptrdiff_t>(first * of.ranks[n]);
+            return std::vector<double>(begin, begin + static_cast<std::ptrdiff_t>(count * of.ranks[n]));
+          });
+    };
+    if (again) expect_same_again(checkpoint, write, polyad::io::read_tucker_checkpoint);
+    std::uint64_t numbers = 0;
     for (auto const& factor : checkpoint.factors) numbers += factor.size();
     polyad::fuzz::expect(numbers <= size / 8, "more numbers than bytes");
   } catch (polyad::InputError const&) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// StopReason: why a driver's run ended. Plain C++.
+// StopReason: why a driver's run ended. RestartSummary: how one of several runs ended. Plain C++.
 #pragma once
+
+#include <cstdint>
+#include <string>
 
 namespace polyad {
 
@@ -36,5 +39,15 @@ enum class StopReason {
   }
   return "unknown";
 }
+
+/// How one of several starts ended.
+struct RestartSummary {
+  std::uint64_t seed;
+  double fit;  // minus infinity where the run broke down
+  int iterations;
+  StopReason reason;       // diverged where the run broke down
+  double seconds    = 0;   // that its iterations took, including the time of concurrent runs
+  std::string error = {};  // why it broke down, the text of its NumericalError; else empty
+};
 
 }  // namespace polyad

@@ -16,10 +16,12 @@
 #pragma once
 
 #include <Kokkos_Core.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <limits>
 #include <map>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -50,6 +52,20 @@ struct CpAlsOptions {
   std::vector<StoredRows> rows = {};
   /// What each mode's factor solves (cp/factor_update.hpp): one for all modes, or N. Empty: least squares.
   std::vector<ModeUpdate> updates = {};
+  /// A file that gets the state of the run after every `checkpoint_every` iterations and at the end (io/
+  /// checkpoint.hpp). Empty: none. Of several ranks the first writes it, and all name it.
+  std::filesystem::path checkpoint = {};
+  int checkpoint_every             = 10;
+  /// The checkpoint that the run continues, instead of a start. Its rank, precision, format, penalties and
+  /// tensor must be those of the run; several ranks take any format. If the format sums in a fixed order, the
+  /// run continues with the same bits. Empty: none. Of several ranks the first reads it, and all name it.
+  std::filesystem::path resume = {};
+  /// Runs from the random starts of the seeds seed, seed + 1, ..., of which the best fit wins. ALS finds local
+  /// optima, and a few starts are the usual remedy (Kolda & Bader, section 3.4). Each run has a model and a
+  /// workspace of its own. Up to eight run concurrently, so that small tensors fill a device; on a host, on
+  /// several ranks and with a streamed tensor they follow one another. A run that breaks down
+  /// (NumericalError) is reported in CpAlsResult::restarts, and the others continue.
+  int restarts = 1;
 };
 
 /// The callback's argument after each iteration.
@@ -59,10 +75,12 @@ struct CpAlsIteration {
   double delta;   // change of the fit against the iteration before; the fit itself at the first
   double seconds;
   std::map<std::string, double> phases;  // seconds; empty unless CpAlsOptions::time_phases
+  int start = 0;                         // the number of the start, from 0, of CpAlsOptions::restarts
 };
 
 template <class Scalar, class Space>
 struct CpAlsResult {
+  static_assert(detail::expect_compiled<Scalar, std::uint32_t, Space>());
   Ktensor<Scalar, Space> model;  // normalised, in canonical form
   std::vector<CpAlsIteration> history;
   StopReason reason      = StopReason::max_iterations;
@@ -70,24 +88,17 @@ struct CpAlsResult {
   double fit_error       = 0;  // a bound for the rounding error of `fit`
   count_t gram_fallbacks = 0;  // updates that took the pseudo-inverse
   ModelDefect defect     = ModelDefect::none;
+  /// All starts in their order; empty unless CpAlsOptions::restarts is above 1. The model is that of
+  /// restarts[best_restart].
+  std::vector<RestartSummary> restarts = {};
+  std::size_t best_restart             = 0;
 };
 
-/// The data that the next iteration depends on, in host memory. io::Checkpoint (io/checkpoint.hpp) has the
-/// same fields. A restored run continues with the same bits if the format sums in a fixed order.
-struct CpAlsState {
-  int iteration          = 0;  // done so far
-  double fit             = 0;
-  count_t gram_fallbacks = 0;
-  std::vector<std::vector<double>> factors;  // A^(n), I_n x R, row-major, not normalised
-  std::vector<double> grams;                 // N x R x R; made by the updates, not by gram()
-  std::vector<double> weights;               // lambda, R powers of two; empty: ones
-  std::vector<double> scales = {};  // s of cp/factor_update.hpp, N x R; empty if all is least squares
-};
-
-/// Called after each iteration; false ends the run.
+/// Called after each iteration; false ends the run, and all runs of several starts.
 using CpAlsCallback = std::function<bool(CpAlsIteration const&)>;
 
-/// The requirements of these options for a format: any_format(space, coo, format_options(options)).
+/// The requirements of these options for a format: any_format(space, coo, format_options(options)). The
+/// format of options.resume, if that is a checkpoint. \throws InputError for a file that is none
 [[nodiscard]] AnyFormatOptions format_options(CpAlsOptions const& options);
 
 /// Factors X, which has N >= 2 modes and no duplicates: the squares of duplicates do not add up to the norm
@@ -97,8 +108,10 @@ using CpAlsCallback = std::function<bool(CpAlsIteration const&)>;
 ///               start: random numbers of options.seed (fill_random)
 /// \throws UsageError when N < 2, X holds duplicates, shapes do not match (those of options.rows, too), no
 ///         rank is known, a limit of the options is negative or not a number, there are neither one nor N
-///         updates, one is for another precision or space, or only some modes have a penalty; MemoryError
-///         before allocating; NumericalError when the norm of X or the fit is not a finite number, or when
+///         updates, one is for another precision or space, only some modes have a penalty, or several starts
+///         have a checkpoint or a start; MemoryError before allocating; InputError when options.resume is
+///         damaged or of another run; WriteError when a checkpoint cannot be written; NumericalError when the
+///         norm of X or the fit is not a finite number (of several starts: of all, naming each), or when
 ///         ||X - M||^2 is negative by more than its rounding error (a user-defined format then holds
 ///         duplicates)
 template <class Scalar, class Index, class Space>
@@ -129,124 +142,6 @@ template <OwnFormat F, class... Rest>
 [[nodiscard]] CpAlsResult<typename F::scalar_type, typename F::space_type> cp_als(
     typename F::space_type const& space, F const& X, CpAlsOptions const& options, Rest&&... rest) {
   return cp_als(space, any_format(space, X), options, std::forward<Rest>(rest)...);
-}
-
-namespace detail {
-template <class Scalar, class Space>
-class CpAlsBody;
-template <class Scalar, class Space>
-class SharedRows;  // with other ranks (distributed/cp_als.hpp)
-}  // namespace detail
-
-/// One run of CP-ALS, an iteration at a time: launch() and finish() in turn while is_running(), then
-/// take_result(). This lets one host thread keep several runs going on instances of an execution space
-/// (cp_als_restarts), or write checkpoints.
-template <class Scalar, class Space>
-class CpAlsRun {
-  static_assert(detail::expect_compiled<Scalar, std::uint32_t, Space>());
-
-public:
-  /// Allocates everything and forms the start's Gram matrices. `start` is as for cp_als: copied, or handed
-  /// over. Shares X. Waits.
-  /// \throws UsageError as cp_als; MemoryError before allocating; NumericalError when the tensor's norm is
-  ///         not a finite number
-  template <class Index>
-  CpAlsRun(Space const& space, AnyFormat<Scalar, Index, Space> const& X, CpAlsOptions const& options,
-           FactorMatrices<Scalar, Space> const& start)
-      : CpAlsRun(space, X.inside(), options, start) {}
-  template <class Index>
-  CpAlsRun(Space const& space, AnyFormat<Scalar, Index, Space> const& X, CpAlsOptions const& options,
-           FactorMatrices<Scalar, Space>&& start)
-      : CpAlsRun(space, X.inside(), options, std::move(start)) {}
-  CpAlsRun(Space const& space, std::shared_ptr<detail::ErasedFormat<Scalar, Space> const> X,
-           CpAlsOptions const& options, FactorMatrices<Scalar, Space> const& start,
-           std::shared_ptr<detail::SharedRows<Scalar, Space>> const& ranks = {});
-  CpAlsRun(Space const& space, std::shared_ptr<detail::ErasedFormat<Scalar, Space> const> X,
-           CpAlsOptions const& options, FactorMatrices<Scalar, Space>&& start,
-           std::shared_ptr<detail::SharedRows<Scalar, Space>> const& ranks = {});
-  CpAlsRun(CpAlsRun&&) noexcept;
-  ~CpAlsRun();
-
-  [[nodiscard]] bool is_running() const;
-  /// Iterations that have ended, those before a checkpoint included.
-  [[nodiscard]] int iterations() const;
-  /// Enqueues an iteration and the copy of its numbers to the host. Does not wait.
-  void launch();
-  /// Waits for the iteration, reports it to `callback` and decides whether the run goes on.
-  /// \throws NumericalError when the fit is not a finite number
-  void finish(CpAlsCallback const& callback);
-
-  /// Between iterations. Waits.
-  [[nodiscard]] CpAlsState state() const;
-  /// Its small parts: state() without factors, which factors() has. Waits.
-  [[nodiscard]] CpAlsState state_without_factors() const;
-  /// A^(n) as in state(), not copied: the next iteration overwrites them. Of several ranks, this rank's.
-  [[nodiscard]] FactorMatrices<Scalar, Space> const& factors() const;
-  /// `count` rows of A^(n) from row `first` on, row-major, as in state(). Of several ranks all call it
-  /// together, and the first gets them. Waits.
-  [[nodiscard]] std::vector<double> factor_rows(int n, count_t first, count_t count) const;
-  /// Before the first iteration: resumes from a run of the same shape, and goes on counting. Waits.
-  /// \throws UsageError when the shapes differ
-  void restore(CpAlsState const& state);
-  /// After the last iteration, once: splits lambda off, and brings the model into canonical form. Waits.
-  [[nodiscard]] CpAlsResult<Scalar, Space> take_result();
-
-private:
-  std::unique_ptr<detail::CpAlsBody<Scalar, Space>> m_body;
-};
-
-/// How one of the runs ended.
-struct RestartSummary {
-  std::uint64_t seed;
-  double fit;  // minus infinity where the run broke down
-  int iterations;
-  StopReason reason;       // diverged where the run broke down
-  double seconds    = 0;   // that its iterations took, including the time of concurrent runs
-  std::string error = {};  // why it broke down, the text of its NumericalError; else empty
-};
-
-template <class Scalar, class Space>
-struct RestartsResult {
-  CpAlsResult<Scalar, Space> best;
-  std::size_t best_run = 0;
-  std::vector<RestartSummary> runs;  // in the order of the starts
-};
-
-/// Instances for `runs` concurrent runs: up to eight streams of a device. A single run keeps a host busy.
-template <class Space>
-[[nodiscard]] std::vector<Space> restart_instances(Space const& space, int runs);
-
-/// The seed of run k, which counts from 0: seed + k.
-[[nodiscard]] inline std::uint64_t restart_seed(std::uint64_t seed, int k) {
-  return seed + static_cast<std::uint64_t>(k);
-}
-
-/// Called after each iteration of each run; false ends all runs.
-using RestartsCallback = std::function<bool(int run, CpAlsIteration const&)>;
-
-/// Runs CP-ALS from `count` random starts on the instances, concurrently, so that small tensors fill a
-/// device. The best fit wins. ALS finds local optima, and a few starts are the usual remedy (Kolda & Bader,
-/// SIAM Review 51(3), 2009, section 3.4). Each run has a model and a workspace of its own. Waits for all
-/// instances. X must be ready on all of them (fence after building it). For coordinates build X with
-/// any_format first.
-///
-/// A run that breaks down (NumericalError) is reported in RestartsResult::runs, and the others continue.
-/// \throws as cp_als; UsageError when count < 1 or there are no instances; NumericalError when all runs broke
-///         down, naming each
-template <class Scalar, class Index, class Space>
-[[nodiscard]] RestartsResult<Scalar, Space> cp_als_restarts(std::vector<Space> const& instances,
-                                                            AnyFormat<Scalar, Index, Space> const& X,
-                                                            CpAlsOptions const& options, int count,
-                                                            RestartsCallback const& callback = {});
-
-/// The same for a user-defined format.
-template <OwnFormat F>
-[[nodiscard]] RestartsResult<typename F::scalar_type, typename F::space_type> cp_als_restarts(
-    std::vector<typename F::space_type> const& instances, F const& X, CpAlsOptions const& options, int count,
-    RestartsCallback const& callback = {}) {
-  return cp_als_restarts(
-      instances, AnyFormat<typename F::scalar_type, typename F::index_type, typename F::space_type>(X),
-      options, count, callback);
 }
 
 }  // namespace polyad

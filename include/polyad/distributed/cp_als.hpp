@@ -126,32 +126,18 @@ template <class Scalar, class Index, class Space>
                                                            std::span<double const> values,
                                                            PartitionOptions const& options = {});
 
-/// One run, an iteration at a time, as CpAlsRun describes. All ranks call its functions together. It ends
-/// on all if a callback returns false on one. Factors of state() and the model of take_result() are whole on
-/// rank 0, whose memory must hold them, and empty elsewhere. Any number of ranks may restore a state.
+/// CP-ALS from the random start of options.seed, which does not depend on the number of ranks. All ranks get
+/// the same history, fit and restarts, and rank 0 gets the whole model, which its memory must hold. The run
+/// ends on all if a callback returns false on one. Any number of ranks may resume a checkpoint. Waits.
 /// \param X  share.block in any format; formats may differ from rank to rank
-template <class Scalar, class Index, class Space>
-[[nodiscard]] CpAlsRun<Scalar, Space> cp_als_run(Communicator<Space> const& ranks,
-                                                 TensorShare<Scalar, Index, Space> const& share,
-                                                 AnyFormat<Scalar, Index, Space> const& X,
-                                                 CpAlsOptions const& options);
-
-/// Runs to the end, from the random start of options.seed, which does not depend on the number of ranks. All
-/// ranks get the same history and fit, and rank 0 gets the model. Waits.
-/// \throws as cp_als of one rank; where one rank alone throws, the others wait for it: end the job
+/// \throws as cp_als of one rank, all ranks for a checkpoint to resume; where one rank alone throws, the others
+///         wait for it: end the job
 template <class Scalar, class Index, class Space>
 [[nodiscard]] CpAlsResult<Scalar, Space> cp_als(Communicator<Space> const& ranks,
                                                 TensorShare<Scalar, Index, Space> const& share,
                                                 AnyFormat<Scalar, Index, Space> const& X,
                                                 CpAlsOptions const& options,
-                                                CpAlsCallback const& callback = {}) {
-  auto run = cp_als_run(ranks, share, X, options);
-  while (run.is_running()) {
-    run.launch();
-    run.finish(callback);
-  }
-  return run.take_result();
-}
+                                                CpAlsCallback const& callback = {});
 
 /// The same, in the format that any_format chooses for the block.
 template <class Scalar, class Index, class Space>
@@ -159,19 +145,11 @@ template <class Scalar, class Index, class Space>
                                                 TensorShare<Scalar, Index, Space> const& share,
                                                 CpAlsOptions const& options,
                                                 CpAlsCallback const& callback = {}) {
-  return cp_als(ranks, share, any_format(ranks.space(), share.block, format_options(options)), options,
+  auto any_start = options;
+  any_start.resume.clear();  // ranks resume in any format
+  return cp_als(ranks, share, any_format(ranks.space(), share.block, format_options(any_start)), options,
                 callback);
 }
-
-/// `count` runs, one after the other, from the random starts of cp_als_restarts on one rank. All ranks get
-/// the runs' fits, and rank 0 the best model. The callback also gets the run's number.
-/// \throws as cp_als; UsageError when count < 1
-template <class Scalar, class Index, class Space>
-[[nodiscard]] RestartsResult<Scalar, Space> cp_als_restarts(Communicator<Space> const& ranks,
-                                                            TensorShare<Scalar, Index, Space> const& share,
-                                                            AnyFormat<Scalar, Index, Space> const& X,
-                                                            CpAlsOptions const& options, int count,
-                                                            RestartsCallback const& callback = {});
 
 /// What this rank will own in fast_tucker and tucker, for plan_fast_tucker and plan_tucker. Counts the
 /// nonzeros in the rows of each rank, without a count for each row. All ranks call it, and each gets its own.

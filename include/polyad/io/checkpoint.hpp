@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Checkpoint files of runs between two iterations (docs/file-formats.md). They have all that the next
-// iteration depends on, and facts to verify that the tensor and the options are the same. Of CP-ALS, and of
-// fast_tucker (tensor/fast_tucker_state.hpp).
+// iteration depends on, and facts to verify that the tensor and the options are the same. Of CP-ALS, of
+// Tucker, and of fast_tucker (tensor/fast_tucker_state.hpp).
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct Checkpoint {
   double norm_squared = 0;
   /// The rows that the factors have: one for each mode, or empty if they have all rows.
   std::vector<StoredRows> rows = {};
-  /// From here on as CpAlsState (cp/cp_als.hpp) has it; the caller copies it. Iterations done, and their fit.
+  /// Iterations done, and their fit.
   std::uint64_t iteration      = 0;
   double fit                   = 0;
   std::uint64_t gram_fallbacks = 0;
@@ -58,6 +58,29 @@ void read_factors_in_blocks(Checkpoint const& checkpoint, ReadFactorRows const& 
 
 /// \throws InputError for a file that is damaged, cut short or no checkpoint
 [[nodiscard]] Checkpoint read_checkpoint(std::filesystem::path const& path);
+
+/// The state of Tucker. The factors determine the next iteration; the rest is as in Checkpoint.
+struct TuckerCheckpoint {
+  std::string precision, format;
+  std::uint64_t seed = 0;
+  std::vector<std::uint64_t> extents, ranks;
+  std::uint64_t nnz            = 0;
+  double norm_squared          = 0;
+  std::uint64_t iteration      = 0;
+  double fit                   = 0;
+  std::vector<StoredRows> rows = {};
+  /// U^(n), a row for each stored row, R_n columns, row-major.
+  std::vector<std::vector<double>> factors;
+
+  bool operator==(TuckerCheckpoint const&) const = default;
+};
+
+/// Writes `checkpoint` with the factors that `read` returns. \throws WriteError, and the previous file then
+/// stays; UsageError unless each mode has a rank
+void write_tucker_checkpoint(std::filesystem::path const& path, TuckerCheckpoint const& checkpoint,
+                             ReadFactorRows const& read);
+/// \throws InputError for a file that is damaged, cut short or no checkpoint of tucker
+[[nodiscard]] TuckerCheckpoint read_tucker_checkpoint(std::filesystem::path const& path);
 
 /// \throws UsageError unless the arrays have the sizes that the state says; WriteError, and the previous file
 ///         then stays

@@ -10,7 +10,6 @@
 
 #include <filesystem>
 
-#include "polyad/io/checkpoint.hpp"
 #include "polyad/io/fast_tucker_file.hpp"
 #include "polyad/io/model_file.hpp"
 #include "polyad/tensor/fast_tucker_model.hpp"
@@ -43,12 +42,6 @@ void save(Space const& space, FastTuckerModel<Scalar, Space> const& model, std::
 template <class Scalar, class Space>
 [[nodiscard]] FastTuckerModel<Scalar, Space> load_fast_tucker(Space const& space,
                                                               std::filesystem::path const& path);
-
-/// A checkpoint of CP-ALS, written in blocks: `checkpoint` without factors, and the factors of the run.
-/// Waits for `space`. \throws WriteError; the previous file then stays
-template <class Scalar, class Space>
-void save_checkpoint(Space const& space, io::Checkpoint const& checkpoint,
-                     FactorMatrices<Scalar, Space> const& factors, std::filesystem::path const& path);
 
 namespace io {
 

@@ -11,6 +11,7 @@
 // fit.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <limits>
 #include <utility>
@@ -40,6 +41,10 @@ struct TuckerOptions {
   std::uint64_t seed         = 0;  // for the random start
   LeadingVectorsOptions vectors = {};
   std::vector<StoredRows> rows  = {};  // as CpAlsOptions::rows
+  /// As in CpAlsOptions. The run continues with the same bits, since the factors determine the next iteration.
+  std::filesystem::path checkpoint = {};
+  int checkpoint_every             = 10;
+  std::filesystem::path resume     = {};
 };
 
 struct TuckerIteration {
@@ -105,7 +110,9 @@ void plan_tucker(MemoryPlan& plan, Space const& space, Extents const& extents, O
 ///               start: random_tucker_start
 /// \throws UsageError when ranks or shapes do not match, X holds duplicates, a limit of the options is
 ///         negative or not a number, or the format has no SpTTMc; MemoryError before an output of SpTTMc
-///         that does not fit is allocated; NumericalError when the tensor is zero or not finite
+///         that does not fit is allocated; InputError when options.resume is damaged or of another run;
+///         WriteError when a checkpoint cannot be written; NumericalError when the tensor is zero or not
+///         finite
 template <class Scalar, class Index, class Space>
 [[nodiscard]] TuckerResult<Scalar, Space> tucker(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
                                                  TuckerOptions const& options,

@@ -73,6 +73,7 @@ void ProductCommands::add_tucker() {
   command.add_choice("--init", m_tucker.init, {"random", "hosvd"},
                      "Start: random; or hosvd, the leading left singular vectors of the unfolded tensor");
   add_seed(command, m_tucker.seed, "the random start");
+  add_checkpoints(command, m_tucker.checkpoint, m_tucker.checkpoint_every, m_tucker.resume, "Iterations", "");
   add_output(command, m_tucker.output, "The arrays 'core' and 'factor_0', 'factor_1', ... as .npz");
   add_common(command);
   command.footer("Example: polyad tucker uber.tns.xz -r 4,4,10,10 -o model.npz");
@@ -95,6 +96,10 @@ std::optional<Options> ProductCommands::chosen() {
   if (given("tucker")) {
     expect_distinct_files({m_tucker.tensor}, m_tucker.output, m_tucker.common.report);
     expect_npz("-o", m_tucker.output);
+    if (m_tucker.init != "random" && !m_tucker.resume.empty())
+      refuse("--resume is a start: leave --init out");
+    expect_checkpoints({m_tucker.tensor}, m_tucker.checkpoint, m_tucker.resume, m_tucker.output,
+                       m_tucker.common.report);
     return m_tucker;
   }
   return std::nullopt;

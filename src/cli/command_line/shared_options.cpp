@@ -124,15 +124,14 @@ void add_deterministic(Command& command, bool& deterministic, std::string const&
 }
 
 void add_checkpoints(Command& command, std::filesystem::path& checkpoint, int& every,
-                     std::filesystem::path& resume, std::string const& unit) {
+                     std::filesystem::path& resume, std::string const& unit, std::string const& promise) {
   command.add_output("--checkpoint", checkpoint, "Write checkpoints to this file, the last one at the end")
       ->type_name("FILE");
   command.add_option("--checkpoint-every", every, unit + " between checkpoints")
       ->check(CLI::Range(1, std::numeric_limits<int>::max()))
       ->type_name("K")
       ->capture_default_str();
-  command.add_input("--resume", resume, "Continue from a checkpoint; with --deterministic, to the same bits")
-      ->type_name("FILE");
+  command.add_input("--resume", resume, "Continue from a checkpoint" + promise)->type_name("FILE");
 }
 
 void add_mode(Command& command, int& mode, std::string const& meaning) {

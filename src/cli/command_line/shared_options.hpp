@@ -62,8 +62,10 @@ void add_device_memory(Command& command, std::optional<std::uint64_t>& bytes, st
 void add_deterministic(Command& command, bool& deterministic, std::string const& gives);
 
 /// --checkpoint, --checkpoint-every and --resume; `unit` is the plural name of the steps between checkpoints
+/// \param promise  what a resumed run gives
 void add_checkpoints(Command& command, std::filesystem::path& checkpoint, int& every,
-                     std::filesystem::path& resume, std::string const& unit);
+                     std::filesystem::path& resume, std::string const& unit,
+                     std::string const& promise = "; with --deterministic, to the same bits");
 
 /// --mode, counted from 0; required
 void add_mode(Command& command, int& mode, std::string const& meaning);

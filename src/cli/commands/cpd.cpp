@@ -65,9 +65,10 @@ void expect_start_fits(CpdOptions const& options, io::HostKtensor const& start,
 }
 
 /// Reads a checkpoint, whose format must be one of ours.
-io::Checkpoint read_resumed(CpdOptions const& options) {
-  auto checkpoint = io::read_checkpoint(options.resume);
-  bool known      = checkpoint.format != "auto";
+std::optional<Resumed> read_resumed(CpdOptions const& options) {
+  if (options.resume.empty()) return std::nullopt;
+  auto const checkpoint = io::read_checkpoint(options.resume);
+  bool known            = checkpoint.format != "auto";
   try {
     expect_format(checkpoint.format);
   } catch (UsageError const&) {
@@ -76,13 +77,13 @@ io::Checkpoint read_resumed(CpdOptions const& options) {
   if (!known)
     throw InputError(options.resume.string(), 0, 0,
                      "is a checkpoint of the unknown format '" + checkpoint.format + "'");
-  return checkpoint;
+  return Resumed{checkpoint.format, static_cast<int>(checkpoint.iteration)};
 }
 
 /// The number of the last iteration, which may be one of the run that is resumed.
-int iterations_done(Report const& report, Checkpoints const& checkpoints) {
+int iterations_done(Report const& report, std::optional<Resumed> const& resumed) {
   if (!report.iterations.empty()) return report.iterations.back().iteration;
-  return checkpoints.resume ? static_cast<int>(checkpoints.resume->iteration) : 0;
+  return resumed ? resumed->iteration : 0;
 }
 
 void summarise(CpdOptions const& options, Report const& report, int last, double seconds) {
@@ -175,41 +176,6 @@ int finish(CpdOptions const& options, Report& report, SaveModel const& save, int
   return 128 + signal;
 }
 
-/// The same on several ranks: all ranks read, and rank 0 prints and writes.
-int run_on_ranks(CpdOptions const& options, Report& report) {
-  bool const is_root = ranks().rank == 0;
-  expect_distributed(options);
-  finish_files_in_spite_of_signals();
-  Checkpoints checkpoints;
-  checkpoints.every = options.checkpoint_every;
-  if (is_root) {
-    if (!options.output.empty()) io::expect_writable(options.output);
-    if (!options.checkpoint.empty()) io::expect_writable(options.checkpoint);
-    if (!options.resume.empty()) checkpoints.resume = read_resumed(options);
-    checkpoints.file = options.checkpoint;
-  }
-  note_unkept(options.common, {options.output, options.checkpoint}, "-o, --report or --checkpoint");
-  Session const session(options.common.threads, options.common.verbose, options.device_memory);
-  report.backend = session.backend();
-  double seconds = 0;
-  std::optional<Progress> progress;
-  if (is_root) progress.emplace(options.max_iterations, options.time_limit_s, options.common.quiet);
-  auto const outcome = factor_on_ranks(
-      options, input_of(options), report,
-      [&](IterationReport const& it) {
-        report.iterations.push_back(it);
-        seconds += it.seconds;
-        progress->iteration(it.iteration, it.fit, it.delta, it.seconds);
-        return interrupt_signal() == 0;
-      },
-      checkpoints);
-  progress.reset();
-  if (is_root)
-    return finish(options, report, outcome.save, iterations_done(report, checkpoints), seconds,
-                  outcome.signal);
-  return outcome.signal == 0 ? 0 : 128 + outcome.signal;
-}
-
 /// Refuses a grid if there is only one rank.
 void expect_no_grid(CpdOptions const& options) {
   for (int const p : options.grid)
@@ -220,44 +186,55 @@ void expect_no_grid(CpdOptions const& options) {
 
 }  // namespace
 
+/// On several ranks all read, and the first prints and writes.
 int run(CpdOptions const& options, Report& report) {
-  report.iterates = true;
+  bool const is_root = ranks().rank == 0;
+  bool const alone   = ranks().size == 1;
+  report.iterates    = true;
   expect_format(options.format);
   expect_usable_device();
-  if (ranks().size > 1) return run_on_ranks(options, report);
-  expect_no_grid(options);
-  if (!options.output.empty()) io::expect_writable(options.output);
-  if (!options.checkpoint.empty()) io::expect_writable(options.checkpoint);
+  alone ? expect_no_grid(options) : expect_distributed(options);
   finish_files_in_spite_of_signals();  // checkpoints
-  Checkpoints checkpoints;
-  checkpoints.every = options.checkpoint_every;
-  if (!options.resume.empty()) checkpoints.resume = read_resumed(options);
-  checkpoints.file = options.checkpoint;
-  auto start       = read_start(options);
-  auto tensor      = read_input(input_of(options), options.common, report);
-  if (tensor.order() < 2)
-    throw InputError(options.tensor.string(), 0, 0, "has one mode only; CP needs two or more");
-  if (start) expect_start_fits(options, *start, tensor);
-  static_cast<void>(penalties_of_modes("--ridge", options.ridge, static_cast<int>(tensor.order())));
-
+  std::optional<Resumed> resumed;
+  if (is_root) {
+    if (!options.output.empty()) io::expect_writable(options.output);
+    if (!options.checkpoint.empty()) io::expect_writable(options.checkpoint);
+    resumed = read_resumed(options);
+  }
+  std::optional<io::HostKtensor> start;
+  io::CoordinateList tensor;
+  if (alone) {
+    start  = read_start(options);
+    tensor = read_input(input_of(options), options.common, report);
+    if (tensor.order() < 2)
+      throw InputError(options.tensor.string(), 0, 0, "has one mode only; CP needs two or more");
+    if (start) expect_start_fits(options, *start, tensor);
+    static_cast<void>(penalties_of_modes("--ridge", options.ridge, static_cast<int>(tensor.order())));
+  }
   note_unkept(options.common, {options.output, options.checkpoint}, "-o, --report or --checkpoint");
   Session const session(options.common.threads, options.common.verbose, options.device_memory);
   report.backend = session.backend();
   double seconds = 0;
-  SaveModel save;
+  RanksOutcome outcome;
   {
-    Progress progress(options.max_iterations, options.time_limit_s, options.common.quiet);
-    save = factor(
-        options, std::move(tensor), std::move(start), report,
-        [&](IterationReport const& it) {
-          report.iterations.push_back(it);
-          seconds += it.seconds;
-          progress.iteration(it.iteration, it.fit, it.delta, it.seconds);
-          return interrupt_signal() == 0;
-        },
-        checkpoints);
+    std::optional<Progress> progress;
+    if (is_root) progress.emplace(options.max_iterations, options.time_limit_s, options.common.quiet);
+    auto const on_iteration = [&](IterationReport const& it) {
+      report.iterations.push_back(it);
+      seconds += it.seconds;
+      progress->iteration(it.iteration, it.fit, it.delta, it.seconds);
+      return interrupt_signal() == 0;
+    };
+    if (alone) {
+      outcome.save   = factor(options, std::move(tensor), std::move(start), report, on_iteration, resumed);
+      outcome.signal = interrupt_signal();
+    } else {
+      outcome = factor_on_ranks(options, input_of(options), report, on_iteration);
+    }
   }
-  return finish(options, report, save, iterations_done(report, checkpoints), seconds, interrupt_signal());
+  if (is_root)
+    return finish(options, report, outcome.save, iterations_done(report, resumed), seconds, outcome.signal);
+  return outcome.signal == 0 ? 0 : 128 + outcome.signal;
 }
 
 }  // namespace polyad::cli

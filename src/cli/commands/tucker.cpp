@@ -23,6 +23,7 @@
 #include "polyad/core/error.hpp"
 #include "polyad/core/quantity_text.hpp"
 #include "polyad/io/atomic_file.hpp"
+#include "polyad/io/checkpoint.hpp"
 
 namespace polyad::cli {
 
@@ -35,7 +36,13 @@ int run(TuckerOptions const& options, Report& report) {
     throw UsageError(
         fmt::format("--init {} works on one rank only so far: leave it out, or start polyad without mpirun",
                     options.init));
-  if (is_root && !options.output.empty()) io::expect_writable(options.output);
+  int last = 0;  // the number of the last iteration, which may be one of the run that is resumed
+  if (is_root) {
+    if (!options.output.empty()) io::expect_writable(options.output);
+    if (!options.checkpoint.empty()) io::expect_writable(options.checkpoint);
+    if (!options.resume.empty())
+      last = static_cast<int>(io::read_tucker_checkpoint(options.resume).iteration);
+  }
   std::optional<Session> session;
   if (!alone)
     session.emplace(options.common.threads, options.common.verbose);  // ranks exchange what they read
@@ -45,7 +52,7 @@ int run(TuckerOptions const& options, Report& report) {
                       : read_on_ranks(input, options.common, report);
   if (tensor.order() < 2)
     throw InputError(options.tensor.string(), 0, 0, "has one mode only; Tucker needs two or more");
-  note_unkept(options.common, {options.output}, "-o or --report");
+  note_unkept(options.common, {options.output, options.checkpoint}, "-o, --report or --checkpoint");
   if (alone) session.emplace(options.common.threads, options.common.verbose);
   report.backend = session->backend();
   double seconds = 0;
@@ -57,6 +64,7 @@ int run(TuckerOptions const& options, Report& report) {
     auto const on_iteration = [&](IterationReport const& it) {
       report.iterations.push_back(it);
       seconds += it.seconds;
+      last = it.iteration;
       if (progress) progress->iteration(it.iteration, it.fit, it.delta, it.seconds);
       if (interrupt_signal() == 0) return true;
       finish_files_in_spite_of_signals();
@@ -70,19 +78,19 @@ int run(TuckerOptions const& options, Report& report) {
     }
   }
   auto& result = std::get<TuckerReport>(report.result);
-  if (!options.output.empty()) result.files.push_back(options.output.string());
+  for (auto const& file : {options.output, options.checkpoint})
+    if (!file.empty()) result.files.push_back(file.string());
   show("tensor   {}: {}\n", report.input->path, tensor_text(*report.input));
   show_stored_rows(*report.input);
   show("model    Tucker with a core of {}, {}, {} with concurrency {}\n", dims_text(options.ranks),
        options.precision, report.backend->name, report.backend->concurrency);
   if (report.ranks) show("{}\n", ranks_text(*report.ranks, "nonzeros"));
-  show("fit      {} after {} iterations ({})\n", fit_text(result.fit, result.fit_error),
-       report.iterations.size(), result.reason);
+  show("fit      {} after {} iterations ({})\n", fit_text(result.fit, result.fit_error), last, result.reason);
   show("time     {} to read, {} to build, {} for the iterations\n", duration_text(report.input->read_s),
        duration_text(report.format->build_s), duration_text(seconds));
   for (auto const& file : result.files) show("wrote    {}\n", file);
   if (signal == 0) return 0;
-  if (is_root) say("polyad: interrupted after iteration {}\n", report.iterations.size());
+  if (is_root) say("polyad: interrupted after iteration {}\n", last);
   return 128 + signal;
 }
 

@@ -2,14 +2,12 @@
 // factor(), over both scalars and both coordinate types.
 #include "cli/drivers/factor.hpp"
 
-#include <chrono>
-#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "cli/drivers/cpd_run.hpp"
 #include "cli/drivers/model_memory.hpp"
-#include "cli/drivers/resumable_als.hpp"
 #include "cli/format_choice/machine.hpp"
 #include "cli/format_choice/stored_choice.hpp"
 #include "cli/memory/loading_bytes.hpp"
@@ -31,36 +29,6 @@
 namespace polyad::cli {
 namespace {
 
-IterationReport to_report(CpAlsIteration const& it) {
-  return {it.iteration, it.fit, it.delta, it.seconds, it.phases};
-}
-
-/// The best of several random starts. The progress line shows the first run; the report has the best run's
-/// iterations.
-template <class F>
-CpAlsResult<typename F::scalar_type, Space> best_of_restarts(Space const& space, F const& X,
-                                                             CpAlsOptions const& als, int count,
-                                                             Report& report, CpdReport& summary,
-                                                             OnIteration const& on_iteration) {
-  auto const show = [&](int run, CpAlsIteration const& it) {
-    if (run == 0) return on_iteration(to_report(it));
-    return interrupt_signal() == 0;
-  };
-  // A streamed tensor uses all free memory, so its runs are not concurrent.
-  auto const instances =
-      X.can(Capability::streaming) ? std::vector<Space>{space} : restart_instances(space, count);
-  auto const start   = std::chrono::steady_clock::now();
-  auto result        = cp_als_restarts(instances, X, als, count, show);
-  summary.restarts_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  for (auto const& run : result.runs)
-    summary.restarts.push_back(
-        {run.seed, run.fit, run.iterations, to_string(run.reason), run.seconds, run.error});
-  summary.best_restart = result.best_run;
-  report.iterations.clear();
-  for (auto const& it : result.best.history) report.iterations.push_back(to_report(it));
-  return std::move(result.best);
-}
-
 /// The tensor of a command, and its factorisation. The tensor is on the device, or in host memory to be
 /// streamed.
 template <class Scalar, class Index>
@@ -72,14 +40,14 @@ public:
   /// \param list  renumbered; `rows` are the rows that are stored
   Factoring(CpdOptions const& options, io::CoordinateList&& list, std::vector<StoredRows> const& rows,
             std::optional<io::HostKtensor> start, Report& report, OnIteration const& on_iteration,
-            Checkpoints const& checkpoints)
+            std::optional<Resumed> const& resumed)
       : m_options(options),
         m_list(std::move(list)),
         m_rows(rows),
         m_start(std::move(start)),
         m_report(report),
         m_on_iteration(on_iteration),
-        m_checkpoints(checkpoints),
+        m_resumed(resumed),
         m_extents(std::span<count_t const>(m_list.extents)) {
     checked_rank(options.rank);
     expect_model_fits<Scalar>(m_space, m_extents, options.rank);
@@ -100,8 +68,8 @@ public:
     if (m_options.format != "auto") {
       options.format = named_format();
       refuse_at_the_start(options.format);
-    } else if (m_checkpoints.resume) {
-      options.format = m_checkpoints.resume->format;
+    } else if (m_resumed) {
+      options.format = m_resumed->format;
       because        = "the checkpoint is of it";
     } else {
       options.survey        = survey_list(m_list, m_options.common.threads);
@@ -218,31 +186,24 @@ private:
     return tensor;
   }
 
-  FactorMatrices<Scalar, Space> make_start() {
+  /// Nothing for a random start.
+  std::optional<FactorMatrices<Scalar, Space>> make_start() {
     if (m_options.init == "nvecs")
       return nvecs(m_space, *m_device, m_options.rank, {.seed = m_options.seed, .rows = m_rows});
     m_device.reset();
-    if (m_start) return io::to_model<Scalar>(m_space, io::with_rows(std::move(*m_start), m_rows)).factors;
-    FactorMatrices<Scalar, Space> const random(m_space, m_extents, m_options.rank);
-    fill_random(m_space, random, m_rows, m_options.seed);
-    return random;
+    if (!m_start) return std::nullopt;
+    return io::to_model<Scalar>(m_space, io::with_rows(std::move(*m_start), m_rows)).factors;
   }
 
-  SaveModel factor(Tensor const& X, FactorMatrices<Scalar, Space>&& start) {
+  SaveModel factor(Tensor const& X, std::optional<FactorMatrices<Scalar, Space>>&& start) {
     stop_if_interrupted("making the start");
-    CpAlsOptions als = library_options(m_options, m_extents.order());
-    als.rows         = m_rows;
-    CpdReport summary;
-    auto const result =
-        m_options.restarts > 1
-            ? best_of_restarts(m_space, X, als, m_options.restarts, m_report, summary, m_on_iteration)
-            : resumable_als(m_space, X, als, std::move(start), m_options, m_report.input->nnz, m_checkpoints,
-                            [&](CpAlsIteration const& it) { return m_on_iteration(to_report(it)); });
-    set_result(summary, result);
-    m_report.result = std::move(summary);
-    return [space = m_space, model = result.model](std::filesystem::path const& path) {
-      save(space, model, path);
-    };
+    auto const als = library_options(m_options, m_extents.order(), m_rows);
+    SaveModel save;
+    report_als(m_report, m_on_iteration, save, [&](CpAlsCallback const& callback) {
+      if (start) return cp_als(m_space, X, als, std::move(*start), callback);
+      return cp_als(m_space, X, als, callback);
+    });
+    return save;
   }
 
   Space m_space;
@@ -252,7 +213,7 @@ private:
   std::optional<io::HostKtensor> m_start;
   Report& m_report;
   OnIteration const& m_on_iteration;
-  Checkpoints const& m_checkpoints;
+  std::optional<Resumed> const& m_resumed;
   Extents m_extents;
   std::optional<CooTensor<Scalar, Index, Space>> m_device;
 };
@@ -260,14 +221,14 @@ private:
 }  // namespace
 
 SaveModel factor(CpdOptions const& options, io::CoordinateList&& tensor, std::optional<io::HostKtensor> start,
-                 Report& report, OnIteration const& on_iteration, Checkpoints const& checkpoints) {
+                 Report& report, OnIteration const& on_iteration, std::optional<Resumed> const& resumed) {
   auto const rows = compact_list(tensor, *report.input);
   return with_index_type(tensor, [&](auto index) {
     using Index          = typename decltype(index)::type;
     auto const factor_as = [&](auto scalar) {
       using Scalar = typename decltype(scalar)::type;
       return Factoring<Scalar, Index>(options, std::move(tensor), rows, std::move(start), report,
-                                      on_iteration, checkpoints)
+                                      on_iteration, resumed)
           .run();
     };
     if (options.precision == "f32") return factor_as(std::type_identity<float>{});

@@ -9,7 +9,6 @@
 
 #include "cli/options/options.hpp"
 #include "cli/report/report.hpp"
-#include "polyad/io/checkpoint.hpp"
 #include "polyad/io/coordinate_list.hpp"
 #include "polyad/io/model_file.hpp"
 
@@ -21,12 +20,10 @@ using OnIteration = std::function<bool(IterationReport const&)>;
 /// Writes the model of a run, which stays where it is, to a file. Needs the run's Session.
 using SaveModel = std::function<void(std::filesystem::path const&)>;
 
-/// Checkpoints of a run; every member is optional.
-struct Checkpoints {
-  std::optional<io::Checkpoint> resume;
-  /// The file that gets the state after every `every` iterations and at the end; empty: none.
-  std::filesystem::path file;
-  int every = 10;
+/// The facts of a checkpoint that a run continues.
+struct Resumed {
+  std::string format;
+  int iteration;
 };
 
 /// Uploads the tensor, sums its duplicates, builds the format and runs CP-ALS; needs a Session.
@@ -37,6 +34,6 @@ struct Checkpoints {
 /// is allocated when the model of this rank cannot fit
 [[nodiscard]] SaveModel factor(CpdOptions const& options, io::CoordinateList&& tensor,
                                std::optional<io::HostKtensor> start, Report& report,
-                               OnIteration const& on_iteration, Checkpoints const& checkpoints = {});
+                               OnIteration const& on_iteration, std::optional<Resumed> const& resumed);
 
 }  // namespace polyad::cli

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/drivers/factor_on_ranks.hpp"
 
-#include <chrono>
-#include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "cli/drivers/resumable_als.hpp"
+#include "cli/drivers/cpd_run.hpp"
 #include "cli/format_choice/machine.hpp"
 #include "cli/memory/memory_of_ranks.hpp"
 #include "cli/memory/plan_of_rank.hpp"
@@ -33,34 +31,18 @@
 namespace polyad::cli {
 namespace {
 
-/// Gives a run of all ranks the interface that expect_same_run and to_checkpoint need.
-struct WholeTensor {
-  std::string format;
-  Extents of;
-  double squares;
-  [[nodiscard]] std::string const& chosen() const { return format; }
-  [[nodiscard]] Extents const& extents() const { return of; }
-  [[nodiscard]] double norm_squared() const { return squares; }
-};
-
 template <class Scalar, class Index>
 class FactoringOnRanks {
 public:
   /// \param rows  that are stored, of the whole tensor
   FactoringOnRanks(CpdOptions const& options, Communicator<Space> const& world,
-                   std::vector<StoredRows> const& rows, Report& report, OnIteration const& on_iteration,
-                   Checkpoints const& checkpoints)
-      : m_options(options),
-        m_world(world),
-        m_rows(rows),
-        m_report(report),
-        m_on_iteration(on_iteration),
-        m_checkpoints(checkpoints) {}
+                   std::vector<StoredRows> const& rows, Report& report, OnIteration const& on_iteration)
+      : m_options(options), m_world(world), m_rows(rows), m_report(report), m_on_iteration(on_iteration) {}
 
   /// \param share  of this rank; its coordinates are released once the format has them
   /// \param plan  has the distribution, and the share's coordinates
-  RanksOutcome run(Extents const& extents, TensorShare<Scalar, Index, Space>&& share, bool resumes,
-                   MemoryPlan&& plan, MemoryPlan::Held&& coordinates) {
+  RanksOutcome run(TensorShare<Scalar, Index, Space>&& share, MemoryPlan&& plan,
+                   MemoryPlan::Held&& coordinates) {
     if (is_root()) {
       m_report.input->nnz = share.nnz;
       m_report.input->duplicates += share.duplicates;
@@ -71,6 +53,7 @@ public:
     stop_if_interrupted("distributing the tensor");
 
     // If a format is to be chosen, the choice refuses what does not fit.
+    bool const resumes     = !m_options.resume.empty();
     bool const by_mpi      = std::string_view(m_world.data().name()).starts_with("MPI") && !runs_on_device();
     count_t const nnz      = share.block.nnz();
     bool const named       = m_options.format != "auto";
@@ -88,44 +71,18 @@ public:
     auto const X = build(share);
     add_the_run(X.chosen());
     report_expected_memory(m_report, m_world.data().name(), plan.peak());
-    WholeTensor const whole{X.chosen(), extents, share.norm_squared};
-    if (m_options.restarts > 1) return with_peaks(best_of_restarts(share, X));
-    auto run = cp_als_run(m_world, share, X, als_options(extents.order()));
-    if (resumes) run.restore(resumed(whole, share.nnz));
-    while (run.is_running()) {
-      run.launch();
-      int done = 0;
-      run.finish([&](CpAlsIteration const& it) {
-        done = it.iteration;
-        if (!is_root()) return interrupt_signal() == 0;
-        return m_on_iteration({it.iteration, it.fit, it.delta, it.seconds, it.phases});
-      });
-      if (m_options.checkpoint.empty() || (run.is_running() && done % m_options.checkpoint_every != 0))
-        continue;
-      auto const checkpoint = to_checkpoint(m_options, whole, share.nnz, run.state_without_factors(), m_rows);
-      io::ReadFactorRows const read = [&](std::size_t n, std::uint64_t first, std::uint64_t count) {
-        return run.factor_rows(static_cast<int>(n), first, count);
-      };
-      if (is_root())
-        io::write_checkpoint(m_checkpoints.file, checkpoint, read);
-      else
-        io::read_factors_in_blocks(checkpoint, read);
-    }
-    return with_peaks(outcome(run.take_result()));
-  }
-
-private:
-  RanksOutcome with_peaks(RanksOutcome outcome) const {
+    auto const als = library_options(m_options, X.extents().order(), m_rows);
+    RanksOutcome outcome;
+    auto const reason =
+        report_als(m_report, m_on_iteration, outcome.save,
+                   [&](CpAlsCallback const& callback) { return cp_als(m_world, share, X, als, callback); });
+    if (reason == StopReason::interrupted) outcome.signal = signal_of_ranks();
     report_peak_memory(m_report);
     return outcome;
   }
 
+private:
   [[nodiscard]] bool is_root() const { return m_world.rank() == 0; }
-  [[nodiscard]] CpAlsOptions als_options(int order) const {
-    CpAlsOptions als = library_options(m_options, order);
-    als.rows         = m_rows;
-    return als;
-  }
 
   AnyFormat<Scalar, Index, Space> build(TensorShare<Scalar, Index, Space>& share) {
     AnyFormatOptions options;
@@ -151,97 +108,17 @@ private:
     return X;
   }
 
-  /// The state of rank 0's checkpoint, its factors on rank 0 alone.
-  CpAlsState resumed(WholeTensor whole, std::uint64_t nnz) {
-    auto const order = static_cast<std::size_t>(whole.of.order());
-    CpAlsState state;
-    std::vector<double> facts(4, 0);
-    std::string foreign;
-    if (is_root()) {
-      auto const& from = *m_checkpoints.resume;
-      whole.format     = from.format;  // any: the iterates of formats differ by rounding alone
-      foreign          = difference_of_runs(m_options, from, whole, nnz, m_rows);
-    }
-    expect_none(foreign);
-    if (is_root()) {
-      auto const& from = *m_checkpoints.resume;
-      state            = state_of(from);
-      keep_stored_rows(from, m_rows, state);
-      facts = {static_cast<double>(state.iteration), state.fit, static_cast<double>(state.gram_fallbacks),
-               state.weights.empty() ? 0.0 : 1.0};
-    }
-    m_world.host().broadcast(facts.data(), facts.size(), 0);
-    state.iteration      = static_cast<int>(facts[0]);
-    state.fit            = facts[1];
-    state.gram_fallbacks = static_cast<count_t>(facts[2]);
-    state.factors.resize(order);
-    state.grams.resize(order * m_options.rank * m_options.rank);
-    if (facts[3] != 0) state.weights.resize(m_options.rank);
-    if (!penalties_of_modes("--ridge", m_options.ridge, whole.of.order()).empty())
-      state.scales.resize(order * m_options.rank);
-    m_world.host().broadcast(state.grams.data(), state.grams.size(), 0);
-    m_world.host().broadcast(state.weights.data(), state.weights.size(), 0);
-    m_world.host().broadcast(state.scales.data(), state.scales.size(), 0);
-    return state;
-  }
-
-  /// Rank 0 alone has read the checkpoint. \throws InputError on all ranks if it finds a difference
-  void expect_none(std::string foreign) {
-    std::uint64_t length = foreign.size();
-    m_world.host().broadcast(&length, 1, 0);
-    std::vector<std::uint32_t> text(foreign.begin(), foreign.end());
-    text.resize(length);
-    m_world.host().broadcast(text.data(), length, 0);
-    foreign.assign(text.begin(), text.end());
-    if (!foreign.empty()) throw InputError(m_options.resume.string(), 0, 0, foreign);
-  }
-
-  /// As on one rank: the progress line shows the first run, and the report has the best run's iterations.
-  RanksOutcome best_of_restarts(TensorShare<Scalar, Index, Space> const& share,
-                                AnyFormat<Scalar, Index, Space> const& X) {
-    auto const start = std::chrono::steady_clock::now();
-    auto const result =
-        cp_als_restarts(m_world, share, X, als_options(X.extents().order()), m_options.restarts,
-                        [&](int run, CpAlsIteration const& it) {
-                          if (run > 0 || !is_root()) return interrupt_signal() == 0;
-                          return m_on_iteration({it.iteration, it.fit, it.delta, it.seconds, it.phases});
-                        });
-    CpdReport summary;
-    summary.restarts_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    for (auto const& run : result.runs)
-      summary.restarts.push_back(
-          {run.seed, run.fit, run.iterations, to_string(run.reason), run.seconds, run.error});
-    summary.best_restart = result.best_run;
-    m_report.iterations.clear();
-    for (auto const& it : result.best.history)
-      m_report.iterations.push_back({it.iteration, it.fit, it.delta, it.seconds, it.phases});
-    return outcome(result.best, std::move(summary));
-  }
-
-  RanksOutcome outcome(CpAlsResult<Scalar, Space> const& result, CpdReport summary = {}) {
-    RanksOutcome outcome;
-    if (result.reason == StopReason::interrupted) outcome.signal = signal_of_ranks();
-    if (!is_root()) return outcome;
-    set_result(summary, result);
-    m_report.result = std::move(summary);
-    outcome.save    = [space = m_world.space(), model = result.model](std::filesystem::path const& path) {
-      save(space, model, path);
-    };
-    return outcome;
-  }
-
   CpdOptions const& m_options;
   Communicator<Space> m_world;
   std::vector<StoredRows> const& m_rows;
   Report& m_report;
   OnIteration const& m_on_iteration;
-  Checkpoints const& m_checkpoints;
 };
 
 }  // namespace
 
 RanksOutcome factor_on_ranks(CpdOptions const& options, TensorInput const& input, Report& report,
-                             OnIteration const& on_iteration, Checkpoints const& checkpoints) {
+                             OnIteration const& on_iteration) {
   count_t const base = peak_memory_bytes();  // MPI takes some
   auto const world   = make_communicator(options.deterministic);
   auto tensor        = read_on_ranks(input, options.common, report);
@@ -250,8 +127,6 @@ RanksOutcome factor_on_ranks(CpdOptions const& options, TensorInput const& input
   auto const rows            = compact_list_on_ranks(world, tensor, *report.input);
   report.input->empty_slices = empty_slices_on_ranks(tensor);
   add_empty_slices(rows, *report.input);
-  // Rank 0 has read the checkpoint and tells the others whether there is one.
-  bool const resumes = sums_of_ranks(world.rank() == 0 && checkpoints.resume ? 1 : 0).all > 0;
   Extents const extents{std::span<count_t const>(tensor.extents)};
   bool const is_wide = extents_need_wide_index(tensor.extents);
   PartitionOptions partition;
@@ -274,8 +149,8 @@ RanksOutcome factor_on_ranks(CpdOptions const& options, TensorInput const& input
           auto const process = plan.hold("the process", base);
           auto coordinates   = plan_distribution<Scalar>(plan, part, sizeof(Index), of_rank, world.size());
           return FactoringOnRanks<Scalar, typename Block::index_type>(options, world, rows, report,
-                                                                      on_iteration, checkpoints)
-              .run(extents, std::move(of_rank), resumes, std::move(plan), std::move(coordinates));
+                                                                      on_iteration)
+              .run(std::move(of_rank), std::move(plan), std::move(coordinates));
         },
         share);
   };

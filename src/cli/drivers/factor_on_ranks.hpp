@@ -16,7 +16,6 @@ struct RanksOutcome {
 /// \param report  filled on rank 0, as factor() does; report.ranks too
 /// \throws as read_input() and factor(); MemoryError naming the rank whose share does not fit
 [[nodiscard]] RanksOutcome factor_on_ranks(CpdOptions const& options, TensorInput const& input,
-                                           Report& report, OnIteration const& on_iteration,
-                                           Checkpoints const& checkpoints);
+                                           Report& report, OnIteration const& on_iteration);
 
 }  // namespace polyad::cli

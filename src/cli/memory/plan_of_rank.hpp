@@ -79,10 +79,6 @@ void plan_share(MemoryPlan& plan, TensorShare<Scalar, Index, Space> const& share
     added = std::max(added, matrix(rows));
     for (auto const owned : partition.owned_rows(partition.rank, n)) sums = std::max(sums, matrix(owned));
   }
-  MemoryPlan::Held state, resumed;
-  if (resumes && is_root)
-    state = plan.hold("the checkpoint that is resumed",
-                      MemoryPlan::product({whole / sizeof(Scalar), sizeof(double)}));
   AnyFormatOptions named;
   named.format  = format;
   named.rank    = rank;
@@ -93,11 +89,10 @@ void plan_share(MemoryPlan& plan, TensorShare<Scalar, Index, Space> const& share
   {
     auto const factors = plan.hold("the factors of the share", own);
     if (is_root && resumes) {
-      resumed = plan.hold("the state of the checkpoint",
-                          MemoryPlan::product({whole / sizeof(Scalar), sizeof(double)}));
+      auto const resumed = plan.hold("the checkpoint that is resumed",
+                                     MemoryPlan::product({whole / sizeof(Scalar), sizeof(double)}));
       plan.pass("a factor that is sent",
                 MemoryPlan::product({2, longest_whole / sizeof(Scalar), sizeof(double)}));
-      resumed.release();
     }
     auto const summed = plan.hold("the sums of ranks", sums);
     {

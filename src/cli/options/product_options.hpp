@@ -45,7 +45,9 @@ struct TuckerOptions {
   std::uint64_t seed    = 0;
   std::string init      = "random";  // or "hosvd"
   std::string precision = "f64";
-  std::filesystem::path output;  // npz; empty: none
+  std::filesystem::path output;              // npz; empty: none
+  std::filesystem::path checkpoint, resume;  // empty: none
+  int checkpoint_every = 10;
 };
 
 }  // namespace polyad::cli

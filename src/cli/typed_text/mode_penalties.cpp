@@ -71,8 +71,4 @@ std::vector<double> penalties_of_modes(std::string const& option, std::vector<Mo
   return of_modes;
 }
 
-std::string penalties_text(std::vector<double> const& penalties) {
-  return penalties.empty() ? "none" : fmt::format("{}", fmt::join(penalties, ", "));
-}
-
 }  // namespace polyad::cli

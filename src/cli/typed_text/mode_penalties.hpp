@@ -24,7 +24,4 @@ struct ModePenalty {
 [[nodiscard]] std::vector<double> penalties_of_modes(std::string const& option,
                                                      std::vector<ModePenalty> const& penalties, int order);
 
-/// "0.1, 0.1, 0.5", or "none".
-[[nodiscard]] std::string penalties_text(std::vector<double> const& penalties);
-
 }  // namespace polyad::cli

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Checkpoints and restarts of cp_als and tucker."""
+
+import numpy as np
+import polyad
+import pytest
+
+
+@pytest.fixture
+def X():
+    return polyad.generate("uniform", (30, 20, 10), nnz=900, seed=1)[0]
+
+
+def stop_after(count):
+    return lambda step: step["iteration"] < count
+
+
+def same_factors(a, b):
+    return all(np.array_equal(mine, other) for mine, other in zip(a.factors, b.factors, strict=True))
+
+
+def test_cp_continues_to_the_same_bits(X, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    options = {"max_iterations": 9, "tolerance": 0, "deterministic": True}
+    whole = polyad.cp_als(X, 3, **options)
+    cut = polyad.cp_als(X, 3, checkpoint=tmp_path / "c", callback=stop_after(4), **options)
+    assert cut.reason == "stopped"
+    rest = polyad.cp_als(X, 3, resume=str(tmp_path / "c"), **options)
+    assert [step["iteration"] for step in rest.history] == [5, 6, 7, 8, 9]
+    assert rest.fit == whole.fit
+    assert same_factors(rest, whole)
+    with pytest.raises(polyad.InputError, match="is a checkpoint of rank 3, not 4"):
+        polyad.cp_als(X, 4, resume=tmp_path / "c", **options)
+    with pytest.raises(polyad.WriteError):
+        polyad.cp_als(X, 3, checkpoint=tmp_path / "nowhere" / "c")
+    with pytest.raises(polyad.UsageError, match="checkpoint_every"):
+        polyad.cp_als(X, 3, checkpoint=tmp_path / "c", checkpoint_every=0)
+
+
+def test_cp_restarts(X, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    seen = set()
+    best = polyad.cp_als(X, 3, max_iterations=5, seed=7, restarts=3, callback=lambda step: seen.add(step["start"]))
+    assert seen == {0, 1, 2}
+    assert [run["seed"] for run in best.restarts] == [7, 8, 9]
+    assert best.fit == max(run["fit"] for run in best.restarts) == best.restarts[best.best_restart]["fit"]
+    assert {step["start"] for step in best.history} == {best.best_restart}
+    assert polyad.cp_als(X, 3, max_iterations=1).restarts == []
+    with pytest.raises(polyad.UsageError, match="have no checkpoints"):
+        polyad.cp_als(X, 3, restarts=2, checkpoint=tmp_path / "c")
+
+
+def test_tucker_continues_to_the_same_bits(X, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    options = {"max_iterations": 6, "tolerance": 0}
+    whole = polyad.tucker(X, (3, 2, 4), **options)
+    polyad.tucker(X, (3, 2, 4), checkpoint=tmp_path / "c", callback=stop_after(2), **options)
+    rest = polyad.tucker(X, (3, 2, 4), resume=tmp_path / "c", **options)
+    assert len(rest.history) == 4
+    assert np.array_equal(rest.core, whole.core)
+    assert same_factors(rest, whole)
+    with pytest.raises(polyad.InputError, match="another command"):
+        polyad.cp_als(X, 3, resume=tmp_path / "c")

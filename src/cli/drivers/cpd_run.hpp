@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The common code of cpd's drivers for one rank and for many: the library's options, and what a run reports.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <utility>
+
+#include "cli/drivers/factor.hpp"
+#include "cli/run/interrupt.hpp"
+#include "cli/run/ranks.hpp"
+#include "cli/typed_text/mode_penalties.hpp"
+#include "polyad/cp/cp_als.hpp"
+#include "polyad/cp/factor_update.hpp"
+#include "polyad/io/saved_models.hpp"
+
+namespace polyad::cli {
+
+/// \param order  of the tensor; \param rows  that it stores
+inline CpAlsOptions library_options(CpdOptions const& options, int order,
+                                    std::vector<StoredRows> const& rows) {
+  CpAlsOptions als;
+  als.rank             = options.rank;
+  als.max_iterations   = options.max_iterations;
+  als.tolerance        = options.tolerance;
+  als.time_limit_s     = options.time_limit_s;
+  als.seed             = options.seed;
+  als.time_phases      = options.time_phases;
+  als.rows             = rows;
+  als.checkpoint       = options.checkpoint;
+  als.checkpoint_every = options.checkpoint_every;
+  als.resume           = options.resume;
+  als.restarts         = options.restarts;
+  for (double const penalty : penalties_of_modes("--ridge", options.ridge, order))
+    als.updates.push_back(ridge(penalty));
+  return als;
+}
+
+inline IterationReport to_report(CpAlsIteration const& it) {
+  return {it.iteration, it.fit, it.delta, it.seconds, it.phases};
+}
+
+/// Reports a run on the first rank. \param seconds  that it took
+template <class Scalar, class Space>
+void report_run(CpAlsResult<Scalar, Space> const& result, double seconds, Report& report) {
+  CpdReport summary;
+  summary.fit            = result.fit;
+  summary.fit_error      = result.fit_error;
+  summary.weights        = result.model.weights;
+  summary.converged      = result.reason == StopReason::converged;
+  summary.reason         = to_string(result.reason);
+  summary.gram_fallbacks = result.gram_fallbacks;
+  summary.defect         = to_string(result.defect);
+  if (!result.restarts.empty()) {
+    for (auto const& run : result.restarts)
+      summary.restarts.push_back(
+          {run.seed, run.fit, run.iterations, to_string(run.reason), run.seconds, run.error});
+    summary.best_restart = result.best_restart;
+    summary.restarts_s   = seconds;
+    report.iterations.clear();  // those of the first start
+    for (auto const& it : result.history) report.iterations.push_back(to_report(it));
+  }
+  report.result = std::move(summary);
+}
+
+/// Runs CP-ALS: `run` calls cp_als with the callback that it gets. Of several ranks the first reports it. The
+/// progress line shows the first start.
+/// \param save  gets the model, on the first rank
+template <class Run>
+StopReason report_als(Report& report, OnIteration const& on_iteration, SaveModel& save, Run const& run) {
+  bool const is_root = ranks().rank == 0;
+  auto const begin   = std::chrono::steady_clock::now();
+  auto const result  = run([&](CpAlsIteration const& it) {
+    return is_root && it.start == 0 ? on_iteration(to_report(it)) : interrupt_signal() == 0;
+  });
+  if (!is_root) return result.reason;
+  report_run(result, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), report);
+  save = [model = result.model](std::filesystem::path const& path) {
+    polyad::save(Kokkos::DefaultExecutionSpace(), model, path);
+  };
+  return result.reason;
+}
+
+}  // namespace polyad::cli

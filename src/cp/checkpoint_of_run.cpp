@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cp/checkpoint_of_run.hpp"
+
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "io/same_run.hpp"
+#include "polyad/io/model_file.hpp"
+
+namespace polyad::detail {
+
+namespace {
+
+/// "0.1, 0.1, 0.5", or "none".
+std::string penalties_text(std::vector<double> const& penalties) {
+  std::string text;
+  for (double const penalty : penalties) {
+    std::array<char, 32> digits;
+    auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), penalty).ptr;
+    text += (text.empty() ? "" : ", ") + std::string(digits.data(), end);
+  }
+  return text.empty() ? "none" : text;
+}
+
+/// The factors of a checkpoint that has all rows, of the rows that `run` stores. All updates of an iteration
+/// make the rows that do not occur zero, so the Gram matrices stay the same.
+void keep_stored_rows(io::Checkpoint& found, io::Checkpoint const& run) {
+  if (run.rows.empty() || !found.rows.empty()) return;
+  io::HostKtensor all{std::vector<double>(found.rank, 1.0), found.extents, std::move(found.factors), {}};
+  found.factors = io::with_rows(std::move(all), run.rows).factors;
+}
+
+}  // namespace
+
+std::string difference_of_runs(io::Checkpoint const& found, io::Checkpoint const& run, bool any_format) {
+  using io::difference_of;
+  for (auto const& difference :
+       {difference_of("rank", std::to_string(found.rank), std::to_string(run.rank)),
+        difference_of("precision", found.precision, run.precision),
+        difference_of("the format", any_format ? run.format : found.format, run.format),
+        found.extents.size() == run.extents.size()
+            ? difference_of("the ridge", penalties_text(found.penalties), penalties_text(run.penalties))
+            : std::string()})
+    if (!difference.empty()) return difference;
+  // Earlier versions store all rows.
+  bool const is_same = io::is_same_tensor(found, run) && (found.rows.empty() || found.rows == run.rows);
+  return is_same ? std::string() : "is a checkpoint of another tensor";
+}
+
+io::Checkpoint checkpoint_to_resume(RunRanks const& ranks, std::filesystem::path const& path,
+                                    io::Checkpoint run, bool any_format) {
+  on_root(ranks, path, [&] {
+    auto found            = io::read_checkpoint(path);
+    auto const difference = difference_of_runs(found, run, any_format);
+    if (!difference.empty()) throw InputError(path.string(), 0, 0, difference);
+    keep_stored_rows(found, run);
+    if (found.weights.empty()) found.weights.assign(run.rank, 1.0);
+    run = std::move(found);
+  });
+  double facts[] = {static_cast<double>(run.iteration), run.fit, static_cast<double>(run.gram_fallbacks)};
+  ranks.agree(facts, std::size(facts));
+  run.iteration      = static_cast<std::uint64_t>(facts[0]);
+  run.fit            = facts[1];
+  run.gram_fallbacks = static_cast<std::uint64_t>(facts[2]);
+  for (auto* const numbers : {&run.grams, &run.weights, &run.scales})
+    ranks.agree(numbers->data(), numbers->size());
+  run.factors.resize(run.extents.size());
+  return run;
+}
+
+void write_checkpoint_of_run(RunRanks const& ranks, std::filesystem::path const& path,
+                             io::Checkpoint const& run, io::ReadFactorRows const& read) {
+  if (ranks.is_root())
+    io::write_checkpoint(path, run, read);
+  else
+    io::read_factors_in_blocks(run, read);
+}
+
+}  // namespace polyad::detail

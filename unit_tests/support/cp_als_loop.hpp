@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A run of CP-ALS, an iteration at a time, for tests that look at its state.
+#pragma once
+
+#include <memory>
+
+#include "cp/cp_als_run.hpp"
+#include "polyad/io/checkpoint.hpp"
+#include "run/run_loop.hpp"
+#include "run/run_options.hpp"
+#include "support/device_data.hpp"
+#include "tensor/copied.hpp"
+
+namespace polyad::test {
+
+template <class Scalar>
+using CpAlsLoop = detail::RunLoop<detail::CpAlsBody<Scalar, TestSpace>>;
+
+/// `start` is copied. \param ranks  null for one rank
+template <class Scalar, class Index>
+std::unique_ptr<CpAlsLoop<Scalar>> cp_als_loop(
+    AnyFormat<Scalar, Index, TestSpace> const& X, CpAlsOptions const& options,
+    FactorMatrices<Scalar, TestSpace> const& start,
+    std::shared_ptr<detail::SharedRows<Scalar, TestSpace>> const& ranks = {}) {
+  TestSpace const space;
+  return std::make_unique<CpAlsLoop<Scalar>>(detail::run_options_of(options), ranks, space, X.inside(),
+                                             options, detail::copied(space, start), ranks);
+}
+
+/// The checkpoint that the run would write now, its factors included. All ranks call it.
+template <class Scalar>
+io::Checkpoint whole_state(CpAlsLoop<Scalar>& run) {
+  auto state = run.driver().state();
+  for (std::size_t n = 0; n < state.extents.size(); ++n)
+    state.factors.push_back(run.driver().factor_rows(static_cast<int>(n), 0, state.extents[n]));
+  return state;
+}
+
+}  // namespace polyad::test
