@@ -106,11 +106,43 @@ CpAlsResult<Scalar, Space> cp_als(Space const& space, AnyFormat<Scalar, Index, S
   count_t const rank = options.rank == 0 ? X.rank() : options.rank;
   FactorMatrices<Scalar, Space> start(space, X.extents(), static_cast<count_t>(checked_rank(rank)));
   expect_stored_rows(options.rows, X.extents());
-  fill_random(space, start, options.rows, options.seed);
-  return cp_als(space, X, options, std::move(start), callback);
+  random_start(space, start, options);
+  CpAlsOptions scaled = options;
+  scaled.scale_start  = true;
+  return cp_als(space, X, scaled, std::move(start), callback);
+}
+
+template <class Scalar, class Space>
+void random_start(Space const& space, FactorMatrices<Scalar, Space> const& factors,
+                  CpAlsOptions const& options) {
+  expect_updates(options.updates, factors.order());
+  fill_random(space, factors, options.rows, options.seed);
+  for (int n = 0; n < factors.order(); ++n)
+    move_random_within<Scalar, Space>(space, update_of_mode(options.updates, n), n, factors[n]);
+  space.fence("polyad::random_start");
+}
+
+template <class Scalar, class Space>
+void move_within_bounds(Space const& space, FactorMatrices<Scalar, Space> const& factors,
+                        CpAlsOptions const& options) {
+  expect_updates(options.updates, factors.order());
+  for (int n = 0; n < factors.order(); ++n) {
+    auto const update = update_of_mode(options.updates, n);
+    if (!update.constraints()) continue;
+    auto numbers = to_host<Scalar>(space, factors[n]);
+    move_columns_within(rounded_bounds<Scalar>(*update.constraints(), n), factors.rank(), numbers);
+    from_host<Scalar>(space, numbers, factors[n]);
+  }
 }
 
 #define POLYAD_CP_ALS_RUN(Scalar) template class CpAlsRun<Scalar, Kokkos::DefaultExecutionSpace>
+#define POLYAD_RANDOM_START(Scalar)                                                              \
+  template void random_start(Kokkos::DefaultExecutionSpace const&,                               \
+                             FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,       \
+                             CpAlsOptions const&);                                               \
+  template void move_within_bounds(Kokkos::DefaultExecutionSpace const&,                         \
+                                   FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, \
+                                   CpAlsOptions const&)
 #define POLYAD_CP_ALS(Scalar, Index)                                                                        \
   template CpAlsResult<Scalar, Kokkos::DefaultExecutionSpace> cp_als(                                       \
       Kokkos::DefaultExecutionSpace const&, AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
@@ -122,6 +154,7 @@ CpAlsResult<Scalar, Space> cp_als(Space const& space, AnyFormat<Scalar, Index, S
   template CpAlsResult<Scalar, Kokkos::DefaultExecutionSpace> cp_als(                                       \
       Kokkos::DefaultExecutionSpace const&, AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
       CpAlsOptions const&, CpAlsCallback const&)
+POLYAD_EACH_SCALAR(, POLYAD_RANDOM_START);
 POLYAD_EACH_SCALAR(, POLYAD_CP_ALS_RUN);
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_CP_ALS);
 

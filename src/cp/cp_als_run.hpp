@@ -19,6 +19,10 @@
 #include "core/run_limits.hpp"
 #include "core/space_instances.hpp"
 #include "cp/arrange_components.hpp"
+#include "cp/checked_options.hpp"
+#include "cp/constraints/constrained_start.hpp"
+#include "cp/constraints/count_zeros.hpp"
+#include "cp/constraints/run_penalties.hpp"
 #include "cp/cp_als_workspace.hpp"
 #include "cp/degeneracy.hpp"
 #include "cp/gather_factors.hpp"
@@ -26,6 +30,7 @@
 #include "cp/numbers_on_host.hpp"
 #include "cp/run_updates.hpp"
 #include "cp/shared_rows.hpp"
+#include "cp/small_arrays.hpp"
 #include "cp/start_norm.hpp"
 #include "dense/gram.hpp"
 #include "dense/hadamard_of_grams.hpp"
@@ -40,7 +45,6 @@
 #include "polyad/core/error.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/cp/cp_als.hpp"
-#include "polyad/tensor/compact.hpp"
 
 namespace polyad::detail {
 
@@ -48,8 +52,7 @@ template <class Scalar, class Space>
 class CpAlsBody {
 public:
   using Inside = std::shared_ptr<ErasedFormat<Scalar, Space> const>;
-
-  using Ranks = std::shared_ptr<SharedRows<Scalar, Space>>;
+  using Ranks  = std::shared_ptr<SharedRows<Scalar, Space>>;
 
   /// \param ranks  null: X is the whole tensor. Else X and `start` are this rank's block of it
   CpAlsBody(Space const& space, Inside const& X, CpAlsOptions const& options,
@@ -60,10 +63,11 @@ public:
         m_ranks(ranks),
         m_rank_sums(rank_sums_of(ranks)),
         m_norm(scaled_norm(space, *X, ranks ? ranks->norm_squared() : X->norm_squared(), m_rank_sums)),
-        m_options(checked(*X, options, start, ranks != nullptr)),
+        m_options(checked_options(*X, options, start, ranks != nullptr)),
         m_rule(options.tolerance),
         m_work(space, X->extents(), start.rank(), ranks != nullptr),
         m_updates(space, options.updates, owned_counts<Scalar, Space>(start, ranks.get()), start.rank()),
+        m_penalties(space, updates_of_modes(options.updates, X->extents().order())),
         m_format_workspace(X->make_workspace(space, start.rank())),
         m_timer(options.time_phases) {
     if (!std::isfinite(m_norm.squared)) throw NumericalError("the tensor's norm is not a finite number");
@@ -72,18 +76,15 @@ public:
     m_work.scales.of_tensor = m_norm.scale;
     if (m_norm.scale != 1) Kokkos::deep_copy(space, m_work.scales.weights, m_norm.scale);
     for (int n = 0; n < order(); ++n) {
-      auto const A = owned_rows(n);
-      if (A.extent(0) > 0)
-        gram(space, A, m_work.memory.gram_sums, m_work.gram_of(n));
-      else
-        clear_sums(n);
-      if (ranks) ranks->sum(m_work.to_be_summed(n), m_work.count_to_be_summed(n));
+      expect_within_bounds(space, options.updates, n, owned_rows(n), ranks.get());
+      sum_gram(n);
       if (!m_updates[n].keeps_scale()) scale(n, factor(n), 1);
       m_component_norm *= target_norm(n);
     }
     space.fence("polyad::cp_als");  // so that the first iteration's time is its own
-    if (!m_updates.chooses_scale(0) && !m_updates[0].keeps_scale())
+    if (!m_updates.chooses_scale(0) && !m_updates[0].keeps_scale() && !m_updates[0].keeps_start())
       bring_start_near(space, m_work, std::sqrt(m_norm.squared));
+    if (options.scale_start && m_updates[0].keeps_start()) scale_start();
     m_limits.emplace(options.max_iterations, options.time_limit_s, any_rank_of(ranks));
     m_running = options.max_iterations > 0;
   }
@@ -101,6 +102,7 @@ public:
   void launch() {
     m_clock.reset();
     m_timer.reset();
+    if (m_updates.are_constrained()) Kokkos::deep_copy(m_space, m_work.number(largest_change), 0.0);
     for (int n = 0; n < order(); ++n) {
       auto const V        = m_work.output(m_tensor->extents()[n]);
       bool const is_trial = !m_scale_is_known && m_updates.chooses_scale(n);
@@ -121,6 +123,7 @@ public:
     }
     m_timer(m_space, "fit", [&] {
       model_norm(m_space, m_work.grams, m_work.scales.weights, m_work.numbers);
+      sum_penalties();
       Kokkos::deep_copy(m_space, m_work.host_numbers, m_work.numbers);
     });
   }
@@ -131,6 +134,8 @@ public:
   void finish(CpAlsCallback const& callback) {
     m_space.fence("polyad::cp_als");
     auto const& numbers = m_work.host_numbers;
+    if (m_ranks && m_updates.are_constrained())
+      m_work.host_numbers(largest_change) = m_ranks->largest(numbers(largest_change));
     // All ranks have the same sums, but a bit could differ between different machines.
     if (m_ranks) m_ranks->agree(numbers.data(), numbers.size());
     auto const known      = known_numbers();
@@ -143,9 +148,12 @@ public:
     m_degeneracy.add(numbers(opposed_norm), numbers(component_norms));
     m_result.gram_fallbacks = static_cast<count_t>(numbers(gram_fallbacks));
     m_result.defect         = defect(iteration);
-    m_result.history.push_back(
-        {iteration, m_result.fit, m_result.fit - previous, m_clock.seconds(), m_timer.seconds()});
+    set_objective(m_work.host_numbers, m_norm, m_result);
+    m_result.history.push_back({iteration, m_result.fit, m_result.fit - previous, m_clock.seconds(),
+                                m_timer.seconds(), m_result.objective, m_result.kkt_violation});
     auto met = m_rule.after(m_result.fit, usual_error_of_fit<Scalar>(known, m_result.fit));
+    if (m_updates.are_constrained() && m_result.kkt_violation < m_options.kkt_tolerance)
+      met = StopReason::converged;
     if (met && m_result.defect != ModelDefect::none) met = StopReason::stalled;
     if (auto const reason = m_limits->after(iteration, callback && !callback(m_result.history.back()), met))
       stop(*reason);
@@ -166,11 +174,7 @@ public:
   [[nodiscard]] FactorMatrices<Scalar, Space> const& factors() const { return m_result.model.factors; }
   [[nodiscard]] CpAlsState state_without_factors() const {
     CpAlsState state{iterations_done(), m_result.fit, m_result.gram_fallbacks, {}, {}, {}, {}};
-    auto const grams = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), m_work.grams);
-    state.grams.assign(grams.data(), grams.data() + grams.size());
-    state.weights = on_host<Space>(m_work.scales.weights);
-    for (double& weight : state.weights) weight /= m_norm.scale;
-    if (!m_updates.are_plain()) state.scales = on_host<Space>(m_work.scales.of_modes);
+    read_small_arrays(m_work, m_norm.scale, !m_updates.are_plain(), state);
     return state;
   }
 
@@ -179,9 +183,9 @@ public:
   /// on all.
   /// \throws UsageError when the shapes differ
   void restore(CpAlsState const& state) {
-    auto const grams = Kokkos::create_mirror_view(Kokkos::HostSpace(), m_work.grams);
     bool const is_foreign =
-        state.factors.size() != static_cast<std::size_t>(order()) || state.grams.size() != grams.size() ||
+        state.factors.size() != static_cast<std::size_t>(order()) ||
+        state.grams.size() != m_work.grams.size() ||
         (!state.weights.empty() && state.weights.size() != m_options.rank) ||
         state.scales.size() != (m_updates.are_plain() ? 0 : m_work.scales.of_modes.size());
     // All ranks throw alike, so that none waits for another.
@@ -191,13 +195,7 @@ public:
         m_ranks->from_root(n, of_mode(state.factors, n), factor(n));
       else
         from_host<Scalar>(m_space, of_mode(state.factors, n), factor(n));
-    std::copy(state.grams.begin(), state.grams.end(), grams.data());
-    Kokkos::deep_copy(m_space, m_work.grams, grams);
-    std::vector<double> weights(m_options.rank, 1.0);
-    std::transform(state.weights.begin(), state.weights.end(), weights.begin(),
-                   [&](double weight) { return weight * m_norm.scale; });
-    to_device<Space>(m_space, weights, m_work.scales.weights);
-    if (!m_updates.are_plain()) to_device<Space>(m_space, state.scales, m_work.scales.of_modes);
+    write_small_arrays(m_space, state, m_norm.scale, m_work);
     m_scale_is_known                    = state.iteration > 0;
     m_work.host_numbers(gram_fallbacks) = static_cast<double>(state.gram_fallbacks);
     Kokkos::deep_copy(m_space, m_work.numbers, m_work.host_numbers);
@@ -220,8 +218,8 @@ public:
     model.weights = on_host<Space>(m_work.scales.weights);
     std::vector<bool> keeps_signs;
     for (int n = 0; n < order(); ++n) {
-      keeps_signs.push_back(m_updates[n].keeps_scale());
-      if (keeps_signs.back()) continue;
+      keeps_signs.push_back(m_updates[n].keeps_signs());
+      if (m_updates[n].keeps_scale()) continue;
       normalize_columns(m_space, factor(n), m_work.gram_of(n), m_work.column_factors);
       m_space.fence("polyad::cp_als");
       auto const norms = on_host<Space>(m_work.column_factors);
@@ -230,29 +228,17 @@ public:
     auto const fit     = final_fit();
     m_result.fit       = fit.value;
     m_result.fit_error = fit.error;
+    set_objective(m_work.host_numbers, m_norm, m_result);
     for (double& weight : model.weights) weight /= m_norm.scale;
     if (m_ranks) gather_model();
     if (!m_ranks || m_ranks->is_root()) arrange_components(m_space, model, keeps_signs);
+    if (m_updates.are_constrained()) count_zeros(m_space, m_result);
     return std::move(m_result);
   }
 
 private:
-  static CpAlsOptions checked(ErasedFormat<Scalar, Space> const& X, CpAlsOptions options,
-                              FactorMatrices<Scalar, Space> const& start, bool on_ranks) {
-    expect_run_limits(options.max_iterations, options.tolerance, options.time_limit_s);
-    POLYAD_EXPECTS(X.extents().order() >= 2, "CP-ALS needs a tensor of at least two modes");
-    expect_no_duplicates(X);
-    POLYAD_EXPECTS(options.rank == 0 || start.rank() == options.rank, "the start has rank ", start.rank(),
-                   ", not ", options.rank);
-    expect_factors(start, X.extents());
-    expect_updates(options.updates, X.extents().order());
-    if (!on_ranks) expect_stored_rows(options.rows, X.extents());  // else the lists are of the whole tensor
-    options.rank = start.rank();
-    return options;
-  }
-  /// The formula's numbers for a model that no iteration of this run has changed, with one MTTKRP for <X, M>.
-  /// Waits.
-  void measure_start() {
+  /// <X, M>, by one MTTKRP, and the other numbers of a model that no iteration of this run has changed. Waits.
+  void compute_start_numbers() {
     int const last  = order() - 1;
     auto const V    = m_work.output(m_tensor->extents()[last]);
     auto const& all = m_work.numbers;
@@ -262,24 +248,35 @@ private:
                      inner_product_sums<Space>(m_work.sums(last, false), m_work.scales.weights));
     if (m_ranks) m_ranks->sum(all.data() + static_cast<int>(inner_product), 1);
     model_norm(m_space, m_work.grams, m_work.scales.weights, all);
+    sum_penalties();
     Kokkos::deep_copy(m_space, m_work.host_numbers, all);
     m_space.fence("polyad::cp_als");
     if (m_ranks) m_ranks->agree(m_work.host_numbers.data(), m_work.host_numbers.size());
+  }
+  /// The fit of such a model. Waits.
+  void measure_start() {
+    compute_start_numbers();
     m_formula = squares_of_formula<Scalar>(known_numbers(), order());
-    if (std::isinf(m_formula.residual)) m_far_start = fit_of_far_start();
+    if (std::isinf(m_formula.residual)) m_far_start = fit_of_far_start(m_work, m_norm, order());
     if (!std::isfinite(m_far_start.value_or(fit_of_iteration(m_formula)).value) && m_norm.squared > 0)
       throw NumericalError("the fit of the start is not a finite number");
     m_result.defect = defect(iterations_done());
   }
-  /// The fit of a start that is so much larger than X that its squares leave the range of doubles: then X is
-  /// less than a rounding error of M, and the fit is 1 - ||M|| / ||X||.
-  [[nodiscard]] Fit fit_of_far_start() const {
-    auto weights = on_host<Space>(m_work.scales.weights);
-    for (double& weight : weights) weight /= m_norm.scale;
-    auto const norm    = norm_on_host(m_work, weights);
-    double const size  = std::sqrt(m_norm.squared) / m_norm.scale;
-    double const error = 2 * unit_roundoff<Scalar> * (order() + 1) * norm.components / size;
-    return {1 - std::sqrt(static_cast<double>(norm.squared)) / size, error};
+  /// Multiplies a random start by <X, M> / ||M||^2, unless bounds forbid it. Waits.
+  void scale_start() {
+    int const n = scalable_mode(m_options.updates, order());
+    if (n == order()) return;
+    compute_start_numbers();
+    auto const& numbers = m_work.host_numbers;
+    multiply_start(m_space, m_work, n, m_updates[n].keeps_scale(),
+                   numbers(inner_product) / numbers(model_norm_squared), factor(n));
+    sum_gram(n);
+    m_space.fence("polyad::cp_als");
+  }
+  void sum_penalties() {
+    m_penalties.sum(
+        m_space, [this](int n) { return owned_rows(n); }, m_ranks.get(), m_work.grams, m_work.scales.of_modes,
+        m_work.number(penalties));
   }
   [[nodiscard]] FormulaNumbers known_numbers() const {
     auto const& numbers = m_work.host_numbers;
@@ -319,6 +316,15 @@ private:
     FactorMatrix<Scalar, Space> sums;
     m_timer(m_space, "reduce_scatter", [&] { sums = m_ranks->sum_rows(n, V); });
     return sums;
+  }
+  /// The Gram matrix of mode n of the start.
+  void sum_gram(int n) {
+    auto const A = owned_rows(n);
+    if (A.extent(0) > 0)
+      gram(m_space, A, m_work.memory.gram_sums, m_work.gram_of(n));
+    else
+      clear_sums(n);
+    if (m_ranks) m_ranks->sum(m_work.to_be_summed(n), m_work.count_to_be_summed(n));
   }
   /// A rank without rows of mode n adds zeros.
   void clear_sums(int n) {
@@ -377,10 +383,11 @@ private:
   CpAlsOptions m_options;
   StopRule m_rule;
   SquaredNorms m_formula{1, 1, std::numeric_limits<double>::infinity()};  // the last iteration's
-  std::optional<Fit> m_far_start;                                         // see fit_of_far_start
+  std::optional<Fit> m_far_start;                                         // fit_of_far_start
   Degeneracy m_degeneracy;
   CpAlsWorkspace<Scalar, Space> m_work;
   RunUpdates<Scalar, Space> m_updates;
+  RunPenalties<Scalar, Space> m_penalties;
   std::unique_ptr<ErasedWorkspace> m_format_workspace;
   PhaseTimer m_timer;
   std::optional<RunLimits> m_limits;  // from the first iteration on

@@ -63,8 +63,11 @@ private:
   void start(Slot& slot) {
     slot.number = m_started++;
     FactorMatrices<Scalar, Space> factors(slot.space, m_tensor.extents(), m_rank);
-    fill_random(slot.space, factors, m_options.rows, restart_seed(m_options.seed, slot.number));
-    slot.run = std::make_unique<CpAlsRun<Scalar, Space>>(slot.space, m_tensor, m_options, std::move(factors));
+    CpAlsOptions options = m_options;
+    options.seed         = restart_seed(m_options.seed, slot.number);
+    options.scale_start  = true;
+    random_start(slot.space, factors, options);
+    slot.run = std::make_unique<CpAlsRun<Scalar, Space>>(slot.space, m_tensor, options, std::move(factors));
   }
   /// Ends an iteration of a slot's run. If the run ends with it, the slot becomes free.
   void finish(Slot& slot) {

@@ -10,6 +10,7 @@
 
 #include "core/run_limits.hpp"
 #include "cp/best_of_restarts.hpp"
+#include "cp/constraints/constrained_start.hpp"
 #include "distributed/exchange.hpp"
 #include "distributed/rows_of_ranks.hpp"
 #include "polyad/core/error.hpp"
@@ -205,15 +206,18 @@ CpAlsRun<Scalar, Space> cp_als_run(Communicator<Space> const& ranks,
   count_t const rank    = options.rank == 0 ? X.rank() : options.rank;
   expect_stored_rows(options.rows, partition.extents);
   FactorMatrices<Scalar, Space> start(space, share.block.extents(), static_cast<count_t>(checked_rank(rank)));
-  for (int n = 0; n < start.order(); ++n)  // an empty range has one row, which stays zero
-    fill_start<Scalar, Space>(
-        space,
-        Kokkos::subview(start[n], Kokkos::make_pair(count_t(0), partition.row_count(ranks.rank(), n)),
-                        Kokkos::ALL),
-        options.seed, n, partition, options.rows);
-  if (ranks.size() == 1) return CpAlsRun<Scalar, Space>(space, X, options, std::move(start));
+  expect_updates(options.updates, start.order());
+  for (int n = 0; n < start.order(); ++n) {  // an empty range has one row, which stays zero
+    FactorMatrix<Scalar, Space> const rows = Kokkos::subview(
+        start[n], Kokkos::make_pair(count_t(0), partition.row_count(ranks.rank(), n)), Kokkos::ALL);
+    fill_start<Scalar, Space>(space, rows, options.seed, n, partition, options.rows);
+    move_random_within<Scalar, Space>(space, update_of_mode(options.updates, n), n, rows);
+  }
+  CpAlsOptions scaled = options;
+  scaled.scale_start  = true;
+  if (ranks.size() == 1) return CpAlsRun<Scalar, Space>(space, X, scaled, std::move(start));
   return CpAlsRun<Scalar, Space>(
-      space, X.inside(), options, std::move(start),
+      space, X.inside(), scaled, std::move(start),
       std::make_shared<RowsOfRanks<Scalar, Space>>(ranks, partition, share.norm_squared, rank));
 }
 

@@ -21,12 +21,14 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr auto magic                  = "\x89PCKP\r\n\x1A"sv;
-constexpr std::uint64_t version       = 4;
-constexpr std::uint64_t no_penalties  = 3;
-constexpr std::uint64_t all_rows      = 2;  // without lists of rows either
-constexpr std::uint64_t first_version = 1;  // without weights either
-constexpr std::uint64_t no_list       = ~std::uint64_t(0);
+constexpr auto magic                       = "\x89PCKP\r\n\x1A"sv;
+constexpr std::uint64_t version            = 5;
+constexpr std::uint64_t no_bounds          = 4;  // but ridges
+constexpr std::uint64_t no_penalties       = 3;
+constexpr std::uint64_t all_rows           = 2;  // without lists of rows either
+constexpr std::uint64_t first_version      = 1;  // without weights either
+constexpr std::uint64_t constraint_numbers = 5;  // of a mode
+constexpr std::uint64_t no_list            = ~std::uint64_t(0);
 
 /// A list for each mode: the number of its rows, or no_list, and their numbers.
 void write_rows(FieldWriter& writer, std::vector<StoredRows> const& rows) {
@@ -66,17 +68,20 @@ void write_checkpoint(std::filesystem::path const& path, Checkpoint const& check
 void write_checkpoint(std::filesystem::path const& path, Checkpoint const& checkpoint,
                       std::vector<ElementBlocks> const& factors) {
   std::uint64_t const order = checkpoint.extents.size();
-  bool const is_penalised   = !checkpoint.penalties.empty();
-  POLYAD_EXPECTS(checkpoint.penalties.size() == (is_penalised ? order : 0) &&
+  bool const is_constrained = !checkpoint.constraints.empty();
+  bool const is_penalised   = is_constrained || !checkpoint.penalties.empty();
+  POLYAD_EXPECTS(checkpoint.penalties.size() == (is_penalised && !is_constrained ? order : 0) &&
+                     checkpoint.constraints.size() == (is_constrained ? constraint_numbers * order : 0) &&
                      checkpoint.scales.size() == (is_penalised ? order * checkpoint.rank : 0),
-                 checkpoint.penalties.size(), " penalties and ", checkpoint.scales.size(), " scales for ",
-                 order, " modes and the rank ", checkpoint.rank);
+                 checkpoint.penalties.size(), " penalties, ", checkpoint.constraints.size(),
+                 " numbers of constraints and ", checkpoint.scales.size(), " scales for ", order,
+                 " modes and the rank ", checkpoint.rank);
   AtomicFile file(path);
   FieldWriter writer(file);
   writer.bytes(magic);
   std::uint64_t const oldest = checkpoint.weights.empty() ? first_version : all_rows;
   std::uint64_t const older  = checkpoint.rows.empty() ? oldest : no_penalties;
-  writer.u64(is_penalised ? version : older);
+  writer.u64(is_constrained ? version : is_penalised ? no_bounds : older);
   writer.text(checkpoint.precision);
   writer.text(checkpoint.format);
   for (std::uint64_t const number :
@@ -99,6 +104,7 @@ void write_checkpoint(std::filesystem::path const& path, Checkpoint const& check
   else
     writer.numbers(checkpoint.weights);
   writer.numbers(checkpoint.penalties);
+  writer.numbers(checkpoint.constraints);
   writer.numbers(checkpoint.scales);
   writer.finish();
   file.commit();
@@ -155,9 +161,9 @@ Checkpoint read_checkpoint(std::filesystem::path const& path) {
   checkpoint.fit            = reader.f64();
   checkpoint.gram_fallbacks = reader.u64();
   if (found >= no_penalties) checkpoint.rows = read_rows(reader, checkpoint.extents);
-  if (found >= version &&
+  if (found >= no_bounds &&
       std::ranges::none_of(checkpoint.rows, [](StoredRows const& rows) { return rows.is_list(); }))
-    checkpoint.rows.clear();  // version 4 says for each mode whether it has a list
+    checkpoint.rows.clear();  // these versions say for each mode whether it has a list
   for (std::size_t n = 0; n < checkpoint.extents.size(); ++n)
     checkpoint.factors.push_back(
         reader.numbers(stored_rows(checkpoint.rows, n, checkpoint.extents[n]), checkpoint.rank));
@@ -165,10 +171,9 @@ Checkpoint read_checkpoint(std::filesystem::path const& path) {
   if (__builtin_mul_overflow(order, checkpoint.rank, &rows)) rows = no_limit;
   checkpoint.grams = reader.numbers(rows, checkpoint.rank);
   if (found != first_version) checkpoint.weights = reader.numbers(1, checkpoint.rank);
-  if (found >= version) {
-    checkpoint.penalties = reader.numbers(1, order);
-    checkpoint.scales    = reader.numbers(order, checkpoint.rank);
-  }
+  if (found == no_bounds) checkpoint.penalties = reader.numbers(1, order);
+  if (found == version) checkpoint.constraints = reader.numbers(constraint_numbers, order);
+  if (found >= no_bounds) checkpoint.scales = reader.numbers(order, checkpoint.rank);
   if (reader.fields().left() != 0) refuse("the checkpoint holds more than it says");
   return checkpoint;
 }

@@ -50,6 +50,12 @@ struct CpAlsOptions {
   std::vector<StoredRows> rows = {};
   /// What each mode's factor solves (cp/factor_update.hpp): one for all modes, or N. Empty: least squares.
   std::vector<ModeUpdate> updates = {};
+  /// Whether the start is first multiplied by <X, M> / ||M||^2, which costs an MTTKRP. It only matters if
+  /// mode 0 has bounds or penalties: their updates depend on the scale of the start. Random starts of this
+  /// library are scaled, whatever this says.
+  bool scale_start = false;
+  /// With bounds or penalties, the run also ends once CpAlsResult::kkt_violation is below this. 0: never.
+  double kkt_tolerance = 0;
 };
 
 /// The callback's argument after each iteration.
@@ -59,6 +65,8 @@ struct CpAlsIteration {
   double delta;   // change of the fit against the iteration before; the fit itself at the first
   double seconds;
   std::map<std::string, double> phases;  // seconds; empty unless CpAlsOptions::time_phases
+  double objective     = 0;              // as in CpAlsResult, by the formula of this fit
+  double kkt_violation = 0;              // likewise
 };
 
 template <class Scalar, class Space>
@@ -70,6 +78,14 @@ struct CpAlsResult {
   double fit_error       = 0;  // a bound for the rounding error of `fit`
   count_t gram_fallbacks = 0;  // updates that took the pseudo-inverse
   ModelDefect defect     = ModelDefect::none;
+  /// 1/2 ||X - M||^2 and the penalties of all modes.
+  double objective = 0;
+  /// The largest norm of a change of the model, over ||X||, by which the update of one entry improved the
+  /// objective in the last iteration, by the first sweep of constrained(). 0 without bounds and penalties.
+  double kkt_violation = 0;
+  /// With bounds or penalties: the entries of each factor that are exactly 0, and the components that are.
+  std::vector<count_t> zeros       = {};
+  std::vector<int> zero_components = {};
 };
 
 /// The data that the next iteration depends on, in host memory. io::Checkpoint (io/checkpoint.hpp) has the
@@ -90,14 +106,30 @@ using CpAlsCallback = std::function<bool(CpAlsIteration const&)>;
 /// The requirements of these options for a format: any_format(space, coo, format_options(options)).
 [[nodiscard]] AnyFormatOptions format_options(CpAlsOptions const& options);
 
+/// Fills factors of X's shape with the random start that cp_als has without a start: fill_random's numbers u
+/// for the rows and the seed of the options. A mode with bounds gets lower + u (upper - lower), lower + u, or
+/// upper - u. It is not scaled (CpAlsOptions::scale_start). Waits for `space`.
+/// \throws UsageError when shapes do not match, or a bound is outside the range of Scalar
+template <class Scalar, class Space>
+void random_start(Space const& space, FactorMatrices<Scalar, Space> const& factors,
+                  CpAlsOptions const& options);
+
+/// For a start from elsewhere, such as nvecs: gives each column of a mode that is nonnegative, or not positive,
+/// the sign whose allowed part has the larger norm, and moves entries outside the bounds to the nearest one.
+/// Works in host memory. Waits for `space`. \throws UsageError as random_start
+template <class Scalar, class Space>
+void move_within_bounds(Space const& space, FactorMatrices<Scalar, Space> const& factors,
+                        CpAlsOptions const& options);
+
 /// Factors X, which has N >= 2 modes and no duplicates: the squares of duplicates do not add up to the norm
 /// of their sum. Waits for `space`.
-/// \param start  A^(n) (I_n x R); the scale of its columns does not matter. It is copied, unless it is handed
+/// \param start  A^(n) (I_n x R); the scale of its columns does not matter to least squares. It is copied, unless it is handed
 ///               over by std::move: then the result overwrites its Views, and all that share them. Without a
-///               start: random numbers of options.seed (fill_random)
+///               start: random_start, scaled if mode 0 has bounds or penalties
 /// \throws UsageError when N < 2, X holds duplicates, shapes do not match (those of options.rows, too), no
 ///         rank is known, a limit of the options is negative or not a number, there are neither one nor N
-///         updates, one is for another precision or space, or only some modes have a penalty; MemoryError
+///         updates, one is for another precision or space, the scale of the components could escape a
+///         penalty, or the start violates its bounds; MemoryError
 ///         before allocating; NumericalError when the norm of X or the fit is not a finite number, or when
 ///         ||X - M||^2 is negative by more than its rounding error (a user-defined format then holds
 ///         duplicates)

@@ -219,12 +219,17 @@ private:
   }
 
   FactorMatrices<Scalar, Space> make_start() {
-    if (m_options.init == "nvecs")
-      return nvecs(m_space, *m_device, m_options.rank, {.seed = m_options.seed, .rows = m_rows});
+    CpAlsOptions als = library_options(m_options, m_extents.order());
+    als.rows         = m_rows;
+    if (m_options.init == "nvecs") {
+      auto start = nvecs(m_space, *m_device, m_options.rank, {.seed = m_options.seed, .rows = m_rows});
+      move_within_bounds(m_space, start, als);
+      return start;
+    }
     m_device.reset();
     if (m_start) return io::to_model<Scalar>(m_space, io::with_rows(std::move(*m_start), m_rows)).factors;
     FactorMatrices<Scalar, Space> const random(m_space, m_extents, m_options.rank);
-    fill_random(m_space, random, m_rows, m_options.seed);
+    random_start(m_space, random, als);
     return random;
   }
 
@@ -261,7 +266,8 @@ private:
 
 SaveModel factor(CpdOptions const& options, io::CoordinateList&& tensor, std::optional<io::HostKtensor> start,
                  Report& report, OnIteration const& on_iteration, Checkpoints const& checkpoints) {
-  auto const rows = compact_list(tensor, *report.input);
+  auto const rows = zeros_are_allowed(options, tensor.order()) ? compact_list(tensor, *report.input)
+                                                               : std::vector<StoredRows>();
   return with_index_type(tensor, [&](auto index) {
     using Index          = typename decltype(index)::type;
     auto const factor_as = [&](auto scalar) {

@@ -177,7 +177,7 @@ private:
     state.factors.resize(order);
     state.grams.resize(order * m_options.rank * m_options.rank);
     if (facts[3] != 0) state.weights.resize(m_options.rank);
-    if (!penalties_of_modes("--ridge", m_options.ridge, whole.of.order()).empty())
+    if (!constraints_of_modes(m_options.constraints, whole.of.order()).empty())
       state.scales.resize(order * m_options.rank);
     m_world.host().broadcast(state.grams.data(), state.grams.size(), 0);
     m_world.host().broadcast(state.weights.data(), state.weights.size(), 0);
@@ -247,7 +247,9 @@ RanksOutcome factor_on_ranks(CpdOptions const& options, TensorInput const& input
   auto tensor        = read_on_ranks(input, options.common, report);
   if (tensor.order() < 2)
     throw InputError(input.path.string(), 0, 0, "has one mode only; CP needs two or more");
-  auto const rows            = compact_list_on_ranks(world, tensor, *report.input);
+  auto const rows            = zeros_are_allowed(options, tensor.order())
+                                   ? compact_list_on_ranks(world, tensor, *report.input)
+                                   : std::vector<StoredRows>();
   report.input->empty_slices = empty_slices_on_ranks(tensor);
   add_empty_slices(rows, *report.input);
   // Rank 0 has read the checkpoint and tells the others whether there is one.

@@ -3,13 +3,15 @@
 // It includes a CP-ALS that writes checkpoints and resumes from one.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "cli/drivers/factor.hpp"
-#include "cli/typed_text/mode_penalties.hpp"
+#include "cli/typed_text/mode_constraints.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/cp/cp_als.hpp"
@@ -28,9 +30,26 @@ inline CpAlsOptions library_options(CpdOptions const& options, int order) {
   als.time_limit_s   = options.time_limit_s;
   als.seed           = options.seed;
   als.time_phases    = options.time_phases;
-  for (double const penalty : penalties_of_modes("--ridge", options.ridge, order))
-    als.updates.push_back(ridge(penalty));
+  als.kkt_tolerance  = options.kkt_tolerance;
+  als.scale_start    = options.init == "random";
+  for (auto const& constraints : constraints_of_modes(options.constraints, order))
+    als.updates.push_back(constraints.is_unconstrained() ? ridge(constraints.ridge)
+                                                         : constrained(constraints, options.inner_sweeps));
   return als;
+}
+
+/// The ridges of the modes, if no mode has anything else; empty if there are none.
+inline std::vector<double> ridges_of(std::vector<Constraints> const& constraints) {
+  std::vector<double> ridges;
+  if (are_constrained(constraints)) return ridges;
+  for (auto const& c : constraints) ridges.push_back(c.ridge);
+  return ridges;
+}
+
+/// Whether rows that do not occur may be zero. Otherwise they need their bounds, and all rows are stored.
+inline bool zeros_are_allowed(CpdOptions const& options, std::size_t order) {
+  return std::ranges::all_of(constraints_of_modes(options.constraints, static_cast<int>(order)),
+                             &Constraints::allows_zero);
 }
 
 /// Reports the end of a run; the restarts stay as they are.
@@ -43,6 +62,19 @@ void set_result(CpdReport& report, CpAlsResult<Scalar, Space> const& result) {
   report.reason         = to_string(result.reason);
   report.gram_fallbacks = result.gram_fallbacks;
   report.defect         = to_string(result.defect);
+  report.objective      = result.objective;
+  if (result.zeros.empty()) return;
+  report.kkt_violation   = result.kkt_violation;
+  report.zero_components = result.zero_components;
+  for (int n = 0; n < result.model.factors.order(); ++n) {  // rows that are not stored are zero
+    auto const& factor  = result.model.factors[n];
+    auto const& rows    = result.model.rows;
+    double const rank   = static_cast<double>(factor.extent(1));
+    double const stored = static_cast<double>(factor.extent(0));
+    double const all    = rows.empty() ? stored : static_cast<double>(of_mode(rows, n).extent());
+    double const zeros  = static_cast<double>(of_mode(result.zeros, n)) + (all - stored) * rank;
+    report.zeros.push_back(zeros / (all * rank));
+  }
 }
 
 inline CpAlsState state_of(io::Checkpoint const& checkpoint) {
@@ -77,9 +109,13 @@ std::string difference_of_runs(CpdOptions const& options, io::Checkpoint const& 
     if (!difference.empty()) return difference;
   int const order = X.extents().order();
   if (checkpoint.extents.size() == static_cast<std::size_t>(order)) {
-    auto const penalties = penalties_of_modes("--ridge", options.ridge, order);
-    if (checkpoint.penalties != penalties)
-      return is_of("the ridge", penalties_text(checkpoint.penalties), penalties_text(penalties));
+    auto const constraints = constraints_of_modes(options.constraints, order);
+    auto const ridges      = ridges_of(constraints);
+    if (checkpoint.constraints != numbers_of(constraints, options.inner_sweeps))
+      return "is a checkpoint of other constraints than " + constraints_text(constraints) + " with " +
+             std::to_string(options.inner_sweeps) + " inner sweeps";
+    if (checkpoint.penalties != ridges)
+      return is_of("the ridge", penalties_text(checkpoint.penalties), penalties_text(ridges));
   }
   bool same =
       checkpoint.extents.size() == static_cast<std::size_t>(X.extents().order()) && checkpoint.nnz == nnz;
@@ -133,7 +169,9 @@ io::Checkpoint to_checkpoint(CpdOptions const& options, F const& X, std::uint64_
   checkpoint.factors        = std::move(state.factors);
   checkpoint.grams          = std::move(state.grams);
   checkpoint.weights        = std::move(state.weights);
-  checkpoint.penalties      = penalties_of_modes("--ridge", options.ridge, X.extents().order());
+  auto const constraints    = constraints_of_modes(options.constraints, X.extents().order());
+  checkpoint.penalties      = ridges_of(constraints);
+  checkpoint.constraints    = numbers_of(constraints, options.inner_sweeps);
   checkpoint.scales         = std::move(state.scales);
   return checkpoint;
 }
