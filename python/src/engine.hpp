@@ -157,6 +157,10 @@ struct CpOptions {
   double time_limit_s = std::numeric_limits<double>::infinity();
   std::uint64_t seed  = 0;
   std::vector<double> ridge;  // one for all modes, one for each, or none
+  /// Bounds and l1, one for each mode, or none. If there are some, there is also a ridge for each mode, or none.
+  std::vector<double> lower, upper, l1;
+  int inner            = 1;
+  double kkt_tolerance = 0;
 };
 
 struct CpResult {
@@ -169,6 +173,10 @@ struct CpResult {
   std::uint64_t gram_fallbacks;
   std::string defect;
   std::vector<StoredRows> rows;  // that the factors have, one for each mode; empty: all
+  double objective     = 0;
+  double kkt_violation = 0;
+  std::vector<std::uint64_t> zeros;  // of each factor, with bounds or l1
+  std::vector<int> zero_components;
 };
 
 /// Factors to start from.
