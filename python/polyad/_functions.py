@@ -246,7 +246,7 @@ def _bounds(name: str, given: Any, order: int, usual: float) -> list[float]:
 
 
 def _nonnegative_modes(given: Any, order: int) -> list[bool]:
-    """Of each mode whether it is nonnegative, from a bool, a list of modes or a mapping of modes."""
+    """Whether each mode is nonnegative, from a bool, a list of modes or a mapping of modes."""
     if isinstance(given, (bool, np.bool_)):
         return [bool(given)] * order
     if given is None or isinstance(given, (str, bytes)) or np.ndim(given) == 0 and not isinstance(given, Mapping):

@@ -175,7 +175,7 @@ struct CpResult {
   std::vector<StoredRows> rows;  // that the factors have, one for each mode; empty: all
   double objective     = 0;
   double kkt_violation = 0;
-  std::vector<std::uint64_t> zeros;  // of each factor, with bounds or l1
+  std::vector<std::uint64_t> zeros;  // a number for each factor, with bounds or l1
   std::vector<int> zero_components;
 };
 

@@ -237,7 +237,7 @@ public:
   }
 
 private:
-  /// <X, M>, by one MTTKRP, and the other numbers of a model that no iteration of this run has changed. Waits.
+  /// The numbers of a model that no iteration of this run has changed, by one MTTKRP. Waits.
   void compute_start_numbers() {
     int const last  = order() - 1;
     auto const V    = m_work.output(m_tensor->extents()[last]);
@@ -253,7 +253,6 @@ private:
     m_space.fence("polyad::cp_als");
     if (m_ranks) m_ranks->agree(m_work.host_numbers.data(), m_work.host_numbers.size());
   }
-  /// The fit of such a model. Waits.
   void measure_start() {
     compute_start_numbers();
     m_formula = squares_of_formula<Scalar>(known_numbers(), order());
@@ -267,9 +266,8 @@ private:
     int const n = scalable_mode(m_options.updates, order());
     if (n == order()) return;
     compute_start_numbers();
-    auto const& numbers = m_work.host_numbers;
-    multiply_start(m_space, m_work, n, m_updates[n].keeps_scale(),
-                   numbers(inner_product) / numbers(model_norm_squared), factor(n));
+    double const by = m_work.host_numbers(inner_product) / m_work.host_numbers(model_norm_squared);
+    multiply_start(m_space, m_work, n, m_updates[n].keeps_scale(), by, factor(n));
     sum_gram(n);
     m_space.fence("polyad::cp_als");
   }

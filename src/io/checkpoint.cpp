@@ -27,7 +27,7 @@ constexpr std::uint64_t no_bounds          = 4;  // but ridges
 constexpr std::uint64_t no_penalties       = 3;
 constexpr std::uint64_t all_rows           = 2;  // without lists of rows either
 constexpr std::uint64_t first_version      = 1;  // without weights either
-constexpr std::uint64_t constraint_numbers = 5;  // of a mode
+constexpr std::uint64_t constraint_numbers = 5;  // that a mode has
 constexpr std::uint64_t no_list            = ~std::uint64_t(0);
 
 /// A list for each mode: the number of its rows, or no_list, and their numbers.

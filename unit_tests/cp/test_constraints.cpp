@@ -251,7 +251,7 @@ TEST_CASE("Constraints: a zero column leaves its component as it is, and is coun
   CHECK(all_zero.zeros == std::vector<count_t>{0, 0, 24});
   CHECK(all_zero.fit == 0);
   CHECK(all_zero.defect == ModelDefect::zero);
-  // Of mode 2 the column comes back; modes 0 and 1 keep theirs until then.
+  // The column of mode 2 comes back; modes 0 and 1 keep theirs until then.
   auto expected = as_oracle(start);
   for (int k = 0; k < 3; ++k)
     for (std::size_t n = 0; n < 3; ++n) oracle_sweeps(tensor, expected, n, {.lower = 0}, 1);

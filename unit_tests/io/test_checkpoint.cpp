@@ -2,8 +2,8 @@
 // Checkpoints: what is written reads back, and what is damaged is refused.
 #include <algorithm>
 #include <cstdint>
-#include <span>
 #include <limits>
+#include <span>
 #include <string>
 #include <vector>
 

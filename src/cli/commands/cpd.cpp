@@ -41,7 +41,7 @@ std::optional<io::HostKtensor> read_start(CpdOptions const& options) {
   if (start.rank() != options.rank)
     throw InputError(options.start.string(), 0, 0,
                      fmt::format("holds a model of rank {}, not {}", start.rank(), options.rank));
-  // If the first update computes the first factor anew, these weights matter to a run without iterations only.
+  // If the first update computes the first factor anew, these weights matter only without iterations.
   // Penalties depend on how they are divided among the modes, and at the minimum they are so evenly.
   auto const rank        = static_cast<std::size_t>(start.rank());
   std::size_t const all  = start.factors.size();

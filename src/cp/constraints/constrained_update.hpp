@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ConstrainedUpdate: the update of a mode with bounds, l1 and ridge by coordinate descent (cp/constraints/descend_rows.hpp).
+// ConstrainedUpdate: the update of a mode with bounds, l1 and ridge by coordinate descent
+// (cp/constraints/descend_rows.hpp).
 //
 // A mode that has penalties or finite bounds other than 0 keeps its scale: its s is 1, and A is B. Bounds of
 // 0 alone do not depend on the scale, so the run keeps such columns near their norm by powers of two.

@@ -4,7 +4,8 @@
 // Each step is therefore the exact minimum of one entry:
 //
 //   for k = 1 ... inner:  for r = 1 ... R:
-//     a_r <- clip(soft(v_r - sum_{s != r} a_s H_sr, l1) / (H_rr + ridge)),  soft(z, t) = sign(z) max(|z|-t, 0)
+//     a_r <- clip(soft(v_r - sum_{s != r} a_s H_sr, l1) / (H_rr + ridge))
+//   where soft(z, t) = sign(z) max(|z| - t, 0)
 //
 // The kernel keeps x = diag(w) a and the gradient's negative g = v - H x of a row in scratch. A step that
 // changes x_r subtracts a row of H from g, so the zeros of sparse rows cost nothing. All arithmetic is in
@@ -33,7 +34,7 @@ namespace polyad::detail {
 /// The numbers of each column that all rows share: 3 x R.
 enum ColumnNumber : int {
   inverse_curvature,  // 1 / (H_rr + ridge); negative: H_rr and the penalties are 0, and the column stays
-  threshold,          // of soft()
+  threshold,          // the t of soft(z, t)
   column_length,      // H_rr^(1/2): a change of x_r by d changes the model by d H_rr^(1/2)
   column_numbers
 };
@@ -85,7 +86,7 @@ struct DescendRows {
   ColumnNumbers<Space> columns;
   double lower, upper;
   int sweeps;
-  int row_level;  // of the scratch for x and g
+  int row_level;  // the scratch level that has x and g
   bool copies_H;  // to scratch at level 0
 
   static count_t row_bytes(count_t rank) {
