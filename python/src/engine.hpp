@@ -157,7 +157,8 @@ struct CpOptions {
   double time_limit_s = std::numeric_limits<double>::infinity();
   std::uint64_t seed  = 0;
   std::vector<double> ridge;  // one for all modes, one for each, or none
-  /// Bounds and l1, one for each mode, or none. If there are some, there is also a ridge for each mode, or none.
+  /// Bounds and l1, one for each mode, or none. If there are some, the ridge has a number for each mode, too,
+  /// or none.
   std::vector<double> lower, upper, l1;
   int inner            = 1;
   double kkt_tolerance = 0;

@@ -82,7 +82,8 @@ public:
       m_component_norm *= target_norm(n);
     }
     space.fence("polyad::cp_als");  // so that the first iteration's time is its own
-    if (!m_updates.chooses_scale(0) && !m_updates[0].keeps_scale() && !m_updates[0].keeps_start())
+    bool const may_move = options.scale_start || !m_updates[0].keeps_start();
+    if (!m_updates.chooses_scale(0) && !m_updates[0].keeps_scale() && may_move)
       bring_start_near(space, m_work, std::sqrt(m_norm.squared));
     if (options.scale_start && m_updates[0].keeps_start()) scale_start();
     m_limits.emplace(options.max_iterations, options.time_limit_s, any_rank_of(ranks));
@@ -268,8 +269,7 @@ private:
     compute_start_numbers();
     double const by = m_work.host_numbers(inner_product) / m_work.host_numbers(model_norm_squared);
     multiply_start(m_space, m_work, n, m_updates[n].keeps_scale(), by, factor(n));
-    sum_gram(n);
-    m_space.fence("polyad::cp_als");
+    sum_gram(n);  // the next kernels are launched on the same instance
   }
   void sum_penalties() {
     m_penalties.sum(

@@ -123,9 +123,9 @@ void move_within_bounds(Space const& space, FactorMatrices<Scalar, Space> const&
 
 /// Factors X, which has N >= 2 modes and no duplicates: the squares of duplicates do not add up to the norm
 /// of their sum. Waits for `space`.
-/// \param start  A^(n) (I_n x R); the scale of its columns does not matter to least squares. It is copied, unless it is handed
-///               over by std::move: then the result overwrites its Views, and all that share them. Without a
-///               start: random_start, scaled if mode 0 has bounds or penalties
+/// \param start  A^(n) (I_n x R); the scale of its columns does not matter to least squares. It is copied,
+///               unless it is handed over by std::move: then the result overwrites its Views, and all that
+///               share them. Without a start: random_start, scaled if mode 0 has bounds or penalties
 /// \throws UsageError when N < 2, X holds duplicates, shapes do not match (those of options.rows, too), no
 ///         rank is known, a limit of the options is negative or not a number, there are neither one nor N
 ///         updates, one is for another precision or space, the scale of the components could escape a

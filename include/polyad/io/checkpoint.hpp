@@ -39,8 +39,8 @@ struct Checkpoint {
   /// The ridge of each mode, and with it the powers of two of the columns of all modes (CpAlsState::scales),
   /// N x R; both empty if there is none.
   std::vector<double> penalties = {}, scales = {};
-  /// With bounds or an l1 in some mode, five numbers for each mode, and scales, but no penalties: lower, upper,
-  /// l1, ridge (cp/constraints.hpp) and the inner sweeps.
+  /// With bounds or an l1 in some mode, five numbers for each mode, and scales, but no penalties: lower,
+  /// upper, l1, ridge (cp/constraints.hpp) and the inner sweeps.
   std::vector<double> constraints = {};
 
   bool operator==(Checkpoint const&) const = default;
