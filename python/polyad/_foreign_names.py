@@ -25,6 +25,12 @@ _ours = {
     **dict.fromkeys(("callbacks", "callback_fn", "on_iteration", "hook"), ("callback",)),
     **dict.fromkeys(("regularization", "reg", "l2_reg", "alpha", "reg_all", "weight_decay"), ("shrinkage", "ridge")),
     **dict.fromkeys(("lambda_", "lam", "reg_param", "penalty"), ("shrinkage", "ridge")),
+    **dict.fromkeys(("non_negative", "nonneg", "non_negativity", "positive"), ("nonnegative",)),
+    **dict.fromkeys(("l1_reg", "l1_ratio", "sparsity"), ("l1",)),
+    **dict.fromkeys(("l2_square_reg", "l2_reg_square"), ("ridge",)),
+    **dict.fromkeys(("lower_bound", "min"), ("lower",)),
+    **dict.fromkeys(("upper_bound", "max"), ("upper",)),
+    **dict.fromkeys(("n_iter_max_inner", "inner_iterations"), ("inner",)),
     **dict.fromkeys(("learning_rate", "lr", "lr_all", "eta"), ("adam", "sgd")),
     **dict.fromkeys(("solver", "method", "algorithm", "opt"), ("optimizer",)),
     **dict.fromkeys(("early_stopping", "n_iter_no_change", "early_stopping_rounds"), ("patience",)),
@@ -54,6 +60,13 @@ _ours = {
 _of_asarray = ("duplicates", "allow_non_finite", "modes", "value")
 
 
+# TensorLy's constraints that coordinate descent does not solve.
+_not_offered = (
+    "unimodality", "normalize", "simplex", "normalized_sparsity", "soft_sparsity", "smoothness", "monotonicity",
+    "hard_sparsity",
+)
+
+
 def _meant(given: str, names: Iterable[str]) -> list[str]:
     """Those of the names that are meant by the given one."""
     known = [name for name in names if name != given]
@@ -66,9 +79,14 @@ def _meant(given: str, names: Iterable[str]) -> list[str]:
 def unknown_keyword(what: str, given: str, names: Iterable[str]) -> KeywordError:
     """The error for a keyword argument that does not exist."""
     names = list(names)
-    meant = _meant(given, names)
+    meant = [] if given in _not_offered else _meant(given, names)
     if meant:
         return KeywordError(f"{what} has no argument {given!r}: use {' or '.join(repr(name) for name in meant)}")
+    if given in _not_offered and "nonnegative" in names:
+        return KeywordError(
+            f"{what} does not offer TensorLy's constraint {given!r}, which is not separable over the entries of a factor: "
+            "it has 'nonnegative', 'lower', 'upper', 'l1' and 'ridge'"
+        )
     if given in _of_asarray and what != "asarray":
         return KeywordError(f"{what} has no argument {given!r}: make the tensor by polyad.asarray(..., {given}=...)")
     return KeywordError(f"{what} has no argument {given!r}; its arguments are {', '.join(names)}")

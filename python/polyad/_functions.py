@@ -239,6 +239,65 @@ def _per_mode(name: str, given: Any, order: int) -> list[float]:
     return numbers if any(numbers) else []
 
 
+def _bounds(name: str, given: Any, order: int, usual: float) -> list[float]:
+    """Numbers of any sign, one for each mode, from None, one number, a sequence or a mapping of modes."""
+    numbers = [usual] * order
+    if isinstance(given, Mapping):
+        for mode, number in given.items():
+            if _count(f"a mode of {name}", mode) >= order:
+                raise UsageError(f"{name} names mode {mode}, but the tensor has modes 0 to {order - 1}")
+            numbers[mode] = usual if number is None else _limit(f"{name} of mode {mode}", number)
+        return numbers
+    if given is None or np.ndim(given) == 0:
+        return [usual if given is None else _limit(name, given)] * order
+    if len(given) != order:
+        raise UsageError(f"{name} has {len(given)} numbers, and the tensor {order} modes")
+    return [usual if number is None else _limit(f"{name} of mode {n}", number) for n, number in enumerate(given)]
+
+
+def _nonnegative_modes(given: Any, order: int) -> list[bool]:
+    """Whether each mode is nonnegative, from a bool, a list of modes or a mapping of modes."""
+    if isinstance(given, (bool, np.bool_)):
+        return [bool(given)] * order
+    if given is None or isinstance(given, (str, bytes)) or np.ndim(given) == 0 and not isinstance(given, Mapping):
+        raise UsageError(f"nonnegative is True, False, a list of modes or a dict of modes, not {given!r}")
+    result = [False] * order
+    for mode in given:
+        if _count("a mode of nonnegative", mode) >= order:
+            raise UsageError(f"nonnegative names mode {mode}, but the tensor has modes 0 to {order - 1}")
+        result[mode] = bool(given[mode]) if isinstance(given, Mapping) else True
+    return result
+
+
+def _constraint_options(
+    nonnegative: Any, lower: Any, upper: Any, l1: Any, ridge: Any, inner: int, order: int
+) -> dict[str, Any]:
+    """The engine's options for bounds and penalties: without bounds and l1 the ridge alone."""
+    options: dict[str, Any] = {"ridge": _per_mode("ridge", ridge, order), "inner": _count("inner", inner, 1)}
+    low = _bounds("lower", lower, order, -math.inf)
+    for mode, is_nonnegative in enumerate(_nonnegative_modes(nonnegative, order)):
+        low[mode] = max(low[mode], 0.0) if is_nonnegative else low[mode]
+    high = _bounds("upper", upper, order, math.inf)
+    magnitudes = _per_mode("l1", l1, order)
+    if magnitudes or any(map(math.isfinite, [*low, *high])):
+        options |= {"lower": low, "upper": high, "l1": magnitudes or [0.0] * order}
+    return options
+
+
+def _modes_for_weights(options: dict[str, Any], order: int) -> list[int]:
+    """The modes that share the weights of a start evenly: the one whose scale is free, or else those whose scale is
+    limited by penalties."""
+    zeros = [0.0] * order
+    low, high = options.get("lower", [-math.inf] * order), options.get("upper", [math.inf] * order)
+    limited = []
+    for n, penalties in enumerate(zip(options.get("l1", zeros), options["ridge"] or zeros)):
+        if not any(penalties) and low[n] in (0, -math.inf) and high[n] in (0, math.inf):
+            return [n]
+        if not (math.isfinite(low[n]) and math.isfinite(high[n])):
+            limited.append(n)
+    return limited or [0]
+
+
 def _range(name: str, given: Any) -> tuple[float, float]:
     """The lowest and the highest number."""
     try:
@@ -282,20 +341,21 @@ def _factors_of(start: Any) -> Any:
     return start
 
 
-def _cp_start(start: Any, dtype: np.dtype[Any], is_penalised: bool) -> list[Any]:
-    """The matrices of a start. A model's weights go into the first one, which the first update computes anew. Penalties
-    depend on the scale of the others, which have an equal share of the weights at the minimum."""
+def _cp_start(start: Any, dtype: np.dtype[Any], modes: Sequence[int]) -> list[Any]:
+    """The matrices of a start. These modes share a model's weights: the first one, which the first update computes anew,
+    or those with penalties, which have an equal share at the minimum."""
     factors = list(_factors_of(start))
     is_pair = isinstance(start, tuple) and _factors_of(start) is not start
     weights = start[0] if is_pair else getattr(start, "weights", None)
     if weights is not None and factors:
-        modes = len(factors) if is_penalised else 1
-        for n in range(modes):
+        for n in modes:
+            if n >= len(factors):
+                continue  # the engine says how many there must be
             on_device = _device.is_on_device(factors[n])
             factors[n] = factors[n] * 1 if on_device else np.array(factors[n], dtype=dtype)
             for r, weight in enumerate(weights):
-                size = abs(float(weight)) ** (1 / modes)
-                factors[n][:, r] *= math.copysign(size, float(weight)) if n == 0 else size
+                size = abs(float(weight)) ** (1 / len(modes))
+                factors[n][:, r] *= math.copysign(size, float(weight)) if n == modes[0] else size
     return _matrices(factors, dtype)
 
 
@@ -411,6 +471,12 @@ def cp_als(
     seed: int = 0,
     start: Any = None,
     ridge: Any = 0.0,
+    nonnegative: Any = False,
+    lower: Any = None,
+    upper: Any = None,
+    l1: Any = 0.0,
+    inner: int = 1,
+    kkt_tolerance: float = 0.0,
     restarts: int = 1,
     checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_every: int = 10,
@@ -443,7 +509,19 @@ def cp_als(
         fit of the start, a model's weights included. With a ridge, each matrix gets an equal share of a model's weights.
     ridge : float, sequence of N floats, or dict of mode: float
         CP-ALS minimises ||X - M||^2 / 2 + sum over n of ridge_n / 2 ||A^(n)||^2, with the model's weights inside the
-        factors. All modes have a penalty, or none: the scale of the components would escape into a mode without one.
+        factors. If one mode has a penalty, each other one has one, too, or bounds on both sides: the scale of the
+        components would escape into a mode without.
+    nonnegative : bool, list of modes, or dict of mode: bool
+        Factors without negative entries.
+    lower, upper : float or None, sequence of N of them, or dict of mode: float
+        Bounds of the entries. A mode with bounds other than 0, or with an l1, has its own scale in the model.
+    l1 : float, sequence of N floats, or dict of mode: float
+        Adds l1_n times the sum of all magnitudes of A^(n) to the objective. Entries become exactly 0.
+    inner : int
+        Sweeps over each row in an update with bounds or l1: cyclic coordinate descent, HALS (Cichocki & Phan, 2009). Such
+        a run depends on the scale of a start; a random one is multiplied by <X, M> / ||M||^2.
+    kkt_tolerance : float
+        With bounds or l1, the run also ends if ``kkt_violation`` of the model is below this. 0: never.
     restarts : int
         Runs from the random starts of the seeds ``seed``, ``seed + 1``, ..., of which the best fit wins. A run that breaks
         down is left out. Not with `start` and checkpoints.
@@ -451,9 +529,9 @@ def cp_als(
         A file that gets the state of the run after every `checkpoint_every` iterations and at its end, also after Ctrl-C.
     checkpoint_every : int
     resume : path, optional
-        The checkpoint that the run continues, instead of a start. Its tensor, rank, precision, format and ridge must be
-        those of the run; ``format="auto"`` takes its format. With ``deterministic=True`` in both, it continues with the
-        same bits. The tool's checkpoints may be resumed here, and the reverse.
+        The checkpoint that the run continues, instead of a start. Its tensor, rank, precision, format, bounds and penalties
+        must be those of the run; ``format="auto"`` takes its format. With ``deterministic=True`` in both, it continues with
+        the same bits. The tool's checkpoints may be resumed here, and the reverse.
     format : str
         The storage format: "auto", or a name with options. Not with a Format.
     deterministic : bool
@@ -502,11 +580,12 @@ def cp_als(
         "tolerance": _limit("tolerance", tolerance, 0),
         "time_limit_s": _limit("time_limit_s", time_limit_s, 0),
         "seed": _count("seed", seed),
-        "ridge": _per_mode("ridge", ridge, len(held.shape)),
+        "kkt_tolerance": _limit("kkt_tolerance", kkt_tolerance, 0),
         "restarts": _count("restarts", restarts, 1),
+        **_constraint_options(nonnegative, lower, upper, l1, ridge, inner, len(held.shape)),
         **_checkpoints(checkpoint, checkpoint_every, resume),
     }
-    begin = [] if start is None else _cp_start(start, held.dtype, bool(options["ridge"]))
+    begin = [] if start is None else _cp_start(start, held.dtype, _modes_for_weights(options, len(held.shape)))
     watch, close = _watched(callback, progress, max_iterations, "CP-ALS")
     try:
         if isinstance(held, Format):

@@ -243,6 +243,15 @@ class CPModel(_Decomposition):
     defect : str
         Why the model says nothing; empty for none. "two components grow and cancel each other": the tensor has no
         best model of this rank.
+    objective : float
+        ||X - M||^2 / 2 and the penalties. NaN if the model was not fitted here.
+    kkt_violation : float or None
+        The largest norm, over ||X||, of a change of the model by the update of one entry in the last iteration. None
+        without bounds and l1, as are the next two.
+    zeros : list of int or None
+        How many stored entries of each factor are exactly 0.
+    zero_components : list of int or None
+        The components that are 0.
     restarts : list of dict
         ``seed``, ``fit``, ``iterations``, ``reason``, ``seconds`` and ``error`` of each of several starts. The model is
         that of ``restarts[best_restart]``. Empty for a single start.
@@ -271,6 +280,10 @@ class CPModel(_Decomposition):
         self._set_rows(rows, shape)
         self.gram_fallbacks = 0
         self.defect = ""
+        self.objective = math.nan
+        self.kkt_violation: float | None = None
+        self.zeros: list[int] | None = None
+        self.zero_components: list[int] | None = None
         self.restarts: list[dict[str, Any]] = []
         self.best_restart = 0
         self._record(None)
@@ -282,6 +295,11 @@ class CPModel(_Decomposition):
         self._set_found_rows(result["rows"])
         self.gram_fallbacks = result["gram_fallbacks"]
         self.defect = result["defect"]
+        self.objective = result["objective"]
+        self.kkt_violation = result.get("kkt_violation")
+        if self.kkt_violation is not None:
+            self.zeros = [int(count) for count in result["zeros"]]
+            self.zero_components = [int(r) for r in result["zero_components"]]
         self.restarts, self.best_restart = result["restarts"], result["best_restart"]
         self.labels = labels
         return self

@@ -157,7 +157,12 @@ struct CpOptions {
   double tolerance    = 1e-4;
   double time_limit_s = std::numeric_limits<double>::infinity();
   std::uint64_t seed  = 0;
-  std::vector<double> ridge;       // one for all modes, one for each, or none
+  std::vector<double> ridge;  // one for all modes, one for each, or none
+  /// Bounds and l1, one for each mode, or none. If there are some, the ridge has a number for each mode, too,
+  /// or none.
+  std::vector<double> lower, upper, l1;
+  int inner            = 1;
+  double kkt_tolerance = 0;
   std::string checkpoint, resume;  // files; empty: none
   int checkpoint_every = 10;
   int restarts         = 1;
@@ -172,7 +177,11 @@ struct CpResult {
   double fit_error;
   std::uint64_t gram_fallbacks;
   std::string defect;
-  std::vector<StoredRows> rows;               // that the factors have, one for each mode; empty: all
+  std::vector<StoredRows> rows;  // that the factors have, one for each mode; empty: all
+  double objective     = 0;
+  double kkt_violation = 0;
+  std::vector<std::uint64_t> zeros;  // a number for each factor, with bounds or l1
+  std::vector<int> zero_components;
   std::vector<RestartSummary> restarts = {};  // empty for a single start
   std::size_t best_restart             = 0;
 };

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <span>
 
 #include "polyad/cp/cp_als.hpp"
@@ -19,12 +20,27 @@ CpAlsOptions options_of(CpOptions const& options) {
   result.tolerance        = options.tolerance;
   result.time_limit_s     = options.time_limit_s;
   result.seed             = options.seed;
+  result.kkt_tolerance    = options.kkt_tolerance;
   result.checkpoint       = options.checkpoint;
   result.checkpoint_every = options.checkpoint_every;
   result.resume           = options.resume;
   result.restarts         = options.restarts;
-  for (double const penalty : options.ridge) result.updates.push_back(ridge(penalty));
+  if (options.lower.empty())
+    for (double const penalty : options.ridge) result.updates.push_back(ridge(penalty));
+  for (std::size_t n = 0; n < options.lower.size(); ++n) {
+    Constraints const constraints{options.lower[n], options.upper.at(n), options.l1.at(n),
+                                  options.ridge.empty() ? 0 : options.ridge.at(n)};
+    result.updates.push_back(constraints.is_unconstrained() ? ridge(constraints.ridge)
+                                                            : constrained(constraints, options.inner));
+  }
   return result;
+}
+
+/// Whether rows that do not occur may be zero, and need not be stored.
+bool zeros_are_allowed(CpAlsOptions const& options) {
+  return std::ranges::all_of(options.updates, [](ModeUpdate const& update) {
+    return !update.constraints() || update.constraints()->allows_zero();
+  });
 }
 
 /// The sizes of the modes of which a tensor has the rows `rows`.
@@ -78,6 +94,10 @@ CpResult run(AnyFormat<Scalar, Index, Space> const& X, CpAlsOptions const& optio
                result.gram_fallbacks,
                to_string(result.defect),
                result.model.rows,
+               result.objective,
+               result.kkt_violation,
+               result.zeros,
+               result.zero_components,
                result.restarts,
                result.best_restart};
   for (auto const& it : result.history) out.history.push_back(step(it));
@@ -220,7 +240,8 @@ CpResult cp_als(TensorPtr const& tensor, CpOptions const& options, FormatOptions
   if (wanted.rank == 0 && !start.factors.empty() && start.factors[0].shape.size() == 2)
     wanted.rank = start.factors[0].shape[1];
   return visit<TensorOf>(*tensor, [&](auto const& of) {
-    auto const stored = compact(Space(), of.coo);
+    using Stored      = decltype(compact(Space(), of.coo));
+    auto const stored = zeros_are_allowed(wanted) ? compact(Space(), of.coo) : Stored{of.coo, {}};
     auto of_rows      = wanted;
     of_rows.rows      = stored.rows;
     return run(any_format(Space(), stored.tensor, with(format_options(wanted), format)), of_rows, of.stays,

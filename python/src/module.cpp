@@ -470,6 +470,11 @@ CpOptions cp_options(nb::dict const& given) {
   take(given, "time_limit_s", options.time_limit_s);
   take(given, "seed", options.seed);
   take(given, "ridge", options.ridge);
+  take(given, "lower", options.lower);
+  take(given, "upper", options.upper);
+  take(given, "l1", options.l1);
+  take(given, "inner", options.inner);
+  take(given, "kkt_tolerance", options.kkt_tolerance);
   take(given, "checkpoint", options.checkpoint);
   take(given, "checkpoint_every", options.checkpoint_every);
   take(given, "resume", options.resume);
@@ -487,8 +492,14 @@ nb::dict to_python(CpResult const& result, Watch& watch) {
   out["gram_fallbacks"] = result.gram_fallbacks;
   out["defect"]         = result.defect;
   out["rows"]           = rows_to_python(result.rows);
-  out["restarts"]       = history_of(result.restarts);
-  out["best_restart"]   = result.best_restart;
+  out["objective"]      = result.objective;
+  if (!result.zeros.empty()) {
+    out["kkt_violation"]   = result.kkt_violation;
+    out["zeros"]           = nb::cast(result.zeros);
+    out["zero_components"] = nb::cast(result.zero_components);
+  }
+  out["restarts"]     = history_of(result.restarts);
+  out["best_restart"] = result.best_restart;
   watch.add_to(out, result.reason);
   return out;
 }

@@ -119,6 +119,74 @@ def test_ridge_is_that_of_numpy(ridge):
         assert np.abs(cells - ridge_of_numpy(dense, start, [0, 0, 0], 5)).max() > 0.01
 
 
+def descended_by_numpy(dense, factors, bounds, l1, iterations, sweeps):
+    """Coordinate descent over the columns of each row in dense arrays; the cells of its model."""
+    factors = [np.array(factor) for factor in factors]
+    for _ in range(iterations):
+        for n in range(3):
+            a, b = (factors[m] for m in range(3) if m != n)
+            khatri_rao = np.einsum("ir,jr->ijr", a, b).reshape(-1, a.shape[1])
+            V = np.moveaxis(dense, n, 0).reshape(dense.shape[n], -1) @ khatri_rao
+            H, A = (a.T @ a) * (b.T @ b), factors[n]
+            for _ in range(sweeps):
+                for r in range(A.shape[1]):
+                    z = V[:, r] - A @ H[:, r] + A[:, r] * H[r, r]
+                    A[:, r] = np.clip(np.sign(z) * np.maximum(np.abs(z) - l1[n], 0) / H[r, r], *bounds[n])
+    return np.einsum("ir,jr,kr->ijk", *factors)
+
+
+@pytest.mark.parametrize(
+    "options, bounds, l1",
+    [
+        ({"nonnegative": True}, [(0, np.inf)] * 3, [0, 0, 0]),
+        ({"nonnegative": [0, 2], "inner": 3}, [(0, np.inf), (-np.inf, np.inf), (0, np.inf)], [0, 0, 0]),
+        ({"nonnegative": True, "l1": 0.5}, [(0, np.inf)] * 3, [0.5] * 3),
+        ({"lower": {0: 0.25}, "upper": [1, 2, 3], "nonnegative": {1: True, 2: True}}, [(0.25, 1), (0, 2), (0, 3)], [0, 0, 0]),
+    ],
+    ids=["nonnegative", "two modes", "l1", "bounds"],
+)
+def test_constraints_are_those_of_numpy(options, bounds, l1):
+    random = np.random.default_rng(3)
+    dense = random.random((6, 7, 8))
+    start = [0.25 + 0.75 * random.random((size, 3)) for size in dense.shape]
+    wanted = descended_by_numpy(dense, start, bounds, l1, 4, options.get("inner", 1))
+    for X in (polyad.asarray(dense), polyad.any_format(polyad.asarray(dense), rank=3)):
+        if options.get("nonnegative") == [0, 2]:  # mode 1 is least squares
+            assert polyad.cp_als(X, start=start, max_iterations=4, tolerance=0, **options).zeros is not None
+            continue
+        model = polyad.cp_als(X, start=start, max_iterations=4, tolerance=0, **options)
+        np.testing.assert_allclose(np.einsum("r,ir,jr,kr->ijk", model.weights, *model.factors), wanted, atol=1e-10)
+        assert model.kkt_violation > 0
+        assert model.zeros == [int((factor == 0).sum()) for factor in model.factors]
+        if not any(l1):
+            assert model.objective == pytest.approx(((dense - wanted) ** 2).sum() / 2, rel=1e-8)
+
+
+def test_constraints_are_absent_from_plain_models():
+    model = polyad.cp_als(random_tensor((12, 13, 14), 300, 5), 3, max_iterations=2)
+    assert (model.kkt_violation, model.zeros, model.zero_components) == (None, None, None)
+    assert model.objective > 0
+
+
+@pytest.mark.parametrize(
+    "options, says",
+    [
+        ({"nonnegative": [3]}, "modes 0 to 2"),
+        ({"nonnegative": "all"}, "nonnegative is True"),
+        ({"lower": 1, "upper": 0}, "no number is between them"),
+        ({"upper": [1, 2]}, "upper has 2 numbers"),
+        ({"l1": {0: 1}}, "mode 1 has no penalty"),
+        ({"l1": -1}, "l1 is 0 or more"),
+        ({"nonnegative": True, "inner": 0}, "inner is an int of 1 or more"),
+        ({"non_negative": True}, "use 'nonnegative'"),
+        ({"smoothness": 1}, "does not offer TensorLy's constraint 'smoothness'"),
+    ],
+)
+def test_constraints_that_cannot_be(options, says):
+    with pytest.raises((polyad.UsageError, TypeError), match=says):
+        polyad.cp_als(random_tensor((12, 13, 14), 300, 5), 3, **options)
+
+
 def test_ridge_continues_from_a_model():
     X = random_tensor((12, 13, 14), 300, 5)
     model = polyad.cp_als(X, 3, ridge=0.1, tolerance=0, max_iterations=2000)

@@ -3,6 +3,8 @@
 
 #include <array>
 #include <charconv>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <utility>
@@ -15,13 +17,31 @@ namespace polyad::detail {
 
 namespace {
 
+std::string number_text(double number) {
+  std::array<char, 32> digits;
+  return {digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr};
+}
+
 /// "0.1, 0.1, 0.5", or "none".
 std::string penalties_text(std::vector<double> const& penalties) {
   std::string text;
-  for (double const penalty : penalties) {
-    std::array<char, 32> digits;
-    auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), penalty).ptr;
-    text += (text.empty() ? "" : ", ") + std::string(digits.data(), end);
+  for (double const penalty : penalties) text += (text.empty() ? "" : ", ") + number_text(penalty);
+  return text.empty() ? "none" : text;
+}
+
+/// "mode 0: lower 0, l1 0.1, inner sweeps 1; mode 2: ridge 1, inner sweeps 1", or "none".
+/// \param numbers  io::Checkpoint::constraints
+std::string constraints_text(std::vector<double> const& numbers) {
+  static constexpr std::array names{"lower", "upper", "l1", "ridge", "inner sweeps"};
+  std::string text;
+  for (std::size_t n = 0; n * names.size() < numbers.size(); ++n) {
+    std::string of_mode;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      double const number = numbers[n * names.size() + i];
+      if (!std::isfinite(number) || (i >= 2 && number == 0)) continue;
+      of_mode += (of_mode.empty() ? "" : ", ") + std::string(names[i]) + ' ' + number_text(number);
+    }
+    text += (text.empty() ? "" : "; ") + ("mode " + std::to_string(n) + ": " + of_mode);
   }
   return text.empty() ? "none" : text;
 }
@@ -42,10 +62,13 @@ std::string difference_of_runs(io::Checkpoint const& found, io::Checkpoint const
        {difference_of("rank", std::to_string(found.rank), std::to_string(run.rank)),
         difference_of("precision", found.precision, run.precision),
         difference_of("the format", any_format ? run.format : found.format, run.format),
-        found.extents.size() == run.extents.size()
+        found.extents.size() == run.extents.size() && found.constraints == run.constraints
             ? difference_of("the ridge", penalties_text(found.penalties), penalties_text(run.penalties))
             : std::string()})
     if (!difference.empty()) return difference;
+  if (found.extents.size() == run.extents.size() && found.constraints != run.constraints)
+    return "is a checkpoint of other constraints (" + constraints_text(found.constraints) + ") than " +
+           constraints_text(run.constraints);
   // Earlier versions store all rows.
   bool const is_same = io::is_same_tensor(found, run) && (found.rows.empty() || found.rows == run.rows);
   return is_same ? std::string() : "is a checkpoint of another tensor";

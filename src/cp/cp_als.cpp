@@ -72,12 +72,39 @@ CpAlsResult<Scalar, Space> cp_als(Space const& space, AnyFormat<Scalar, Index, S
                                   CpAlsOptions const& options, CpAlsCallback const& callback) {
   auto const rank = static_cast<count_t>(checked_rank(options.rank == 0 ? X.rank() : options.rank));
   expect_stored_rows(options.rows, X.extents());
-  auto const start = [&](Space const& instance, std::uint64_t seed) {
+  CpAlsOptions scaled = options;
+  scaled.scale_start  = true;
+  auto const start    = [&](Space const& instance, std::uint64_t seed) {
     FactorMatrices<Scalar, Space> random(instance, X.extents(), rank);
-    fill_random(instance, random, options.rows, seed);
+    CpAlsOptions of_seed = options;
+    of_seed.seed         = seed;
+    random_start(instance, random, of_seed);
     return random;
   };
-  return run_cp_als<Scalar, Space>(space, X.inside(), options, start, nullptr, callback);
+  return run_cp_als<Scalar, Space>(space, X.inside(), scaled, start, nullptr, callback);
+}
+
+template <class Scalar, class Space>
+void random_start(Space const& space, FactorMatrices<Scalar, Space> const& factors,
+                  CpAlsOptions const& options) {
+  expect_updates(options.updates, factors.order());
+  fill_random(space, factors, options.rows, options.seed);
+  for (int n = 0; n < factors.order(); ++n)
+    move_random_within<Scalar, Space>(space, update_of_mode(options.updates, n), n, factors[n]);
+  space.fence("polyad::random_start");
+}
+
+template <class Scalar, class Space>
+void move_within_bounds(Space const& space, FactorMatrices<Scalar, Space> const& factors,
+                        CpAlsOptions const& options) {
+  expect_updates(options.updates, factors.order());
+  for (int n = 0; n < factors.order(); ++n) {
+    auto const update = update_of_mode(options.updates, n);
+    if (!update.constraints()) continue;
+    auto numbers = to_host<Scalar>(space, factors[n]);
+    move_columns_within(rounded_bounds<Scalar>(*update.constraints(), n), factors.rank(), numbers);
+    from_host<Scalar>(space, numbers, factors[n]);
+  }
 }
 
 namespace detail {
@@ -89,6 +116,13 @@ POLYAD_EACH_SCALAR(, POLYAD_CP_ALS_BODY);
       std::shared_ptr<ErasedFormat<Scalar, Kokkos::DefaultExecutionSpace> const> const&, \
       CpAlsOptions const&, MakeStart<Scalar, Kokkos::DefaultExecutionSpace> const&,      \
       std::shared_ptr<SharedRows<Scalar, Kokkos::DefaultExecutionSpace>> const&, CpAlsCallback const&)
+#define POLYAD_RANDOM_START(Scalar)                                                              \
+  template void random_start(Kokkos::DefaultExecutionSpace const&,                               \
+                             FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,       \
+                             CpAlsOptions const&);                                               \
+  template void move_within_bounds(Kokkos::DefaultExecutionSpace const&,                         \
+                                   FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, \
+                                   CpAlsOptions const&)
 #define POLYAD_CP_ALS(Scalar, Index)                                                                        \
   template CpAlsResult<Scalar, Kokkos::DefaultExecutionSpace> cp_als(                                       \
       Kokkos::DefaultExecutionSpace const&, AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
@@ -101,6 +135,7 @@ POLYAD_EACH_SCALAR(, POLYAD_CP_ALS_BODY);
       Kokkos::DefaultExecutionSpace const&, AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
       CpAlsOptions const&, CpAlsCallback const&)
 POLYAD_EACH_SCALAR(, POLYAD_RUN_CP_ALS);
+POLYAD_EACH_SCALAR(, POLYAD_RANDOM_START);
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_CP_ALS);
 
 }  // namespace polyad

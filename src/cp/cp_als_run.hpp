@@ -19,7 +19,11 @@
 #include "core/phase_timer.hpp"
 #include "core/space_instances.hpp"
 #include "cp/arrange_components.hpp"
+#include "cp/checked_options.hpp"
 #include "cp/checkpoint_of_run.hpp"
+#include "cp/constraints/constrained_start.hpp"
+#include "cp/constraints/count_zeros.hpp"
+#include "cp/constraints/run_penalties.hpp"
 #include "cp/cp_als_workspace.hpp"
 #include "cp/degeneracy.hpp"
 #include "cp/facts_of_run.hpp"
@@ -28,6 +32,7 @@
 #include "cp/numbers_on_host.hpp"
 #include "cp/run_updates.hpp"
 #include "cp/shared_rows.hpp"
+#include "cp/small_arrays.hpp"
 #include "cp/start_norm.hpp"
 #include "dense/gram.hpp"
 #include "dense/hadamard_of_grams.hpp"
@@ -56,8 +61,7 @@ public:
   using Result    = CpAlsResult<Scalar, Space>;
 
   using Inside = std::shared_ptr<ErasedFormat<Scalar, Space> const>;
-
-  using Ranks = std::shared_ptr<SharedRows<Scalar, Space>>;
+  using Ranks  = std::shared_ptr<SharedRows<Scalar, Space>>;
 
   /// \param ranks  null: X is the whole tensor. Else X and `start` are this rank's block of it
   CpAlsBody(Space const& space, Inside const& X, CpAlsOptions const& options,
@@ -68,10 +72,11 @@ public:
         m_ranks(ranks),
         m_rank_sums(rank_sums_of(ranks)),
         m_norm(scaled_norm(space, *X, ranks ? ranks->norm_squared() : X->norm_squared(), m_rank_sums)),
-        m_options(checked(*X, options, start, ranks != nullptr)),
+        m_options(checked_options(*X, options, start, ranks != nullptr)),
         m_rule(options.tolerance),
         m_work(space, X->extents(), start.rank(), ranks != nullptr),
         m_updates(space, options.updates, owned_counts<Scalar, Space>(start, ranks.get()), start.rank()),
+        m_penalties(space, updates_of_modes(options.updates, X->extents().order())),
         m_format_workspace(X->make_workspace(space, start.rank())),
         m_timer(options.time_phases) {
     if (!std::isfinite(m_norm.squared)) throw NumericalError("the tensor's norm is not a finite number");
@@ -80,18 +85,16 @@ public:
     m_work.scales.of_tensor = m_norm.scale;
     if (m_norm.scale != 1) Kokkos::deep_copy(space, m_work.scales.weights, m_norm.scale);
     for (int n = 0; n < order(); ++n) {
-      auto const A = owned_rows(n);
-      if (A.extent(0) > 0)
-        gram(space, A, m_work.memory.gram_sums, m_work.gram_of(n));
-      else
-        clear_sums(n);
-      if (ranks) ranks->sum(m_work.to_be_summed(n), m_work.count_to_be_summed(n));
+      expect_within_bounds(space, options.updates, n, owned_rows(n), ranks.get());
+      sum_gram(n);
       if (!m_updates[n].keeps_scale()) scale(n, factor(n), 1);
       m_component_norm *= target_norm(n);
     }
     space.fence("polyad::cp_als");  // so that the first iteration's time is its own
-    if (!m_updates.chooses_scale(0) && !m_updates[0].keeps_scale())
+    bool const may_move = options.scale_start || !m_updates[0].keeps_start();
+    if (!m_updates.chooses_scale(0) && !m_updates[0].keeps_scale() && may_move)
       bring_start_near(space, m_work, std::sqrt(m_norm.squared));
+    if (options.scale_start && m_updates[0].keeps_start()) scale_start();
   }
 
   [[nodiscard]] int iterations() const { return m_iterations; }
@@ -104,6 +107,7 @@ public:
   void launch() {
     m_clock.reset();
     m_timer.reset();
+    if (m_updates.are_constrained()) Kokkos::deep_copy(m_space, m_work.number(largest_change), 0.0);
     for (int n = 0; n < order(); ++n) {
       auto const V        = m_work.output(m_tensor->extents()[n]);
       bool const is_trial = !m_scale_is_known && m_updates.chooses_scale(n);
@@ -124,6 +128,7 @@ public:
     }
     m_timer(m_space, "fit", [&] {
       model_norm(m_space, m_work.grams, m_work.scales.weights, m_work.numbers);
+      sum_penalties();
       Kokkos::deep_copy(m_space, m_work.host_numbers, m_work.numbers);
     });
   }
@@ -132,6 +137,8 @@ public:
   [[nodiscard]] Ended<CpAlsIteration> finish() {
     m_space.fence("polyad::cp_als");
     auto const& numbers = m_work.host_numbers;
+    if (m_ranks && m_updates.are_constrained())
+      m_work.host_numbers(largest_change) = m_ranks->largest(numbers(largest_change));
     // All ranks have the same sums, but a bit could differ between different machines.
     if (m_ranks) m_ranks->agree(numbers.data(), numbers.size());
     auto const known      = known_numbers();
@@ -145,9 +152,14 @@ public:
     m_result.gram_fallbacks = static_cast<count_t>(numbers(gram_fallbacks));
     m_iterations            = iteration;
     m_result.defect         = defect();
-    auto met                = m_rule.after(m_result.fit, usual_error_of_fit<Scalar>(known, m_result.fit));
+    set_objective(m_work.host_numbers, m_norm, m_result);
+    auto met = m_rule.after(m_result.fit, usual_error_of_fit<Scalar>(known, m_result.fit));
+    if (m_updates.are_constrained() && m_result.kkt_violation < m_options.kkt_tolerance)
+      met = StopReason::converged;
     if (met && m_result.defect != ModelDefect::none) met = StopReason::stalled;
-    return {{iteration, m_result.fit, m_result.fit - previous, m_clock.seconds(), m_timer.seconds()}, met};
+    return {{iteration, m_result.fit, m_result.fit - previous, m_clock.seconds(), m_timer.seconds(),
+             m_result.objective, m_result.kkt_violation},
+            met};
   }
 
   /// Between iterations. With several ranks all call it, and the first writes the file. Waits.
@@ -168,10 +180,7 @@ public:
     state.iteration      = static_cast<std::uint64_t>(m_iterations);
     state.fit            = m_result.fit;
     state.gram_fallbacks = m_result.gram_fallbacks;
-    state.grams          = on_host<Space>(m_work.all_grams());
-    state.weights        = on_host<Space>(m_work.scales.weights);
-    for (double& weight : state.weights) weight /= m_norm.scale;
-    if (!m_updates.are_plain()) state.scales = on_host<Space>(m_work.scales.of_modes);
+    read_small_arrays(m_work, m_norm.scale, !m_updates.are_plain(), state);
     return state;
   }
   /// `count` rows of A^(n) from row `first` on, row-major, not normalised. Of several ranks all call it
@@ -195,11 +204,7 @@ public:
         m_ranks->from_root(n, of_mode(state.factors, n), factor(n));
       else
         from_host<Scalar>(m_space, of_mode(state.factors, n), factor(n));
-    to_device<Space>(m_space, state.grams, m_work.all_grams());
-    auto weights = state.weights;
-    for (double& weight : weights) weight *= m_norm.scale;
-    to_device<Space>(m_space, weights, m_work.scales.weights);
-    if (!m_updates.are_plain()) to_device<Space>(m_space, state.scales, m_work.scales.of_modes);
+    write_small_arrays(m_space, state, m_norm.scale, m_work);
     m_iterations                        = static_cast<int>(state.iteration);
     m_scale_is_known                    = m_iterations > 0;
     m_work.host_numbers(gram_fallbacks) = static_cast<double>(state.gram_fallbacks);
@@ -221,8 +226,8 @@ public:
     model.weights = on_host<Space>(m_work.scales.weights);
     std::vector<bool> keeps_signs;
     for (int n = 0; n < order(); ++n) {
-      keeps_signs.push_back(m_updates[n].keeps_scale());
-      if (keeps_signs.back()) continue;
+      keeps_signs.push_back(m_updates[n].keeps_signs());
+      if (m_updates[n].keeps_scale()) continue;
       normalize_columns(m_space, factor(n), m_work.gram_of(n), m_work.column_factors);
       m_space.fence("polyad::cp_als");
       auto const norms = on_host<Space>(m_work.column_factors);
@@ -231,28 +236,17 @@ public:
     auto const fit     = final_fit();
     m_result.fit       = fit.value;
     m_result.fit_error = fit.error;
+    set_objective(m_work.host_numbers, m_norm, m_result);
     for (double& weight : model.weights) weight /= m_norm.scale;
     if (m_ranks) gather_model();
     if (!m_ranks || m_ranks->is_root()) arrange_components(m_space, model, keeps_signs);
+    if (m_updates.are_constrained()) count_zeros(m_space, m_result);
     return std::move(m_result);
   }
 
 private:
-  static CpAlsOptions checked(ErasedFormat<Scalar, Space> const& X, CpAlsOptions options,
-                              FactorMatrices<Scalar, Space> const& start, bool on_ranks) {
-    POLYAD_EXPECTS(X.extents().order() >= 2, "CP-ALS needs a tensor of at least two modes");
-    expect_no_duplicates(X);
-    POLYAD_EXPECTS(options.rank == 0 || start.rank() == options.rank, "the start has rank ", start.rank(),
-                   ", not ", options.rank);
-    expect_factors(start, X.extents());
-    expect_updates(options.updates, X.extents().order());
-    if (!on_ranks) expect_stored_rows(options.rows, X.extents());  // else the lists are of the whole tensor
-    options.rank = start.rank();
-    return options;
-  }
-  /// The formula's numbers for a model that no iteration of this run has changed, with one MTTKRP for <X, M>.
-  /// Waits.
-  void measure_start() {
+  /// The numbers of a model that no iteration of this run has changed, by one MTTKRP. Waits.
+  void compute_start_numbers() {
     int const last  = order() - 1;
     auto const V    = m_work.output(m_tensor->extents()[last]);
     auto const& all = m_work.numbers;
@@ -262,24 +256,32 @@ private:
                      inner_product_sums<Space>(m_work.sums(last, false), m_work.scales.weights));
     if (m_ranks) m_ranks->sum(all.data() + static_cast<int>(inner_product), 1);
     model_norm(m_space, m_work.grams, m_work.scales.weights, all);
+    sum_penalties();
     Kokkos::deep_copy(m_space, m_work.host_numbers, all);
     m_space.fence("polyad::cp_als");
     if (m_ranks) m_ranks->agree(m_work.host_numbers.data(), m_work.host_numbers.size());
+  }
+  void measure_start() {
+    compute_start_numbers();
     m_formula = squares_of_formula<Scalar>(known_numbers(), order());
-    if (std::isinf(m_formula.residual)) m_far_start = fit_of_far_start();
+    if (std::isinf(m_formula.residual)) m_far_start = fit_of_far_start(m_work, m_norm, order());
     if (!std::isfinite(m_far_start.value_or(fit_of_iteration(m_formula)).value) && m_norm.squared > 0)
       throw NumericalError("the fit of the start is not a finite number");
     m_result.defect = defect();
   }
-  /// The fit of a start that is so much larger than X that its squares leave the range of doubles: then X is
-  /// less than a rounding error of M, and the fit is 1 - ||M|| / ||X||.
-  [[nodiscard]] Fit fit_of_far_start() const {
-    auto weights = on_host<Space>(m_work.scales.weights);
-    for (double& weight : weights) weight /= m_norm.scale;
-    auto const norm    = norm_on_host(m_work, weights);
-    double const size  = std::sqrt(m_norm.squared) / m_norm.scale;
-    double const error = 2 * unit_roundoff<Scalar> * (order() + 1) * norm.components / size;
-    return {1 - std::sqrt(static_cast<double>(norm.squared)) / size, error};
+  /// Multiplies a random start by <X, M> / ||M||^2, unless bounds forbid it. Waits.
+  void scale_start() {
+    int const n = scalable_mode(m_options.updates, order());
+    if (n == order()) return;
+    compute_start_numbers();
+    double const by = m_work.host_numbers(inner_product) / m_work.host_numbers(model_norm_squared);
+    multiply_start(m_space, m_work, n, m_updates[n].keeps_scale(), by, factor(n));
+    sum_gram(n);  // the next kernels are launched on the same instance
+  }
+  void sum_penalties() {
+    m_penalties.sum(
+        m_space, [this](int n) { return owned_rows(n); }, m_ranks.get(), m_work.grams, m_work.scales.of_modes,
+        m_work.number(penalties));
   }
   [[nodiscard]] FormulaNumbers known_numbers() const {
     auto const& numbers = m_work.host_numbers;
@@ -320,6 +322,15 @@ private:
     FactorMatrix<Scalar, Space> sums;
     m_timer(m_space, "reduce_scatter", [&] { sums = m_ranks->sum_rows(n, V); });
     return sums;
+  }
+  /// The Gram matrix of mode n of the start.
+  void sum_gram(int n) {
+    auto const A = owned_rows(n);
+    if (A.extent(0) > 0)
+      gram(m_space, A, m_work.memory.gram_sums, m_work.gram_of(n));
+    else
+      clear_sums(n);
+    if (m_ranks) m_ranks->sum(m_work.to_be_summed(n), m_work.count_to_be_summed(n));
   }
   /// A rank without rows of mode n adds zeros.
   void clear_sums(int n) {
@@ -375,10 +386,11 @@ private:
   CpAlsOptions m_options;
   StopRule m_rule;
   SquaredNorms m_formula{1, 1, std::numeric_limits<double>::infinity()};  // the last iteration's
-  std::optional<Fit> m_far_start;                                         // see fit_of_far_start
+  std::optional<Fit> m_far_start;                                         // fit_of_far_start
   Degeneracy m_degeneracy;
   CpAlsWorkspace<Scalar, Space> m_work;
   RunUpdates<Scalar, Space> m_updates;
+  RunPenalties<Scalar, Space> m_penalties;
   std::unique_ptr<ErasedWorkspace> m_format_workspace;
   PhaseTimer m_timer;
   Kokkos::Timer m_clock;

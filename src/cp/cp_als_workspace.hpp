@@ -43,7 +43,8 @@ struct CpAlsWorkspace {
 
   /// What the update of mode n gets. \param fallbacks  the number that counts its pseudo-inverses
   [[nodiscard]] ModeProblem<Space> problem(int n, FitNumber fallbacks) const {
-    return {hadamard, scales.weights, scale_of(n), scales.of_tensor, number(fallbacks)};
+    return {hadamard,         scales.weights,    scale_of(n),
+            scales.of_tensor, number(fallbacks), number(largest_change)};
   }
   /// What it fills. That of the last mode sums <X, M>, unless it is a trial.
   [[nodiscard]] UpdateSums<Space> sums(int n, bool is_trial) const {

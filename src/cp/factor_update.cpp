@@ -2,6 +2,7 @@
 #include "polyad/cp/factor_update.hpp"
 
 #include <cmath>
+#include <limits>
 
 #include "cp/update_memory.hpp"
 #include "polyad/core/error.hpp"
@@ -16,6 +17,21 @@ ModeUpdate ridge(double penalty) {
                  ": it is a finite number of at least 0");
   ModeUpdate update;
   update.m_penalty = penalty;
+  return update;
+}
+
+ModeUpdate constrained(Constraints const& constraints, int inner_sweeps) {
+  double const lower = constraints.lower, upper = constraints.upper;
+  POLYAD_EXPECTS(lower <= upper && lower < std::numeric_limits<double>::infinity() &&
+                     upper > -std::numeric_limits<double>::infinity(),
+                 "bounds of ", lower, " and ", upper, ": no number is between them");
+  for (double const penalty : {constraints.l1, constraints.ridge})
+    POLYAD_EXPECTS(std::isfinite(penalty) && penalty >= 0, "a penalty of ", penalty,
+                   ": it is a finite number of at least 0");
+  POLYAD_EXPECTS(inner_sweeps >= 1, inner_sweeps, " sweeps of an update: it needs at least one");
+  ModeUpdate update;
+  update.m_constraints  = constraints;
+  update.m_inner_sweeps = inner_sweeps;
   return update;
 }
 

@@ -2,6 +2,7 @@
 // The facts by which a checkpoint of CP-ALS recognises its run.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "cp/run_updates.hpp"
@@ -11,6 +12,19 @@
 #include "polyad/io/checkpoint.hpp"
 
 namespace polyad::detail {
+
+/// io::Checkpoint::constraints. A mode without bounds has none that is finite.
+[[nodiscard]] inline std::vector<double> constraint_numbers(std::vector<ModeUpdate> const& updates) {
+  std::vector<double> numbers;
+  for (auto const& update : updates) {
+    auto of_mode = update.constraints().value_or(Constraints());
+    if (!update.constraints()) of_mode.ridge = update.penalty();
+    for (double const number : {of_mode.lower, of_mode.upper, of_mode.l1, of_mode.ridge,
+                                static_cast<double>(update.inner_sweeps())})
+      numbers.push_back(number);
+  }
+  return numbers;
+}
 
 /// A checkpoint with these facts alone.
 /// \param ranks  null: X is the whole tensor
@@ -25,15 +39,16 @@ template <class Scalar, class Space>
   facts.rows         = options.rows;
   facts.nnz          = ranks ? ranks->nnz() : X.nnz();
   facts.norm_squared = ranks ? ranks->norm_squared() : X.norm_squared();
-  bool is_plain      = true;
+  auto const updates = updates_of_modes(options.updates, X.extents().order());
   for (int n = 0; n < X.extents().order(); ++n) {
     count_t const rows = ranks ? ranks->rows(n) : X.extents()[n];
     facts.extents.push_back(options.rows.empty() ? rows : of_mode(options.rows, n).extent());
-    auto const update = update_of_mode(options.updates, n);
-    facts.penalties.push_back(update.penalty());
-    is_plain = is_plain && update.penalty() == 0 && update.own() == nullptr;
   }
-  if (is_plain) facts.penalties.clear();
+  auto const is_constrained = [](ModeUpdate const& update) { return update.constraints().has_value(); };
+  if (std::ranges::any_of(updates, is_constrained))
+    facts.constraints = constraint_numbers(updates);
+  else if (!std::ranges::all_of(updates, is_least_squares))
+    for (auto const& update : updates) facts.penalties.push_back(update.penalty());
   return facts;
 }
 

@@ -20,6 +20,8 @@ enum FitNumber : int {
   opposed_norm,        // the largest norm of the smaller component in a pair that nearly cancels
   gram_fallbacks,
   trial_fallbacks,
+  largest_change,  // by an entry's own update, as a norm of the model (ModeProblem)
+  penalties,       // what the objective adds to 1/2 ||X - M||^2
   fit_numbers
 };
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "cp/constraints/constrained_update.hpp"
 #include "cp/least_squares.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/per_mode.hpp"
@@ -20,6 +21,18 @@ namespace polyad::detail {
 inline ModeUpdate update_of_mode(std::vector<ModeUpdate> const& updates, int n) {
   if (updates.empty()) return {};
   return updates.size() == 1 ? updates.front() : of_mode(updates, n);
+}
+
+/// One for each of `order` modes.
+[[nodiscard]] inline std::vector<ModeUpdate> updates_of_modes(std::vector<ModeUpdate> const& updates,
+                                                              int order) {
+  std::vector<ModeUpdate> result;
+  for (int n = 0; n < order; ++n) result.push_back(update_of_mode(updates, n));
+  return result;
+}
+
+[[nodiscard]] inline bool is_least_squares(ModeUpdate const& update) {
+  return update.own() == nullptr && !update.constraints() && update.penalty() == 0;
 }
 
 /// \throws UsageError unless there are as many as CpAlsOptions::updates says
@@ -46,17 +59,24 @@ public:
         m_updates.push_back(made_by(choice, space, {n, of_mode(rows, n), rank}));
         continue;
       }
+      if (choice.constraints()) {
+        m_updates.push_back(std::make_unique<ConstrainedUpdate<Scalar, Space>>(
+            space, UpdateSite{n, of_mode(rows, n), rank}, *choice.constraints(), choice.inner_sweeps()));
+        m_are_constrained = true;
+        continue;
+      }
       if (!inverse) inverse = std::make_shared<InverseMemory<Scalar, Space> const>(space, rank);
       m_updates.push_back(std::make_unique<LeastSquares<Scalar, Space>>(inverse, choice.penalty()));
     }
-    m_are_plain = std::ranges::all_of(
-        updates, [](ModeUpdate const& update) { return update.own() == nullptr && update.penalty() == 0; });
+    m_are_plain = std::ranges::all_of(updates, is_least_squares);
     expect_no_escape();
   }
 
   [[nodiscard]] Update& operator[](int n) const { return *of_mode(m_updates, n); }
   /// Whether all are least squares without a penalty. Then the scales of single modes do not matter.
   [[nodiscard]] bool are_plain() const { return m_are_plain; }
+  /// Whether some have bounds or penalties of constrained().
+  [[nodiscard]] bool are_constrained() const { return m_are_constrained; }
   /// Whether the factor of mode n is computed anew, so that its scale may be chosen before.
   [[nodiscard]] bool chooses_scale(int n) const {
     return !(*this)[n].needs_start() && !(*this)[n].keeps_scale();
@@ -82,13 +102,15 @@ private:
     if (std::ranges::none_of(m_updates, is_penalised)) return;
     for (std::size_t n = 0; n < m_updates.size(); ++n)
       POLYAD_EXPECTS(
-          is_penalised(m_updates[n]), "mode ", n,
-          " has no penalty but other modes have: the scale of the components would escape into it");
+          m_updates[n]->limits_scale(), "mode ", n,
+          " has no penalty but other modes have: the scale of the components would escape into it. Penalise "
+          "it, or bound it on both sides");
   }
 
   std::vector<std::unique_ptr<Update>> m_updates;
   std::vector<double> m_ridges;
-  bool m_are_plain = true;
+  bool m_are_plain       = true;
+  bool m_are_constrained = false;
 };
 
 }  // namespace polyad::detail

@@ -3,13 +3,17 @@
 #pragma once
 
 #include <Kokkos_Core.hpp>
+#include <cmath>
 #include <vector>
 
 #include "cp/cp_als_workspace.hpp"
 #include "cp/numbers_on_host.hpp"
 #include "dense/power_of_two.hpp"
+#include "dense/scale_matrix.hpp"
 #include "fit/cp_norm.hpp"
 #include "fit/double_double.hpp"
+#include "fit/fit.hpp"
+#include "fit/sum_cells.hpp"
 
 namespace polyad::detail {
 
@@ -36,6 +40,36 @@ void bring_start_near(Space const& space, CpAlsWorkspace<Scalar, Space> const& w
   for (double& scale : scales) scale *= power_of_two_below(factor);
   to_device<Space>(space, weights, work.scales.weights);
   to_device<Space>(space, scales, work.scale_of(0));
+}
+
+/// The fit of a start that is so much larger than X that its squares leave the range of doubles: then X is
+/// less than a rounding error of M, and the fit is 1 - ||M|| / ||X||. Waits.
+template <class Scalar, class Space>
+[[nodiscard]] Fit fit_of_far_start(CpAlsWorkspace<Scalar, Space> const& work, ScaledNorm const& tensor,
+                                   int order) {
+  auto weights = on_host<Space>(work.scales.weights);
+  for (double& weight : weights) weight /= tensor.scale;
+  auto const norm    = norm_on_host(work, weights);
+  double const size  = std::sqrt(tensor.squared) / tensor.scale;
+  double const error = 2 * unit_roundoff<Scalar> * (order + 1) * norm.components / size;
+  return {1 - std::sqrt(static_cast<double>(norm.squared)) / size, error};
+}
+
+/// Multiplies the start by a factor, in its mode n, unless it is not a positive number in the usual range. A
+/// power of two of it is part of the weights if the mode does not keep its scale. The mode's Gram matrix is
+/// the old one afterwards. Waits.
+/// \param A  the factor of mode n
+template <class Scalar, class Space>
+void multiply_start(Space const& space, CpAlsWorkspace<Scalar, Space> const& work, int n, bool keeps_scale,
+                    double factor, FactorMatrix<Scalar, Space> const& A) {
+  if (!is_scale(factor)) return;
+  double const power = keeps_scale ? 1 : power_of_two_below(factor);
+  for (auto const& numbers : {work.scales.weights, work.scale_of(n)}) {
+    auto values = on_host<Space>(numbers);
+    for (double& value : values) value *= power;
+    to_device<Space>(space, values, numbers);
+  }
+  scale_matrix(space, A, factor / power);
 }
 
 }  // namespace polyad::detail

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <utility>
 
+#include "cp/constraints/constrained_start.hpp"
 #include "cp/run_cp_als.hpp"
 #include "distributed/exchange.hpp"
 #include "distributed/rows_of_ranks.hpp"
@@ -203,12 +204,16 @@ CpAlsResult<Scalar, Space> cp_als(Communicator<Space> const& ranks,
   auto const& partition = share.partition;
   auto const rank       = static_cast<count_t>(checked_rank(options.rank == 0 ? X.rank() : options.rank));
   expect_stored_rows(options.rows, partition.extents);
-  auto const start = [&](Space const& space, std::uint64_t seed) {
+  expect_updates(options.updates, partition.extents.order());
+  CpAlsOptions scaled = options;
+  scaled.scale_start  = true;
+  auto const start    = [&](Space const& space, std::uint64_t seed) {
     FactorMatrices<Scalar, Space> random(space, share.block.extents(), rank);
     for (int n = 0; n < random.order(); ++n) {  // an empty range has one row, which stays zero
-      auto const rows = Kokkos::make_pair(count_t(0), partition.row_count(ranks.rank(), n));
-      fill_start<Scalar, Space>(space, Kokkos::subview(random[n], rows, Kokkos::ALL), seed, n, partition,
-                                options.rows);
+      FactorMatrix<Scalar, Space> const rows = Kokkos::subview(
+          random[n], Kokkos::make_pair(count_t(0), partition.row_count(ranks.rank(), n)), Kokkos::ALL);
+      fill_start<Scalar, Space>(space, rows, seed, n, partition, options.rows);
+      move_random_within<Scalar, Space>(space, update_of_mode(options.updates, n), n, rows);
     }
     return random;
   };
@@ -216,7 +221,7 @@ CpAlsResult<Scalar, Space> cp_als(Communicator<Space> const& ranks,
   if (ranks.size() > 1)
     rows =
         std::make_shared<RowsOfRanks<Scalar, Space>>(ranks, partition, share.nnz, share.norm_squared, rank);
-  return run_cp_als<Scalar, Space>(ranks.space(), X.inside(), options, start, rows, callback);
+  return run_cp_als<Scalar, Space>(ranks.space(), X.inside(), scaled, start, rows, callback);
 }
 
 #define POLYAD_DISTRIBUTE(Scalar, Index)                                                          \

@@ -21,27 +21,32 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr auto magic                  = "\x89PCKP\r\n\x1A"sv;
-constexpr std::uint64_t version       = 4;
-constexpr std::uint64_t no_penalties  = 3;
-constexpr std::uint64_t all_rows      = 2;  // without lists of rows either
-constexpr std::uint64_t first_version = 1;  // without weights either
+constexpr auto magic                       = "\x89PCKP\r\n\x1A"sv;
+constexpr std::uint64_t version            = 5;
+constexpr std::uint64_t no_bounds          = 4;  // but ridges
+constexpr std::uint64_t no_penalties       = 3;
+constexpr std::uint64_t all_rows           = 2;  // without lists of rows either
+constexpr std::uint64_t first_version      = 1;  // without weights either
+constexpr std::uint64_t constraint_numbers = 5;  // that a mode has
 
 /// write_checkpoint() of `checkpoint`, whose own factors are not read: `factors` has A^(n) of each mode.
 void write_blocks(std::filesystem::path const& path, Checkpoint const& checkpoint,
                   std::vector<ElementBlocks> const& factors) {
   std::uint64_t const order = checkpoint.extents.size();
-  bool const is_penalised   = !checkpoint.penalties.empty();
-  POLYAD_EXPECTS(checkpoint.penalties.size() == (is_penalised ? order : 0) &&
+  bool const is_constrained = !checkpoint.constraints.empty();
+  bool const is_penalised   = is_constrained || !checkpoint.penalties.empty();
+  POLYAD_EXPECTS(checkpoint.penalties.size() == (is_penalised && !is_constrained ? order : 0) &&
+                     checkpoint.constraints.size() == (is_constrained ? constraint_numbers * order : 0) &&
                      checkpoint.scales.size() == (is_penalised ? order * checkpoint.rank : 0),
-                 checkpoint.penalties.size(), " penalties and ", checkpoint.scales.size(), " scales for ",
-                 order, " modes and the rank ", checkpoint.rank);
+                 checkpoint.penalties.size(), " penalties, ", checkpoint.constraints.size(),
+                 " numbers of constraints and ", checkpoint.scales.size(), " scales for ", order,
+                 " modes and the rank ", checkpoint.rank);
   AtomicFile file(path);
   FieldWriter writer(file);
   writer.bytes(magic);
   std::uint64_t const oldest = checkpoint.weights.empty() ? first_version : all_rows;
   std::uint64_t const older  = checkpoint.rows.empty() ? oldest : no_penalties;
-  writer.u64(is_penalised ? version : older);
+  writer.u64(is_constrained ? version : is_penalised ? no_bounds : older);
   writer.text(checkpoint.precision);
   writer.text(checkpoint.format);
   for (std::uint64_t const number :
@@ -62,6 +67,7 @@ void write_blocks(std::filesystem::path const& path, Checkpoint const& checkpoin
   else
     writer.numbers(checkpoint.weights);
   writer.numbers(checkpoint.penalties);
+  writer.numbers(checkpoint.constraints);
   writer.numbers(checkpoint.scales);
   writer.finish();
   file.commit();
@@ -124,10 +130,9 @@ Checkpoint read_checkpoint(std::filesystem::path const& path) {
   if (__builtin_mul_overflow(order, checkpoint.rank, &rows)) rows = no_limit;
   checkpoint.grams = reader.numbers(rows, checkpoint.rank);
   if (found != first_version) checkpoint.weights = reader.numbers(1, checkpoint.rank);
-  if (found >= version) {
-    checkpoint.penalties = reader.numbers(1, order);
-    checkpoint.scales    = reader.numbers(order, checkpoint.rank);
-  }
+  if (found == no_bounds) checkpoint.penalties = reader.numbers(1, order);
+  if (found == version) checkpoint.constraints = reader.numbers(constraint_numbers, order);
+  if (found >= no_bounds) checkpoint.scales = reader.numbers(order, checkpoint.rank);
   if (reader.fields().left() != 0) refuse("the checkpoint holds more than it says");
   return checkpoint;
 }

@@ -23,7 +23,9 @@ class Checkpoint(ToolTest):
     def test_the_same_bits(self):
         # 25 components are more than a mode has rows: singular matrices, and their count goes on.
         for rank, *options in ((4,), (4, "--precision", "f32"), (25,), (4, "--ridge=0.3", "--ridge=1:2"),
-                               (4, "--ridge=0.3", "--precision", "f32")):
+                               (4, "--ridge=0.3", "--precision", "f32"), (4, "--nonnegative", "--inner", 2),
+                               (4, "--nonnegative=0,1", "--lower=2:-0.5", "--precision", "f32"),
+                               (4, "--l1=0.5", "--nonnegative", "--ridge=1:2")):
             with self.subTest(rank=rank, options=options):
                 whole = self.cpd("-i",
                                  11,
@@ -97,6 +99,10 @@ class Checkpoint(ToolTest):
         self.refused(self.tensor, "-r", 4, says="the ridge 1, 1, 0.5, not none")
         self.refused(self.tensor, "-r", 4, "--ridge=1", says="the ridge 1, 1, 0.5, not 1, 1, 1")
         self.cpd("-i", 3, "--resume", "c", "--ridge=0:1", "--ridge=1:1", "--ridge=2:0.5")
+        self.cpd("-i", 2, "--checkpoint", "c", "--nonnegative")
+        self.cpd("-i", 3, "--resume", "c", "--lower=0")
+        for other in ((), ("--nonnegative", "--inner", 2), ("--nonnegative", "--l1=1"), ("--ridge=1",)):
+            self.refused(self.tensor, "-r", 4, *other, says="a checkpoint of other constraints")
         content = bytearray(self.content("c"))
         content[100] ^= 1
         self.write("c", bytes(content))

@@ -99,6 +99,41 @@ def als_fits(tensor, dims, factors, iterations, ridge=None):
     return fits
 
 
+def descended(tensor, dims, factors, iterations, bounds, penalties, sweeps):
+    """Fits and objectives of coordinate descent over the columns of each row."""
+    rank = len(factors[0][0])
+    norm = sum(value * value for value in tensor.values())
+    fits, objectives = [], []
+    for _ in range(iterations):
+        for n in range(len(dims)):
+            H = [[1.0] * rank for _ in range(rank)]
+            for m, factor in enumerate(factors):
+                if m != n:
+                    for r in range(rank):
+                        for s in range(rank):
+                            H[r][s] *= sum(row[r] * row[s] for row in factor)
+            V = [[0.0] * rank for _ in range(dims[n])]
+            for at, value in tensor.items():
+                for r in range(rank):
+                    V[at[n]][r] += value * math.prod(factors[m][at[m]][r] for m in range(len(dims)) if m != n)
+            (low, high), (l1, ridge) = bounds[n], penalties[n]
+            for row, v in zip(factors[n], V):
+                for _ in range(sweeps):
+                    for r in range(rank):
+                        z = v[r] - sum(row[s] * H[s][r] for s in range(rank) if s != r)
+                        z = math.copysign(max(abs(z) - l1, 0), z)
+                        row[r] = min(max(z / (H[r][r] + ridge), low), high)
+        model = sum(math.prod(sum(row[r] * row[s] for row in factor) for factor in factors)
+                    for r in range(rank) for s in range(rank))
+        inner = sum(value * sum(math.prod(factors[m][at[m]][r] for m in range(len(dims))) for r in range(rank))
+                    for at, value in tensor.items())
+        squared = norm - 2 * inner + model
+        fits.append(1 - math.sqrt(squared / norm))
+        objectives.append(squared / 2 + sum(l1 * abs(x) + ridge / 2 * x * x for factor, (l1, ridge) in zip(factors, penalties)
+                                            for row in factor for x in row))
+    return fits, objectives
+
+
 def read_ktns(path):
     words = path.read_text().split()
     assert words.pop(0) == "ktensor"
@@ -168,6 +203,69 @@ class Cpd(ToolTest):
                               (("--ridge=2:1",), "mode 0 without a penalty"), (("--ridge=1", "--ridge=1:0"), "mode 1 without")):
             with self.subTest(options=options):
                 self.fail_with(2, "cpd", self.path, "-r", 2, *options, says=says)
+
+    def test_constraints_are_those_of_plain_loops(self):
+        start = self.report_of("cpd", self.path, "-r", 3, "-i", 0, "-o", "start.ktns", "--seed", 5)
+        infinite = math.inf
+        for options, bounds, penalties, sweeps in (
+                (("--nonnegative",), [(0, infinite)] * 3, [(0, 0)] * 3, 1),
+                (("--nonnegative=0,2", "--inner", 3), [(0, infinite), (-infinite, infinite), (0, infinite)], [(0, 0)] * 3, 3),
+                (("--nonnegative", "--l1=0.25", "--l1=1:0.5", "--ridge=2:1"), [(0, infinite)] * 3,
+                 [(0.25, 0), (0.5, 0), (0.25, 1)], 1),
+                (("--lower=0:-0.25", "--upper=0:0.5", "--lower=1:-1", "--upper=1:1", "--l1=2:1"),
+                 [(-0.25, 0.5), (-1, 1), (-infinite, infinite)], [(0, 0), (0, 0), (1, 0)], 1)):
+            with self.subTest(options=options):
+                dims, _, factors = read_ktns(self.write_start(bounds))
+                want, objectives = descended(self.tensor, dims, factors, 6, bounds, penalties, sweeps)
+                report = self.report_of("cpd", self.path, "-r", 3, "-i", 6, "--tol", 0, "--init", "given.ktns", *options)
+                free = any(bound == (-infinite, infinite) and penalty == (0, 0) for bound, penalty in zip(bounds, penalties))
+                self.assert_close([step["fit"] for step in report["iterations"]], want, 1e-9)
+                if not free:
+                    self.assertAlmostEqual(report["result"]["objective"], objectives[-1], delta=1e-8 * objectives[-1])
+                self.assertGreaterEqual(report["result"]["kkt_violation"], 0)
+                self.assertEqual(len(report["result"]["zeros"]), 3)
+        self.assertEqual(start["result"]["fit"] > -1e9, True)
+
+    def write_start(self, bounds):
+        """A random start within the bounds, as a model file with weights of 1."""
+        lines = ["ktensor", "3", " ".join(map(str, self.DIMS)), "3", "1 1 1"]
+        for n, (size, (low, high)) in enumerate(zip(self.DIMS, bounds)):
+            lines += ["matrix", "2", f"{size} 3"]
+            first = 0 if math.isinf(low) else low
+            width = 1 if math.isinf(high) or math.isinf(low) else high - low
+            lines += [" ".join(repr(first + width * uniform(5, n, i, r)) for r in range(3)) for i in range(size)]
+        return self.folder / self.write("given.ktns", "\n".join(lines) + "\n")
+
+    def test_random_starts_of_constraints_are_scaled(self):
+        report = self.report_of("cpd", self.path, "-r", 3, "-i", 0, "--nonnegative")
+        self.assertGreater(report["result"]["fit"], 0)  # <X, M> / |M|^2 times M is never worse than 0
+        many = self.report_of("cpd", self.path, "-r", 3, "-i", 4, "--nonnegative", "--restarts", 3)
+        self.assertEqual(len(many["result"]["restarts"]), 3)
+        self.succeed("cpd", self.path, "-r", 2, "-i", 3, "--nonnegative", "--init", "nvecs")
+        stopped = self.report_of("cpd", self.path, "-r", 2, "-i", 100000, "--tol", 0, "--nonnegative", "--kkt-tol", "1e-6")
+        self.assertLess(stopped["result"]["kkt_violation"], 1e-6)
+        self.assertEqual(stopped["result"]["reason"], "converged")
+
+    def test_negative_values_are_warned_of(self):
+        path = self.write("signed.tns", "1 1 1 3\n2 2 2 -4\n")
+        result = self.succeed("cpd", path, "-r", 1, "-i", 2, "--nonnegative")
+        self.assertIn("negative values have 64 % of the tensor's squared norm", result.stderr)
+        self.assertRegex(result.stdout, r"(?m)^bounds +objective .*, KKT violation .*, zeros .* %, .* %, .* % of")
+        result = self.succeed("cpd", path, "-r", 1, "-i", 2, "--nonnegative=0,1")
+        self.assertNotIn("negative values", result.stderr)
+
+    def test_constraints_that_cannot_be(self):
+        for options, says in ((("--nonnegative=3",), "modes 0 to 2"), (("--nonnegative=x",), "'x'"),
+                              (("--nonnegative=1,1",), "mode 1 twice"), (("--nonnegative=-1",), "'-1'"),
+                              (("--lower=1", "--upper=0"), "no number is between"),
+                              (("--nonnegative", "--upper=-1"), "no number is between"), (("--l1=-1",), "'-1'"),
+                              (("--l1=0:1",), "mode 1 without a penalty"), (("--lower=nan",), "'nan'"),
+                              (("--upper=inf",), "'inf'"), (("--inner", 0), "0"), (("--kkt-tol", -1), "-1"),
+                              (("--l1=1", "--l1=2"), "twice for all modes")):
+            with self.subTest(options=options):
+                self.fail_with(2, "cpd", self.path, "-r", 2, *options, says=says)
+        self.write_start([(-1, 1)] * 3)
+        self.fail_with(2, "cpd", self.path, "-r", 3, "--init", "given.ktns", "--nonnegative", says="violates the bounds")
 
     def test_every_format(self):
         want = als_fits(self.tensor, self.DIMS, random_start(self.DIMS, self.RANK, 0), 4)

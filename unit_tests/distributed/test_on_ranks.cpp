@@ -193,6 +193,9 @@ void expect_run_of_one_rank(HostTensor const& tensor, ProcessGrid const& grid, c
   for (std::size_t k = 0; k < result.history.size(); ++k) {
     INFO("iteration " << k + 1 << " on rank " << world().rank());
     CHECK(std::abs(result.history[k].fit - expected.history[k].fit) <= tolerance);
+    CHECK(std::abs(result.history[k].kkt_violation - expected.history[k].kkt_violation) <= 100 * tolerance);
+    CHECK(std::abs(result.history[k].objective - expected.history[k].objective) <=
+          100 * tolerance * expected.history[k].objective);
   }
   CHECK(share.nnz == tensor.values.size());
   CHECK(result.gram_fallbacks == expected.gram_fallbacks);
@@ -531,6 +534,18 @@ TEST_CASE("A ridge on every grid", "[mpi]") {
   for (auto const& grid : all_grids(3, world().size())) {
     expect_run_of_one_rank<double>(tensor, grid, 4, 1e-10, true, {ridge(3)});
     expect_run_of_one_rank<float>(tensor, grid, 4, 1e-5, true, {ridge(1), ridge(2), ridge(3)});
+  }
+}
+
+TEST_CASE("Bounds and penalties on every grid", "[mpi]") {
+  Random random(31);
+  auto const tensor = testing::distinct(testing::random_tensor(random, {29, 18, 7}, 400));
+  Constraints const lasso{.l1 = 0.5, .ridge = 1}, box{.lower = 0.25, .upper = 2};
+  for (auto const& grid : all_grids(3, world().size())) {
+    expect_run_of_one_rank<double>(tensor, grid, 4, 1e-9, true, {nonnegative()});
+    expect_run_of_one_rank<double>(tensor, grid, 4, 1e-9, true, {constrained(lasso)});
+    expect_run_of_one_rank<double>(tensor, grid, 4, 1e-9, true, {nonnegative(2), constrained(box), {}});
+    expect_run_of_one_rank<float>(tensor, grid, 4, 1e-4, true, {nonnegative()});
   }
 }
 

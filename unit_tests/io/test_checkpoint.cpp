@@ -2,6 +2,7 @@
 // Checkpoints: what is written reads back, and what is damaged is refused.
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -284,6 +285,32 @@ TEST_CASE("checkpoints with penalties are of version 4, with lists of rows or wi
     refused([](auto& c) { c.penalties.pop_back(); });
     refused([](auto& c) { c.penalties.clear(); });
     refused([](auto& c) { c.scales.pop_back(); });
+  }
+}
+
+TEST_CASE("checkpoints with bounds are of version 5, with lists of rows or without", "[io]") {
+  using polyad::StoredRows;
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  polyad::test::TemporaryFolder const folder;
+  for (bool const has_lists : {false, true}) {
+    auto bounded = sample();
+    if (has_lists) bounded.extents = {1'000'000'000'000, 2};
+    if (has_lists) bounded.rows = {StoredRows(1'000'000'000'000, {1, 5, 999'999'999'999}), StoredRows(2)};
+    bounded.constraints = {0, infinite, 0.5, 0, 3, -infinite, infinite, 0, 2, 3};
+    bounded.scales      = {1, 2, 0.5, 4};
+    polyad::io::write_checkpoint(folder / "c", bounded);
+    std::string const whole = polyad::test::content_of(folder / "c");
+    REQUIRE(whole[8] == '\5');
+    REQUIRE(polyad::io::read_checkpoint(folder / "c") == bounded);
+    for (std::size_t k = 0; k < whole.size(); ++k) REQUIRE(error_of(whole.substr(0, k)) != "");
+    auto const refused = [&](auto change) {
+      auto checkpoint = bounded;
+      change(checkpoint);
+      REQUIRE_THROWS_AS(polyad::io::write_checkpoint(folder / "d", checkpoint), polyad::UsageError);
+    };
+    refused([](auto& c) { c.constraints.pop_back(); });
+    refused([](auto& c) { c.penalties = {1, 1}; });
+    refused([](auto& c) { c.scales.clear(); });
   }
 }
 

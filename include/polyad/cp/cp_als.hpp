@@ -52,11 +52,17 @@ struct CpAlsOptions {
   std::vector<StoredRows> rows = {};
   /// What each mode's factor solves (cp/factor_update.hpp): one for all modes, or N. Empty: least squares.
   std::vector<ModeUpdate> updates = {};
+  /// Whether the start is first multiplied by <X, M> / ||M||^2, which costs an MTTKRP. It only matters if
+  /// mode 0 has bounds or penalties: their updates depend on the scale of the start. Random starts of this
+  /// library are scaled, whatever this says.
+  bool scale_start = false;
+  /// With bounds or penalties, the run also ends once CpAlsResult::kkt_violation is below this. 0: never.
+  double kkt_tolerance = 0;
   /// A file that gets the state of the run after every `checkpoint_every` iterations and at the end (io/
   /// checkpoint.hpp). Empty: none. Of several ranks the first writes it, and all name it.
   std::filesystem::path checkpoint = {};
   int checkpoint_every             = 10;
-  /// The checkpoint that the run continues, instead of a start. Its rank, precision, format, penalties and
+  /// The checkpoint that the run continues, instead of a start. Its rank, precision, format, updates and
   /// tensor must be those of the run; several ranks take any format. If the format sums in a fixed order, the
   /// run continues with the same bits. Empty: none. Of several ranks the first reads it, and all name it.
   std::filesystem::path resume = {};
@@ -75,7 +81,9 @@ struct CpAlsIteration {
   double delta;   // change of the fit against the iteration before; the fit itself at the first
   double seconds;
   std::map<std::string, double> phases;  // seconds; empty unless CpAlsOptions::time_phases
-  int start = 0;                         // the number of the start, from 0, of CpAlsOptions::restarts
+  double objective     = 0;              // as in CpAlsResult, by the formula of this fit
+  double kkt_violation = 0;              // likewise
+  int start            = 0;              // the number of the start, from 0, of CpAlsOptions::restarts
 };
 
 template <class Scalar, class Space>
@@ -88,6 +96,14 @@ struct CpAlsResult {
   double fit_error       = 0;  // a bound for the rounding error of `fit`
   count_t gram_fallbacks = 0;  // updates that took the pseudo-inverse
   ModelDefect defect     = ModelDefect::none;
+  /// 1/2 ||X - M||^2 and the penalties of all modes.
+  double objective = 0;
+  /// The largest norm of a change of the model, over ||X||, by which the update of one entry improved the
+  /// objective in the last iteration, by the first sweep of constrained(). 0 without bounds and penalties.
+  double kkt_violation = 0;
+  /// With bounds or penalties: the entries of each factor that are exactly 0, and the components that are.
+  std::vector<count_t> zeros       = {};
+  std::vector<int> zero_components = {};
   /// All starts in their order; empty unless CpAlsOptions::restarts is above 1. The model is that of
   /// restarts[best_restart].
   std::vector<RestartSummary> restarts = {};
@@ -101,17 +117,33 @@ using CpAlsCallback = std::function<bool(CpAlsIteration const&)>;
 /// format of options.resume, if that is a checkpoint. \throws InputError for a file that is none
 [[nodiscard]] AnyFormatOptions format_options(CpAlsOptions const& options);
 
+/// Fills factors of X's shape with the random start that cp_als has without a start: fill_random's numbers u
+/// for the rows and the seed of the options. A mode with bounds gets lower + u (upper - lower), lower + u, or
+/// upper - u. It is not scaled (CpAlsOptions::scale_start). Waits for `space`.
+/// \throws UsageError when shapes do not match, or a bound is outside the range of Scalar
+template <class Scalar, class Space>
+void random_start(Space const& space, FactorMatrices<Scalar, Space> const& factors,
+                  CpAlsOptions const& options);
+
+/// For a start from elsewhere, such as nvecs: gives each column of a mode that is nonnegative, or not positive,
+/// the sign whose allowed part has the larger norm, and moves entries outside the bounds to the nearest one.
+/// Works in host memory. Waits for `space`. \throws UsageError as random_start
+template <class Scalar, class Space>
+void move_within_bounds(Space const& space, FactorMatrices<Scalar, Space> const& factors,
+                        CpAlsOptions const& options);
+
 /// Factors X, which has N >= 2 modes and no duplicates: the squares of duplicates do not add up to the norm
 /// of their sum. Waits for `space`.
-/// \param start  A^(n) (I_n x R); the scale of its columns does not matter. It is copied, unless it is handed
-///               over by std::move: then the result overwrites its Views, and all that share them. Without a
-///               start: random numbers of options.seed (fill_random)
+/// \param start  A^(n) (I_n x R); the scale of its columns does not matter to least squares. It is copied,
+///               unless it is handed over by std::move: then the result overwrites its Views, and all that
+///               share them. Without a start: random_start, scaled if mode 0 has bounds or penalties
 /// \throws UsageError when N < 2, X holds duplicates, shapes do not match (those of options.rows, too), no
 ///         rank is known, a limit of the options is negative or not a number, there are neither one nor N
-///         updates, one is for another precision or space, only some modes have a penalty, or several starts
-///         have a checkpoint or a start; MemoryError before allocating; InputError when options.resume is
-///         damaged or of another run; WriteError when a checkpoint cannot be written; NumericalError when the
-///         norm of X or the fit is not a finite number (of several starts: of all, naming each), or when
+///         updates, one is for another precision or space, the scale of the components could escape a
+///         penalty, the start violates its bounds, or several starts have a checkpoint or a start;
+///         MemoryError before allocating; InputError when options.resume is damaged or of another run;
+///         WriteError when a checkpoint cannot be written; NumericalError when the norm of X or the fit is not
+///         a finite number (of several starts: of all, naming each), or when
 ///         ||X - M||^2 is negative by more than its rounding error (a user-defined format then holds
 ///         duplicates)
 template <class Scalar, class Index, class Space>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // FactorUpdate: what CP-ALS does with one mode of an iteration. CpAlsOptions::updates chooses least squares,
-// a ridge, or a class of yours (examples/own_update.cpp).
+// a ridge, bounds and penalties, or a class of yours (examples/own_update.cpp).
 //
 // The model is sum_r w_r a^(0)_r o ... o a^(N-1)_r. With the other factors given, the factor A (I x R) of
 // mode n solves
@@ -19,11 +19,13 @@
 #include <Kokkos_Core.hpp>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "polyad/core/instances.hpp"
 #include "polyad/core/types.hpp"
+#include "polyad/cp/constraints.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 
 namespace polyad {
@@ -47,6 +49,9 @@ struct ModeProblem {
   Numbers scale;           // s, R
   double of_tensor  = 1;   // c: V, w and the squared error are those of c X. A term f(B) counts as c^2 f(B)
   Counter fallbacks = {};  // an update that finds H singular adds 1 to (0): CpAlsResult::gram_fallbacks
+  /// An update that starts from its factor may raise (0) to the largest norm by which an entry's own update
+  /// changed w A K', the model of c X: |change of w_r A(i, r)| H_rr^(1/2) (CpAlsResult::kkt_violation).
+  Counter largest_change = {};
 };
 
 namespace detail {
@@ -97,9 +102,17 @@ public:
   /// Whether A's numbers matter as they are, as with bounds. Then s stays 1: the run does not scale the
   /// columns, and the model has them as they are, neither normalised nor with other signs.
   [[nodiscard]] virtual bool keeps_scale() const { return false; }
-  /// Whether the objective grows with B, as with a ridge. Then all modes must say so: the scale of the
-  /// components would otherwise escape into a mode where it costs nothing.
+  /// Whether the objective grows with B, as with a ridge. Then all modes must limit the scale of
+  /// the components: it would otherwise escape into a mode where it costs nothing.
   [[nodiscard]] virtual bool is_penalised() const { return false; }
+  /// Whether the scale of the components cannot escape into this mode: it costs something there, or bounds
+  /// stop it.
+  [[nodiscard]] virtual bool limits_scale() const { return is_penalised(); }
+  /// Whether the columns' signs matter: the model has them as they are.
+  [[nodiscard]] virtual bool keeps_signs() const { return keeps_scale(); }
+  /// Whether the scale of the start counts as it is. Otherwise a start whose norm is far from the tensor's is
+  /// brought near it.
+  [[nodiscard]] virtual bool keeps_start() const { return false; }
 
   /// What depends on the other modes alone. It may run next to the MTTKRP, on another instance than apply(),
   /// which waits for it.
@@ -135,15 +148,21 @@ public:
   ModeUpdate() = default;
   /// The penalty of ridge(); 0 of any other update.
   [[nodiscard]] double penalty() const { return m_penalty; }
+  /// Those of constrained() and nonnegative(), and the sweeps of an update; none of any other update.
+  [[nodiscard]] std::optional<Constraints> const& constraints() const { return m_constraints; }
+  [[nodiscard]] int inner_sweeps() const { return m_inner_sweeps; }
   /// Null unless own_update() made it.
   [[nodiscard]] detail::AnyUpdateMaker const* own() const { return m_own.get(); }
 
 private:
   friend ModeUpdate ridge(double penalty);
+  friend ModeUpdate constrained(Constraints const& constraints, int inner_sweeps);
   template <class Update, class... Args>
   friend ModeUpdate own_update(Args... args);
 
   double m_penalty = 0;
+  std::optional<Constraints> m_constraints;
+  int m_inner_sweeps = default_inner_sweeps;
   std::shared_ptr<detail::AnyUpdateMaker const> m_own;
 };
 
@@ -158,6 +177,22 @@ private:
 /// Kolda, J. Chemometrics 25, 2011, section 3.3).
 /// \throws UsageError unless the penalty is a finite number of at least 0
 [[nodiscard]] ModeUpdate ridge(double penalty);
+
+/// Bounds and penalties by cyclic coordinate descent over the columns of each row: HALS (Cichocki & Phan,
+/// IEICE Trans. E92-A, 2009). Each entry in turn takes the value that is best for it. The objective of
+/// Constraints never rises, and it stays where no entry can improve it. A component whose other columns are
+/// zero keeps its column. A mode with penalties, or with bounds other than 0, has its own scale in the model.
+/// Unlike least squares, the result depends on the scale of the start (CpAlsOptions::scale_start).
+/// \param inner_sweeps  sweeps over each row in every update
+/// 	hrows UsageError for an empty interval, a bound that is not a number, a penalty that is negative or not
+///         finite, or fewer than one sweep
+[[nodiscard]] ModeUpdate constrained(Constraints const& constraints, int inner_sweeps = default_inner_sweeps);
+/// The same with the lower bound 0 alone.
+[[nodiscard]] inline ModeUpdate nonnegative(int inner_sweeps = default_inner_sweeps) {
+  Constraints constraints;
+  constraints.lower = 0;
+  return constrained(constraints, inner_sweeps);
+}
 
 /// An update of the class Update, which is derived from FactorUpdate. Each run makes one for each mode that
 /// has it, with copies of `args`.

@@ -36,14 +36,18 @@ struct Checkpoint {
   std::vector<double> grams;
   /// lambda, R powers of two; empty in files of version 1, where all are 1.
   std::vector<double> weights;
-  /// The ridge of each mode, and with it the powers of two of the columns of all modes (CpAlsState::scales),
+  /// The ridge of each mode, and with it the powers of two of the columns of all modes (s of cp/factor_update.hpp),
   /// N x R; both empty if there is none.
   std::vector<double> penalties = {}, scales = {};
+  /// With bounds or an l1 in some mode, five numbers for each mode, and scales, but no penalties: lower,
+  /// upper, l1, ridge (cp/constraints.hpp) and the inner sweeps.
+  std::vector<double> constraints = {};
 
   bool operator==(Checkpoint const&) const = default;
 };
 
-/// \throws UsageError if there are penalties, but not one for each mode and N x R scales; WriteError, and the
+/// \throws UsageError if there are penalties or constraints, but not those of each mode and N x R scales;
+///         WriteError, and the
 ///         previous file then stays
 void write_checkpoint(std::filesystem::path const& path, Checkpoint const& checkpoint);
 

@@ -56,6 +56,13 @@ CLI::Option* Command::add_flag(std::string const& names, bool& value, std::strin
   return m_app->add_flag(names, value, meaning);
 }
 
+CLI::Option* Command::add_flag_with_text(std::string const& name, std::string& value,
+                                         std::string const& usual, std::string const& meaning) {
+  auto* const option = m_app->add_flag(name + "{" + usual + "}", value, meaning);
+  list(listed_as(name_in_report(*option), value));
+  return option;
+}
+
 CLI::Option* Command::add_input(std::string const& names, std::filesystem::path& path,
                                 std::string const& meaning) {
   auto* const option = add_option(names, path, meaning);

@@ -111,6 +111,10 @@ public:
   CLI::Option* add_flag(std::string const& names, bool& value, std::string const& meaning);
   CLI::Option* add_flag(std::string const& names, bool& value, std::string const& meaning, Listing listing);
 
+  /// A flag that may have a text attached by =. Without one the value becomes `usual`.
+  CLI::Option* add_flag_with_text(std::string const& name, std::string& value, std::string const& usual,
+                                  std::string const& meaning);
+
   /// An option that names an input; - means stdin. As add_option otherwise.
   CLI::Option* add_input(std::string const& names, std::filesystem::path& path, std::string const& meaning);
   CLI::Option* add_input(std::string const& names, std::filesystem::path& path, std::string const& meaning,

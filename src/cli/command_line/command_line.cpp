@@ -15,6 +15,7 @@
 #include "cli/command_line/choice_commands.hpp"
 #include "cli/command_line/command.hpp"
 #include "cli/command_line/completion_commands.hpp"
+#include "cli/command_line/constraint_options.hpp"
 #include "cli/command_line/file_commands.hpp"
 #include "cli/command_line/help.hpp"
 #include "cli/command_line/product_commands.hpp"
@@ -44,17 +45,7 @@ void add_cpd(Command command, CpdOptions& options) {
   add_rank(command, options.rank, "Number of components")->required();
   add_iterations(command, options.max_iterations, "Most iterations; 0: the fit of the start", 0);
   add_tolerance(command, options.tolerance);
-  command
-      .add_option(
-          "--ridge", options.ridge_texts,
-          "Add X/2 ||A||^2 of each factor to the squared error, or of mode MODE, from 0 on; repeatable. "
-          "The factors here contain the weights. All modes need one, or none",
-          [&options](OptionList& list) {
-            list.emplace_back("ridge", fmt::format("{}", fmt::join(options.ridge_texts, ",")));
-          })
-      ->allow_extra_args(false)
-      ->type_name("[MODE:]X");
-  command.after_parsing([&options] { options.ridge = mode_penalties("--ridge", options.ridge_texts); });
+  add_constraints(command, options);
   add_time_limit(command, options.time_limit_s);
   add_format(command, options.format,
              "Storage format: " + format_names() +

@@ -21,7 +21,7 @@
 #include "cli/streams/progress.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "cli/tensors/show_stored_rows.hpp"
-#include "cli/typed_text/mode_penalties.hpp"
+#include "cli/typed_text/mode_constraints.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/model_defect.hpp"
@@ -41,16 +41,19 @@ std::optional<io::HostKtensor> read_start(CpdOptions const& options) {
   if (start.rank() != options.rank)
     throw InputError(options.start.string(), 0, 0,
                      fmt::format("holds a model of rank {}, not {}", start.rank(), options.rank));
-  // The first update computes the first factor anew, so these weights matter to a run without iterations
-  // only. A ridge depends on how they are divided among the modes, and at its minimum they are so evenly.
-  auto const rank         = static_cast<std::size_t>(start.rank());
-  std::size_t const modes = options.ridge.empty() ? 1 : start.factors.size();
-  double const share      = 1 / static_cast<double>(modes);
-  for (std::size_t n = 0; n < modes; ++n)
+  // If the first update computes the first factor anew, these weights matter only without iterations.
+  // Penalties depend on how they are divided among the modes, and at the minimum they are so evenly.
+  auto const rank        = static_cast<std::size_t>(start.rank());
+  std::size_t const all  = start.factors.size();
+  auto const constraints = constraints_of_modes(options.constraints, static_cast<int>(all));
+  auto const modes       = modes_for_weights(constraints, all);
+  double const share     = 1 / static_cast<double>(modes.size());
+  for (std::size_t const n : modes)
     for (std::size_t e = 0; e < start.factors[n].size(); ++e) {
       double const weight = start.weights[e % rank];
-      start.factors[n][e] *=
-          modes == 1 ? weight : std::copysign(std::pow(std::abs(weight), share), n == 0 ? weight : 1);
+      start.factors[n][e] *= modes.size() == 1 ? weight
+                                               : std::copysign(std::pow(std::abs(weight), share),
+                                                               n == modes.front() ? weight : 1);
     }
   std::fill(start.weights.begin(), start.weights.end(), 1.0);
   return start;
@@ -86,6 +89,17 @@ int iterations_done(Report const& report, std::optional<Resumed> const& resumed)
   return resumed ? resumed->iteration : 0;
 }
 
+void summarise_constraints(CpdReport const& result) {
+  if (!result.kkt_violation) return;
+  show("bounds   objective {:.6g}, KKT violation {:.2g}, zeros", result.objective, *result.kkt_violation);
+  for (std::size_t n = 0; n < result.zeros.size(); ++n)
+    show("{} {:.1f} %", n == 0 ? "" : ",", 100 * result.zeros[n]);
+  show(" of the modes' entries\n");
+  if (!result.zero_components.empty())
+    say("polyad: warning: {} of {} components are zero: {}\n", result.zero_components.size(),
+        result.weights.size(), fmt::join(result.zero_components, ", "));
+}
+
 void summarise(CpdOptions const& options, Report const& report, int last, double seconds) {
   auto const& result  = std::get<CpdReport>(report.result);
   auto const& backend = *report.backend;
@@ -103,6 +117,7 @@ void summarise(CpdOptions const& options, Report const& report, int last, double
   show("fit      {} after {} iterations ({})\n", fit_text(result.fit, result.fit_error), last, result.reason);
   if (result.gram_fallbacks > 0)
     show("updates  {} took the pseudo-inverse: the Gram matrix was singular\n", result.gram_fallbacks);
+  summarise_constraints(result);
   if (result.restarts.size() > 1) {
     auto const& best = result.restarts[result.best_restart];
     double worst     = best.fit;
@@ -119,6 +134,22 @@ void summarise(CpdOptions const& options, Report const& report, int last, double
        duration_text(report.format->build_s), duration_text(many ? result.restarts_s : seconds),
        many ? "all starts" : "the iterations");
   for (auto const& file : result.files) show("wrote    {}\n", file);
+}
+
+/// A model without negative numbers does not reach negative values.
+void warn_of_negative_values(std::vector<Constraints> const& constraints, io::CoordinateList const& tensor) {
+  if (constraints.empty() || !std::ranges::all_of(constraints, [](auto const& c) { return c.lower >= 0; }))
+    return;
+  double negative = 0, all = 0;
+  for (double const value : tensor.values) {
+    all += value * value;
+    if (value < 0) negative += value * value;
+  }
+  if (negative > 0)
+    say("polyad: warning: all modes are nonnegative, and negative values have {:.3g} % of the tensor's "
+        "squared "
+        "norm: the model cannot reach them\n",
+        100 * negative / all);
 }
 
 /// Gives advice if the fit has converged to a defective model.
@@ -209,7 +240,8 @@ int run(CpdOptions const& options, Report& report) {
     if (tensor.order() < 2)
       throw InputError(options.tensor.string(), 0, 0, "has one mode only; CP needs two or more");
     if (start) expect_start_fits(options, *start, tensor);
-    static_cast<void>(penalties_of_modes("--ridge", options.ridge, static_cast<int>(tensor.order())));
+    warn_of_negative_values(constraints_of_modes(options.constraints, static_cast<int>(tensor.order())),
+                            tensor);
   }
   note_unkept(options.common, {options.output, options.checkpoint}, "-o, --report or --checkpoint");
   Session const session(options.common.threads, options.common.verbose, options.device_memory);

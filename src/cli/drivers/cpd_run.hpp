@@ -2,14 +2,17 @@
 // The common code of cpd's drivers for one rank and for many: the library's options, and what a run reports.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <filesystem>
 #include <utility>
 
 #include "cli/drivers/factor.hpp"
 #include "cli/run/interrupt.hpp"
 #include "cli/run/ranks.hpp"
-#include "cli/typed_text/mode_penalties.hpp"
+#include "cli/typed_text/mode_constraints.hpp"
+#include "polyad/core/per_mode.hpp"
 #include "polyad/cp/cp_als.hpp"
 #include "polyad/cp/factor_update.hpp"
 #include "polyad/io/saved_models.hpp"
@@ -31,13 +34,40 @@ inline CpAlsOptions library_options(CpdOptions const& options, int order,
   als.checkpoint_every = options.checkpoint_every;
   als.resume           = options.resume;
   als.restarts         = options.restarts;
-  for (double const penalty : penalties_of_modes("--ridge", options.ridge, order))
-    als.updates.push_back(ridge(penalty));
+  als.kkt_tolerance    = options.kkt_tolerance;
+  als.scale_start      = options.init == "random";
+  for (auto const& constraints : constraints_of_modes(options.constraints, order))
+    als.updates.push_back(constraints.is_unconstrained() ? ridge(constraints.ridge)
+                                                         : constrained(constraints, options.inner_sweeps));
   return als;
+}
+
+/// Whether rows that do not occur may be zero. Otherwise they need their bounds, and all rows are stored.
+inline bool zeros_are_allowed(CpdOptions const& options, std::size_t order) {
+  return std::ranges::all_of(constraints_of_modes(options.constraints, static_cast<int>(order)),
+                             &Constraints::allows_zero);
 }
 
 inline IterationReport to_report(CpAlsIteration const& it) {
   return {it.iteration, it.fit, it.delta, it.seconds, it.phases};
+}
+
+/// Reports how well the model fulfils its constraints.
+template <class Scalar, class Space>
+void report_constraints(CpAlsResult<Scalar, Space> const& result, CpdReport& report) {
+  report.objective = result.objective;
+  if (result.zeros.empty()) return;
+  report.kkt_violation   = result.kkt_violation;
+  report.zero_components = result.zero_components;
+  for (int n = 0; n < result.model.factors.order(); ++n) {  // rows that are not stored are zero
+    auto const& factor  = result.model.factors[n];
+    auto const& rows    = result.model.rows;
+    double const rank   = static_cast<double>(factor.extent(1));
+    double const stored = static_cast<double>(factor.extent(0));
+    double const all    = rows.empty() ? stored : static_cast<double>(of_mode(rows, n).extent());
+    double const zeros  = static_cast<double>(of_mode(result.zeros, n)) + (all - stored) * rank;
+    report.zeros.push_back(zeros / (all * rank));
+  }
 }
 
 /// Reports a run on the first rank. \param seconds  that it took
@@ -51,6 +81,7 @@ void report_run(CpAlsResult<Scalar, Space> const& result, double seconds, Report
   summary.reason         = to_string(result.reason);
   summary.gram_fallbacks = result.gram_fallbacks;
   summary.defect         = to_string(result.defect);
+  report_constraints(result, summary);
   if (!result.restarts.empty()) {
     for (auto const& run : result.restarts)
       summary.restarts.push_back(

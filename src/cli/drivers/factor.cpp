@@ -188,8 +188,11 @@ private:
 
   /// Nothing for a random start.
   std::optional<FactorMatrices<Scalar, Space>> make_start() {
-    if (m_options.init == "nvecs")
-      return nvecs(m_space, *m_device, m_options.rank, {.seed = m_options.seed, .rows = m_rows});
+    if (m_options.init == "nvecs") {
+      auto start = nvecs(m_space, *m_device, m_options.rank, {.seed = m_options.seed, .rows = m_rows});
+      move_within_bounds(m_space, start, library_options(m_options, m_extents.order(), m_rows));
+      return start;
+    }
     m_device.reset();
     if (!m_start) return std::nullopt;
     return io::to_model<Scalar>(m_space, io::with_rows(std::move(*m_start), m_rows)).factors;
@@ -222,7 +225,8 @@ private:
 
 SaveModel factor(CpdOptions const& options, io::CoordinateList&& tensor, std::optional<io::HostKtensor> start,
                  Report& report, OnIteration const& on_iteration, std::optional<Resumed> const& resumed) {
-  auto const rows = compact_list(tensor, *report.input);
+  auto const rows = zeros_are_allowed(options, tensor.order()) ? compact_list(tensor, *report.input)
+                                                               : std::vector<StoredRows>();
   return with_index_type(tensor, [&](auto index) {
     using Index          = typename decltype(index)::type;
     auto const factor_as = [&](auto scalar) {

@@ -124,7 +124,9 @@ RanksOutcome factor_on_ranks(CpdOptions const& options, TensorInput const& input
   auto tensor        = read_on_ranks(input, options.common, report);
   if (tensor.order() < 2)
     throw InputError(input.path.string(), 0, 0, "has one mode only; CP needs two or more");
-  auto const rows            = compact_list_on_ranks(world, tensor, *report.input);
+  auto const rows            = zeros_are_allowed(options, tensor.order())
+                                   ? compact_list_on_ranks(world, tensor, *report.input)
+                                   : std::vector<StoredRows>();
   report.input->empty_slices = empty_slices_on_ranks(tensor);
   add_empty_slices(rows, *report.input);
   Extents const extents{std::span<count_t const>(tensor.extents)};

@@ -14,7 +14,7 @@
 #include "cli/options/completion_options.hpp"
 #include "cli/options/file_options.hpp"
 #include "cli/options/product_options.hpp"
-#include "cli/typed_text/mode_penalties.hpp"
+#include "cli/typed_text/mode_constraints.hpp"
 
 namespace polyad::cli {
 
@@ -27,12 +27,13 @@ struct CpdOptions {
   std::uint64_t rank     = 0;
   int max_iterations     = 50;
   double tolerance       = 1e-4;
-  std::vector<std::string> ridge_texts;  // as typed
-  std::vector<ModePenalty> ridge;        // what they say
-  double time_limit_s = std::numeric_limits<double>::infinity();
-  std::uint64_t seed  = 0;
-  std::string init    = "random";  // or "nvecs", or a model file
-  std::filesystem::path start;     // that file; empty: none
+  TypedConstraints constraints;
+  int inner_sweeps     = default_inner_sweeps;
+  double kkt_tolerance = 0;
+  double time_limit_s  = std::numeric_limits<double>::infinity();
+  std::uint64_t seed   = 0;
+  std::string init     = "random";  // or "nvecs", or a model file
+  std::filesystem::path start;      // that file; empty: none
   std::string format    = "auto";
   bool tune             = false;               // auto tries all formats that fit
   std::string precision = "f64";               // or "f32"

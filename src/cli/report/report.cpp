@@ -139,7 +139,13 @@ Json to_json(CpdReport const& result) {
                {"reason", result.reason},
                {"gram_fallbacks", result.gram_fallbacks},
                {"defect", result.defect.empty() ? Json() : Json(result.defect)},
+               {"objective", result.objective},
                {"files", names_of(result.files)}};
+  if (result.kkt_violation) {
+    json["kkt_violation"]   = *result.kkt_violation;
+    json["zeros"]           = result.zeros;
+    json["zero_components"] = result.zero_components;
+  }
   if (!result.restarts.empty()) {
     json["restarts"] = Json::array();
     for (auto const& restart : result.restarts) json["restarts"].push_back(to_json(restart));

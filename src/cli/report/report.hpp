@@ -115,7 +115,11 @@ struct CpdReport {
   bool converged = false;
   std::string reason;
   std::uint64_t gram_fallbacks = 0;
-  std::string defect;  // of the model; empty: none
+  std::string defect;                   // what is wrong with the model; empty: nothing
+  double objective = 0;                 // half of the squared error, and the penalties
+  std::optional<double> kkt_violation;  // with bounds or penalties
+  std::vector<double> zeros;            // likewise: the share of entries that are 0, per mode
+  std::vector<int> zero_components;
   std::vector<FileName> files;
   std::vector<RestartReport> restarts;  // empty for a single start
   std::size_t best_restart = 0;

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/typed_text/mode_constraints.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <string_view>
+
+#include "cli/typed_text/numbers.hpp"
+#include "polyad/core/error.hpp"
+#include "polyad/core/per_mode.hpp"
+#include "polyad/core/printable.hpp"
+
+namespace polyad::cli {
+
+namespace {
+
+/// Modes from 0 on, separated by commas.
+std::vector<int> modes_in(std::string const& text) {
+  std::vector<int> modes;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    std::size_t const end = std::min(text.find(',', begin), text.size());
+    std::string mode      = text.substr(begin, end - begin);
+    int value             = 0;
+    if (!settle_whole_number<int>(mode).empty() || mode.front() == '-')
+      throw UsageError(fmt::format("--nonnegative takes modes from 0 on, as --nonnegative=0,2, not '{}'",
+                                   printable(text)));
+    std::from_chars(mode.data(), mode.data() + mode.size(), value);
+    if (std::find(modes.begin(), modes.end(), value) != modes.end())
+      throw UsageError(fmt::format("--nonnegative names mode {} twice", value));
+    modes.push_back(value);
+    begin = end + 1;
+  }
+  return modes;
+}
+
+void expect_mode(std::string const& option, int mode, int order) {
+  if (mode >= order)
+    throw UsageError(
+        fmt::format("{} names mode {}, but the tensor has modes 0 to {}", option, mode, order - 1));
+}
+
+/// Calls put(constraints of a mode, number) for each mode that the numbers name, or all.
+template <class Put>
+void put_numbers(std::string const& option, std::vector<ModePenalty> const& numbers,
+                 std::vector<Constraints>& constraints, Put const& put) {
+  for (auto const& number : numbers)
+    if (!number.mode)
+      for (auto& of_mode : constraints) put(of_mode, number.penalty);
+  for (auto const& number : numbers) {
+    if (!number.mode) continue;
+    expect_mode(option, *number.mode, static_cast<int>(constraints.size()));
+    put(of_mode(constraints, *number.mode), number.penalty);
+  }
+}
+
+void expect_no_escape(TypedConstraints const& typed, std::vector<Constraints> const& constraints) {
+  if (std::ranges::none_of(constraints, &Constraints::is_penalised)) return;
+  for (std::size_t n = 0; n < constraints.size(); ++n)
+    if (!constraints[n].is_penalised() && !constraints[n].is_bounded())
+      throw UsageError(fmt::format(
+          "{} leaves mode {} without a penalty: the scale of the components would escape into it. "
+          "Give all modes one, or bounds on both sides",
+          typed.ridge.empty() ? "--l1" : "--ridge", n));
+}
+
+}  // namespace
+
+void read_texts(TypedConstraints& typed) {
+  typed.all_nonnegative = typed.nonnegative_text == "all";
+  if (!typed.all_nonnegative && !typed.nonnegative_text.empty())
+    typed.nonnegative = modes_in(typed.nonnegative_text);
+  typed.lower = mode_penalties("--lower", typed.lower_texts, NumberSign::any);
+  typed.upper = mode_penalties("--upper", typed.upper_texts, NumberSign::any);
+  typed.l1    = mode_penalties("--l1", typed.l1_texts);
+  typed.ridge = mode_penalties("--ridge", typed.ridge_texts);
+}
+
+std::vector<Constraints> constraints_of_modes(TypedConstraints const& typed, int order) {
+  std::vector<Constraints> result(static_cast<std::size_t>(order));
+  put_numbers("--lower", typed.lower, result, [](Constraints& c, double x) { c.lower = x; });
+  put_numbers("--upper", typed.upper, result, [](Constraints& c, double x) { c.upper = x; });
+  put_numbers("--l1", typed.l1, result, [](Constraints& c, double x) { c.l1 = x; });
+  put_numbers("--ridge", typed.ridge, result, [](Constraints& c, double x) { c.ridge = x; });
+  for (int const mode : typed.nonnegative) expect_mode("--nonnegative", mode, order);
+  for (int n = 0; n < order; ++n) {
+    auto& of_n       = of_mode(result, n);
+    auto const& list = typed.nonnegative;
+    if (typed.all_nonnegative || std::find(list.begin(), list.end(), n) != list.end())
+      of_n.lower = std::max(of_n.lower, 0.0);
+    if (of_n.lower > of_n.upper)
+      throw UsageError(
+          fmt::format("mode {} has the lower bound {} and the upper bound {}: no number is between "
+                      "them",
+                      n, of_n.lower, of_n.upper));
+  }
+  expect_no_escape(typed, result);
+  if (std::ranges::all_of(result, [](auto const& c) { return c == Constraints(); })) result.clear();
+  return result;
+}
+
+bool are_constrained(std::vector<Constraints> const& constraints) {
+  return !std::ranges::all_of(constraints, &Constraints::is_unconstrained);
+}
+
+std::vector<std::size_t> modes_for_weights(std::vector<Constraints> const& constraints, std::size_t order) {
+  std::vector<std::size_t> limited;
+  for (std::size_t n = 0; n < order; ++n) {
+    if (constraints.empty() || (constraints[n].is_cone() && !constraints[n].is_penalised())) return {n};
+    if (!constraints[n].is_bounded()) limited.push_back(n);
+  }
+  if (limited.empty()) limited.push_back(0);
+  return limited;
+}
+
+}  // namespace polyad::cli

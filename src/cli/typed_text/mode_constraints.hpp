@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Bounds and penalties of modes as they are typed: --nonnegative, --nonnegative=2,3, --lower=0:-1, --l1=0.1.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/typed_text/mode_penalties.hpp"
+#include "polyad/cp/constraints.hpp"
+
+namespace polyad::cli {
+
+struct TypedConstraints {
+  // As typed.
+  std::string nonnegative_text;  // "all", or modes; empty: not given
+  std::vector<std::string> lower_texts, upper_texts, l1_texts, ridge_texts;
+  // What they say.
+  bool all_nonnegative = false;
+  std::vector<int> nonnegative;
+  std::vector<ModePenalty> lower, upper, l1, ridge;
+};
+
+/// Reads the texts. \throws UsageError for one that says nothing, and for two of one mode
+void read_texts(TypedConstraints& typed);
+
+/// One for each of `order` modes; none at all if no mode has bounds or penalties.
+/// \throws UsageError for a mode that the tensor does not have, bounds without a number between them, and if
+///         the scale of the components would escape into a mode without penalty
+[[nodiscard]] std::vector<Constraints> constraints_of_modes(TypedConstraints const& typed, int order);
+
+/// Whether some mode needs more than least squares or a ridge.
+[[nodiscard]] bool are_constrained(std::vector<Constraints> const& constraints);
+
+/// The modes that share the weights of a start evenly: the one whose scale is free, or else those whose scale
+/// is limited by penalties.
+[[nodiscard]] std::vector<std::size_t> modes_for_weights(std::vector<Constraints> const& constraints,
+                                                         std::size_t order);
+
+}  // namespace polyad::cli

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ConstrainedUpdate: the update of a mode with bounds, l1 and ridge by coordinate descent
+// (cp/constraints/descend_rows.hpp).
+//
+// A mode that has penalties or finite bounds other than 0 keeps its scale: its s is 1, and A is B. Bounds of
+// 0 alone do not depend on the scale, so the run keeps such columns near their norm by powers of two.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <cmath>
+
+#include "cp/constraints/descend_rows.hpp"
+#include "polyad/core/error.hpp"
+#include "polyad/core/spaces.hpp"
+#include "polyad/cp/factor_update.hpp"
+
+namespace polyad::detail {
+
+/// The bounds as numbers of the precision Scalar. Rounding is monotone, so an entry within the bounds is
+/// within these once it is rounded.
+/// \throws UsageError for a finite bound that is infinite in this precision
+template <class Scalar>
+[[nodiscard]] Constraints rounded_bounds(Constraints constraints, int mode) {
+  for (double* const bound : {&constraints.lower, &constraints.upper}) {
+    if (std::isinf(*bound)) continue;
+    POLYAD_EXPECTS(std::abs(*bound) <= static_cast<double>(Kokkos::Experimental::finite_max_v<Scalar>),
+                   "the bound ", *bound, " of mode ", mode, " is outside the range of the precision");
+    *bound = static_cast<double>(static_cast<Scalar>(*bound));
+  }
+  return constraints;
+}
+
+template <class Scalar, class Space>
+class ConstrainedUpdate final : public FactorUpdate<Scalar, Space> {
+public:
+  using Problem = ModeProblem<Space>;
+  using Matrix  = FactorMatrix<Scalar, Space>;
+  using Sums    = UpdateSums<Space>;
+
+  ConstrainedUpdate(Space const& space, UpdateSite const& site, Constraints const& constraints, int sweeps)
+      : m_constraints(rounded_bounds<Scalar>(constraints, site.mode)),
+        m_sweeps(sweeps),
+        m_columns(Kokkos::view_alloc(space, "polyad::column_numbers"), column_numbers, site.rank) {}
+
+  [[nodiscard]] bool keeps_scale() const override {
+    return m_constraints.is_penalised() || !m_constraints.is_cone();
+  }
+  [[nodiscard]] bool keeps_signs() const override { return true; }
+  [[nodiscard]] bool keeps_start() const override { return true; }
+  [[nodiscard]] bool is_penalised() const override { return m_constraints.is_penalised(); }
+  [[nodiscard]] bool limits_scale() const override {
+    return m_constraints.is_penalised() || m_constraints.is_bounded();
+  }
+
+  void prepare(Space const& space, Problem const& problem) override {
+    prepare_columns(space, problem, m_constraints, m_columns);
+  }
+  void apply(Space const& space, Problem const& problem, Matrix const& V, Matrix const& A,
+             Sums const& sums) override {
+    descend_rows(space, problem, m_columns, m_constraints, m_sweeps, V, A);
+    sum_update(space, problem, V, A, sums);
+  }
+
+private:
+  Constraints m_constraints;
+  int m_sweeps;
+  ColumnNumbers<Space> m_columns;
+};
+
+}  // namespace polyad::detail

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The small arrays of a run's state: Gram matrices, weights and scales.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include "cp/cp_als_workspace.hpp"
+#include "cp/numbers_on_host.hpp"
+#include "polyad/io/checkpoint.hpp"
+
+namespace polyad::detail {
+
+/// \param of_tensor  the number by which the run has multiplied the tensor. Waits.
+template <class Scalar, class Space>
+void read_small_arrays(CpAlsWorkspace<Scalar, Space> const& work, double of_tensor, bool has_scales,
+                       io::Checkpoint& state) {
+  state.grams   = on_host<Space>(work.all_grams());
+  state.weights = on_host<Space>(work.scales.weights);
+  for (double& weight : state.weights) weight /= of_tensor;
+  if (has_scales) state.scales = on_host<Space>(work.scales.of_modes);
+}
+
+/// The reverse, for a state of the same shape. Waits.
+template <class Scalar, class Space>
+void write_small_arrays(Space const& space, io::Checkpoint const& state, double of_tensor,
+                        CpAlsWorkspace<Scalar, Space> const& work) {
+  to_device<Space>(space, state.grams, work.all_grams());
+  auto weights = state.weights;
+  for (double& weight : weights) weight *= of_tensor;
+  to_device<Space>(space, weights, work.scales.weights);
+  if (!state.scales.empty()) to_device<Space>(space, state.scales, work.scales.of_modes);
+  space.fence("polyad::cp_als");
+}
+
+}  // namespace polyad::detail
