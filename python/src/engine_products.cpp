@@ -34,6 +34,7 @@ FastTuckerModel<Scalar, Space> model_of(FastTuckerArrays const& arrays) {
   model.mean          = arrays.mean;
   model.range.lowest  = arrays.lowest;
   model.range.highest = arrays.highest;
+  model.observed      = arrays.observed;
   if (arrays.time_mode < 0) return model;
 
   POLYAD_EXPECTS(arrays.time_mode < model.order() && arrays.drifts.size() == one.size(), "mode ",

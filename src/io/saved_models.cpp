@@ -12,6 +12,7 @@
 #include "io/ktensor_blocks.hpp"
 #include "io/matrix_blocks.hpp"
 #include "io/npz_arrays.hpp"
+#include "io/npz_names.hpp"
 #include "io/single_precision.hpp"
 #include "io/zip.hpp"
 #include "polyad/core/instances.hpp"
@@ -104,6 +105,7 @@ HostFastTucker without_factors(Space const& space, FastTuckerModel<Scalar, Space
     auto const bias = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), model.bias(n));
     host.biases.emplace_back(bias.data(), bias.data() + bias.size());
   }
+  host.observed  = model.observed;
   host.time_mode = model.time_mode;
   for (int n = 0; n < model.order() && model.time_mode >= 0; ++n) {
     host.bins.push_back(model.drift(n).extent(1));
@@ -134,6 +136,7 @@ FastTuckerModel<Scalar, Space> to_model(Space const& space, HostFastTucker const
   model.mean      = host.mean;
   model.range     = {host.lowest, host.highest};
   model.time_mode = host.time_mode;
+  model.observed  = host.observed;
   for (int n = 0; n < model.order(); ++n) {
     auto const m = static_cast<std::size_t>(n);
     from_host<Scalar>(space, host.factors[m], model.A(n));
@@ -152,15 +155,29 @@ FastTuckerModel<Scalar, Space> to_model(Space const& space, HostFastTucker const
   return model;
 }
 
+RowNames read_row_names(std::filesystem::path const& path) {
+  InputFile file(path);
+  switch (file.kind()) {
+    case InputFile::Kind::fast_tucker_model:
+      return file.read_fast_tucker().names;
+    case InputFile::Kind::tucker_model:
+      return file.read_tucker().names;
+    default:
+      return file.read_model().names;
+  }
+}
+
 }  // namespace io
 
 template <class Scalar, class Space>
-void save(Space const& space, Ktensor<Scalar, Space> const& model, std::filesystem::path const& path) {
-  io::KtensorBlocks blocks{model.weights, {}, {}, model.rows};
+void save(Space const& space, Ktensor<Scalar, Space> const& model, std::filesystem::path const& path,
+          io::RowNames const& names) {
+  io::KtensorBlocks blocks{model.weights, {}, {}, model.rows, names};
   for (int n = 0; n < model.factors.order(); ++n) {
     blocks.extents.push_back(extent_of(model, n));
     blocks.factors.push_back(io::element_blocks<Scalar>(space, model.factors[n]));
   }
+  io::expect_names_fit(names, blocks.extents);
   io::write_model_blocks(path, blocks, is_single<Scalar>);
 }
 
@@ -184,15 +201,23 @@ FastTuckerModel<Scalar, Space> load_fast_tucker(Space const& space, std::filesys
 
 template <class Scalar, class Space>
 void save(Space const& space, FastTuckerModel<Scalar, Space> const& model,
-          std::filesystem::path const& path) {
+          std::filesystem::path const& path, io::RowNames const& names) {
   std::vector<io::ElementBlocks> factors;
   for (int n = 0; n < model.order(); ++n) factors.push_back(io::element_blocks<Scalar>(space, model.A(n)));
-  io::write_fast_tucker(path, io::without_factors(space, model), factors, is_single<Scalar>);
+  auto host  = io::without_factors(space, model);
+  host.names = names;
+  io::expect_names_fit(names, host.extents);
+  io::write_fast_tucker(path, host, factors, is_single<Scalar>);
 }
 
 template <class Scalar, class Space>
-void save(Space const& space, TuckerModel<Scalar, Space> const& model, std::filesystem::path const& path) {
+void save(Space const& space, TuckerModel<Scalar, Space> const& model, std::filesystem::path const& path,
+          io::RowNames const& names) {
   expect_npz(path, "a Tucker model");
+  std::vector<std::uint64_t> extents;
+  for (std::size_t n = 0; n < model.factors.size(); ++n)
+    extents.push_back(model.rows.empty() ? model.factors[n].extent(0) : model.rows[n].extent());
+  io::expect_names_fit(names, extents);
   std::vector<std::uint64_t> ranks;
   for (auto const& U : model.factors) ranks.push_back(U.extent(1));
   auto const core =
@@ -206,6 +231,7 @@ void save(Space const& space, TuckerModel<Scalar, Space> const& model, std::file
                   io::element_blocks<Scalar>(space, U), is_single<Scalar>);
   }
   io::add_rows(zip, model.rows);
+  io::add_names(zip, names);
   zip.finish();
   file.commit();
 }
@@ -250,13 +276,14 @@ TuckerModel<Scalar, Space> load_tucker(Space const& space, std::filesystem::path
   template FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> io::to_model<Scalar>(                     \
       Kokkos::DefaultExecutionSpace const&, io::HostFastTucker const&);                                     \
   template void save(Kokkos::DefaultExecutionSpace const&,                                                  \
-                     Ktensor<Scalar, Kokkos::DefaultExecutionSpace> const&, std::filesystem::path const&);  \
+                     Ktensor<Scalar, Kokkos::DefaultExecutionSpace> const&, std::filesystem::path const&,   \
+                     io::RowNames const&);                                                                  \
   template void save(Kokkos::DefaultExecutionSpace const&,                                                  \
                      TuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,                             \
-                     std::filesystem::path const&);                                                         \
+                     std::filesystem::path const&, io::RowNames const&);                                    \
   template void save(Kokkos::DefaultExecutionSpace const&,                                                  \
                      FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,                         \
-                     std::filesystem::path const&);                                                         \
+                     std::filesystem::path const&, io::RowNames const&);                                    \
   template void save_checkpoint(Kokkos::DefaultExecutionSpace const&, io::Checkpoint const&,                \
                                 FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,               \
                                 std::filesystem::path const&);                                              \

@@ -5,6 +5,7 @@
 //   score(k) = mean + bias^(n)(k) + sum over m != n of bias^(m)(i_m) + sum_r C^(n)(k, r) prod_m C^(m)(i_m, r)
 //
 // A prediction is linear in the rows of a mode, so the mean over a mode is the prediction of its mean row.
+// Rows without entries in the training set (FastTuckerModel::observed) are never ranked, and no part of a mean.
 // The scores of K rows for Q queries are the product of a Q x R and an R x K matrix. Both are taken in
 // blocks, which bounds the scratch memory for any Q and I_n.
 #pragma once
@@ -20,7 +21,7 @@
 
 namespace polyad {
 
-/// As an index of a query: the mean over all rows of that mode.
+/// As an index of a query: the mean over all rows of that mode that have entries.
 inline constexpr count_t every_row = std::numeric_limits<count_t>::max();
 
 struct RankingOptions {
@@ -34,8 +35,14 @@ struct Rankings {
   std::vector<count_t> starts;  // Q + 1: query q has the rows starts[q] ... starts[q + 1] - 1
   std::vector<count_t> rows;
   std::vector<double> scores;  // predictions within model.range, or cosines
-  count_t unknown = 0;         // queries with an index that the model does not have
+  count_t unknown = 0;         // queries with an index that the model does not have, or that has no entries
 };
+
+/// Which rows occur in X, as FastTuckerModel::observed has it. Waits for `space`.
+/// \throws UsageError when a coordinate is outside; MemoryError
+template <class Scalar, class Index, class Space>
+[[nodiscard]] std::vector<std::vector<std::uint8_t>> observed_rows(Space const& space,
+                                                                   CooTensor<Scalar, Index, Space> const& X);
 
 /// The rows of `mode` with the highest predictions. They are ranked before predictions are clipped to the
 /// range. A row is left out if `seen` has an entry with this row and the query's indices. An index beyond the
