@@ -3,6 +3,7 @@
 // their callers are.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "cli/report/report.hpp"
 #include "polyad/io/coordinate_list.hpp"
 #include "polyad/io/fast_tucker_file.hpp"
+#include "polyad/io/labels.hpp"
 #include "polyad/tensor/fast_tucker_state.hpp"
 
 namespace polyad::cli {
@@ -22,6 +24,8 @@ struct CompletionSets {
   io::CoordinateList validation;
   io::CoordinateList test;
   io::CoordinateList cold;
+  std::vector<std::vector<std::uint8_t>> observed = {};  // of `train`, as HostFastTucker has it
+  io::RowNames names                              = {};  // what the rows are called
 };
 
 using OnEpoch = std::function<bool(IterationReport const&)>;

@@ -41,7 +41,8 @@ struct TrainOptions {
   bool fixed_cores     = false;
   bool biases          = true;
   double bias_damping  = 5;
-  int time_mode        = -1;             // -1: none
+  std::string time_mode_text = "-1";     // as typed: the number or the name of a mode; -1: none
+  int time_mode              = -1;       // what it says, once the names of the modes are known
   std::vector<std::uint64_t> time_bins;  // one number or one a mode; empty: chosen, or at most 30
   std::vector<double> time_damping;      // likewise; empty: 30 where there are bins
   int patience          = 0;
@@ -66,7 +67,7 @@ struct PredictOptions {
   CommonOptions common;
   std::filesystem::path model;
   std::filesystem::path places;
-  int index_base       = -1;
+  int index_base       = -1;  // -1: told by the model
   ColdStart cold_start = ColdStart::bias;
   std::vector<double> clip;  // empty: as the model says
   std::filesystem::path output;
@@ -75,13 +76,13 @@ struct PredictOptions {
 struct RecommendOptions {
   CommonOptions common;
   std::filesystem::path model;
-  int mode = 0;                 // whose rows are recommended
-  std::vector<std::string> at;  // an index of each other mode, or "*"
+  std::string mode;             // whose rows are recommended: its number or name
+  std::vector<std::string> at;  // a row of each other mode, or "*"
   std::filesystem::path file;   // these, a query a line; empty: `at` is the only one
   std::filesystem::path seen;   // entries whose rows are left out; empty: none
   ColdStart cold_start = ColdStart::bias;
   std::uint64_t count  = 10;
-  int index_base       = 1;
+  int index_base       = -1;  // -1: told by the model
   std::vector<double> clip;  // empty: as the model says
   std::filesystem::path output;
 };
@@ -89,11 +90,11 @@ struct RecommendOptions {
 struct SimilarOptions {
   CommonOptions common;
   std::filesystem::path model;
-  int mode = 0;
-  std::optional<std::uint64_t> index;  // the row that the others are compared with
-  std::filesystem::path file;          // a row a line; empty: `index` is the only one
+  std::string mode;                  // its number or name
+  std::optional<std::string> index;  // the row that the others are compared with
+  std::filesystem::path file;        // a row a line; empty: `index` is the only one
   std::uint64_t count = 10;
-  int index_base      = 1;
+  int index_base      = -1;  // -1: told by the model
   std::filesystem::path output;
 };
 

@@ -28,6 +28,7 @@ struct CommonOptions {
 struct TensorInput {
   std::filesystem::path path;
   int index_base         = -1;      // -1: told by the file
+  int index_base_of_text = -1;      // the base of rows that a text refers to; -1: told by the file
   std::string duplicates = "keep";  // or sum, last, error
   bool drop_zeros        = false;
   bool allow_non_finite  = false;
@@ -54,6 +55,7 @@ struct CompareOptions {
   CommonOptions common;
   std::filesystem::path a, b;
   std::optional<double> at_least;  // none: the default of the comparison
+  int index_base = -1;             // of texts; -1: told by the model, or by the files
 };
 
 struct GenOptions {

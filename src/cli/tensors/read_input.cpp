@@ -37,15 +37,16 @@ void expect_no_duplicates(TensorInput const& input, io::TensorFile const& file) 
 }
 
 io::ReadOptions read_options(TensorInput const& input, CommonOptions const& common) {
-  return {.index_base       = input.index_base,
-          .allow_non_finite = input.allow_non_finite,
-          .drop_zeros       = input.drop_zeros,
-          .threads          = common.threads > 0 ? common.threads : threads_of_rank(),
-          .memory_bytes     = common.max_memory};
+  return {.index_base         = input.index_base,
+          .index_base_of_text = input.index_base_of_text,
+          .allow_non_finite   = input.allow_non_finite,
+          .drop_zeros         = input.drop_zeros,
+          .threads            = common.threads > 0 ? common.threads : threads_of_rank(),
+          .memory_bytes       = common.max_memory};
 }
 
 /// Reports what was read, and treats duplicates as the input says.
-io::CoordinateList settle(io::TensorFile&& file, TensorInput const& input, Report& report, bool is_verbose) {
+io::TensorFile settle(io::TensorFile&& file, TensorInput const& input, Report& report, bool is_verbose) {
   stop_if_interrupted("reading the tensor");
   InputReport facts;
   facts.path    = input.path.string();
@@ -65,21 +66,32 @@ io::CoordinateList settle(io::TensorFile&& file, TensorInput const& input, Repor
   facts.keeps_last = input.duplicates == "last";
   if (facts.keeps_last) facts.duplicates = io::merge_duplicates(file.tensor, io::Duplicates::last);
   facts.nnz    = file.tensor.nnz();
+  facts.labels = file.labels;
   report.input = facts;
-  return std::move(file.tensor);
+  return std::move(file);
 }
 
 }  // namespace
 
-io::CoordinateList read_input(TensorInput const& input, CommonOptions const& common, Report& report,
-                              io::FilePart const& part) {
+io::TensorFile read_input_file(TensorInput const& input, CommonOptions const& common, Report& report,
+                               io::FilePart const& part) {
   return settle(io::read_tensor_part(input.path, read_options(input, common), part), input, report,
                 common.verbose && part.part == 0);
 }
 
+io::TensorFile read_input_file(io::InputFile& file, TensorInput const& input, CommonOptions const& common,
+                               Report& report) {
+  return settle(file.read_tensor(read_options(input, common)), input, report, common.verbose);
+}
+
+io::CoordinateList read_input(TensorInput const& input, CommonOptions const& common, Report& report,
+                              io::FilePart const& part) {
+  return read_input_file(input, common, report, part).tensor;
+}
+
 io::CoordinateList read_input(io::InputFile& file, TensorInput const& input, CommonOptions const& common,
                               Report& report) {
-  return settle(file.read_tensor(read_options(input, common)), input, report, common.verbose);
+  return read_input_file(file, input, common, report).tensor;
 }
 
 io::CoordinateList read_input(std::filesystem::path const& path, int index_base, CommonOptions const& common,
