@@ -537,10 +537,10 @@ FastTuckerArrays fast_tucker_model(nb::dict const& given) {
     return from_python(nb::cast<std::vector<Strided>>(given[name]));
   };
   FastTuckerArrays model;
-  model.factors = arrays_of("factors");
-  model.cores   = arrays_of("cores");
-  model.biases  = arrays_of("biases");
-  model.drifts  = arrays_of("drifts");
+  model.factors  = arrays_of("factors");
+  model.cores    = arrays_of("cores");
+  model.biases   = arrays_of("biases");
+  model.drifts   = arrays_of("drifts");
   model.observed = observed_from(nb::cast<std::vector<nb::object>>(given["observed"]));
   take(given, "time_mode", model.time_mode);
   take(given, "mean", model.mean);
@@ -629,8 +629,8 @@ nb::tuple tucker_to_python(io::InputFile& file) {
   auto model = file.read_tucker();
   nb::list factors;
   for (std::size_t n = 0; n < model.factors.size(); ++n)
-    factors.append(matrix_of(std::move(model.factors[n]), stored_rows(model.rows, n, model.extents[n]),
-                             model.ranks[n]));
+    factors.append(
+        matrix_of(std::move(model.factors[n]), stored_rows(model.rows, n, model.extents[n]), model.ranks[n]));
   return nb::make_tuple(array_to_python({model.ranks, std::move(model.core)}), factors,
                         rows_to_python(model.rows), row_names_to_python(model.names));
 }
@@ -1027,16 +1027,16 @@ NB_MODULE(POLYAD_MODULE, m) {
     }
     return nb::make_tuple(arrays_of(std::move(parts->first)), arrays_of(std::move(parts->second)));
   });
-  m.def("write_fast_tucker", [](std::string const& path, std::vector<Matrix> const& factors,
-                                std::vector<Matrix> const& cores, std::vector<Vector> const& biases,
-                                int time_mode, std::vector<Matrix> const& drifts, double mean, double lowest,
-                                double highest, bool single, std::vector<nb::object> const& observed,
-                                nb::tuple const& names) {
-    auto model     = host_fast_tucker(factors, cores, biases, time_mode, drifts, mean, lowest, highest);
-    model.observed = observed_from(observed);
-    model.names    = row_names_from(names);
-    io::write_fast_tucker(path, model, single);
-  });
+  m.def("write_fast_tucker",
+        [](std::string const& path, std::vector<Matrix> const& factors, std::vector<Matrix> const& cores,
+           std::vector<Vector> const& biases, int time_mode, std::vector<Matrix> const& drifts, double mean,
+           double lowest, double highest, bool single, std::vector<nb::object> const& observed,
+           nb::tuple const& names) {
+          auto model     = host_fast_tucker(factors, cores, biases, time_mode, drifts, mean, lowest, highest);
+          model.observed = observed_from(observed);
+          model.names    = row_names_from(names);
+          io::write_fast_tucker(path, model, single);
+        });
   m.def(
       "write_arrays",
       [](std::string const& path,

@@ -46,9 +46,9 @@ Observed<Space> observed_of(Space const& space, FastTuckerModel<Scalar, Space> c
 
 template <class Scalar, class Space>
 void expect_observed_modes(FastTuckerModel<Scalar, Space> const& model) {
-  POLYAD_EXPECTS(
-      model.observed.empty() || model.observed.size() == static_cast<std::size_t>(model.order()),
-      "the model says of ", model.observed.size(), " modes which rows were observed, but has ", model.order());
+  POLYAD_EXPECTS(model.observed.empty() || model.observed.size() == static_cast<std::size_t>(model.order()),
+                 "the model says of ", model.observed.size(), " modes which rows were observed, but has ",
+                 model.order());
 }
 
 /// Whether row k of mode n has entries, as far as the model knows. The row is one of the mode's.
@@ -212,8 +212,7 @@ struct AddDrifts {
   KOKKOS_FUNCTION void operator()(count_t q) const {
     count_t const bins = drifts.drift.extent(1);
     for (count_t b = 0; b < bins; ++b)
-      base(q) +=
-          time.share(queries.at(q, position_of_time), b) * drifts.at(queries.at(q, position), b);
+      base(q) += time.share(queries.at(q, position_of_time), b) * drifts.at(queries.at(q, position), b);
   }
 };
 
@@ -257,7 +256,7 @@ struct TurnDrifts {
   KOKKOS_FUNCTION void operator()(count_t k) const {
     count_t const bins = turned.extent(0);
     for (count_t b = 0; b < bins; ++b)
-      turned(b, k) = !ranks_times                                  ? drift(first + k, b)
+      turned(b, k) = !ranks_times                            ? drift(first + k, b)
                      : time_bin(first + k, bins, times) == b ? Scalar(1)
                                                              : Scalar(0);
   }
@@ -521,8 +520,8 @@ public:
     m_factors = make_factor_matrix<Scalar>(space, "polyad::query_factors", batch, model.rank());
     for (int n = 0; n < model.order(); ++n) {
       if (n == mode) continue;
-      auto const& A      = model.A(n);
-      of_mode(m_rows, n) = make_factor_matrix<Scalar>(space, "polyad::query_rows", batch, A.extent(1));
+      auto const& A       = model.A(n);
+      of_mode(m_rows, n)  = make_factor_matrix<Scalar>(space, "polyad::query_rows", batch, A.extent(1));
       auto const observed = observed_of(space, model, n);
       auto const mean_of  = [&](Scalar const* matrix, count_t stride, count_t columns) {
         return mean_of_rows<Scalar>(space, matrix, stride, A.extent(0), observed, observed_count(model, n),
@@ -595,10 +594,9 @@ private:
       if (bins == 0) continue;
       RowDrift<Scalar, Space> const drifts{drift, of_mode(m_mean_drift, n)};
       if (!of_times && n != m_mode) {
-        Kokkos::parallel_for(
-            "polyad::query_drifts", range(Q),
-            AddDrifts<Scalar, Space>{queries, position_of(n), position_of(time), drifts, of_mode(m_bins, n),
-                                     base});
+        Kokkos::parallel_for("polyad::query_drifts", range(Q),
+                             AddDrifts<Scalar, Space>{queries, position_of(n), position_of(time), drifts,
+                                                      of_mode(m_bins, n), base});
         continue;
       }
       FactorMatrix<Scalar, Space> const columns = Kokkos::subview(weights, Kokkos::make_pair(count_t(0), Q),
@@ -607,8 +605,9 @@ private:
         Kokkos::parallel_for("polyad::query_drifts", range(Q * bins),
                              TakeDrifts<Scalar, Space>{queries, position_of(n), drifts, columns});
       else
-        Kokkos::parallel_for("polyad::query_drifts", range(Q * bins),
-                             TakeShares<Scalar, Space>{queries, position_of(time), of_mode(m_bins, n), columns});
+        Kokkos::parallel_for(
+            "polyad::query_drifts", range(Q * bins),
+            TakeShares<Scalar, Space>{queries, position_of(time), of_mode(m_bins, n), columns});
       column += bins;
     }
   }
@@ -654,8 +653,8 @@ Rankings recommend(Space const& space, FastTuckerModel<Scalar, Space> const& mod
     for (std::size_t m = 0; m < width; ++m) {
       count_t const index = queries[q * width + m];
       int const n         = static_cast<int>(m) + (static_cast<int>(m) < mode ? 0 : 1);
-      unknown             = unknown || (index != every_row && (index >= model.extents()[n] ||
-                                                   !is_observed(model, n, index)));
+      unknown =
+          unknown || (index != every_row && (index >= model.extents()[n] || !is_observed(model, n, index)));
     }
     result.unknown += unknown ? 1 : 0;
   }
@@ -755,8 +754,7 @@ std::vector<std::vector<std::uint8_t>> observed_rows(Space const& space,
                               std::span<count_t const>, RankingOptions const&,                    \
                               CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&);    \
   template std::vector<std::vector<std::uint8_t>> observed_rows(                                  \
-      Kokkos::DefaultExecutionSpace const&,                                                       \
-      CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&)
+      Kokkos::DefaultExecutionSpace const&, CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&)
 #define POLYAD_SIMILAR(Scalar)                                                                  \
   template Rankings similar(Kokkos::DefaultExecutionSpace const&,                               \
                             FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&, int, \

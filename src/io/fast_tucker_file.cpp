@@ -214,7 +214,7 @@ HostFastTucker read_fast_tucker(RawInput& input) {
   bool any = false;
   for (std::size_t n = 0; n < model.extents.size(); ++n) {
     auto const array = "observed_" + std::to_string(n);
-    any              = !model.observed.emplace_back(archive.read_booleans(array, model.extents[n])).empty() || any;
+    any = !model.observed.emplace_back(archive.read_booleans(array, model.extents[n])).empty() || any;
   }
   if (!any) model.observed.clear();
   model.names = archive.read_names(model.extents);

@@ -59,9 +59,9 @@ public:
     auto const array   = parse_npy(m_input.name(), member->name, {content.data(), content.size()});
     if (kinds.find(array.kind) == std::string_view::npos || array.shape.size() != 1 ||
         (sizeof(Element) == 1 && array.bytes != 1))
-      refuse(name, "is not a vector of " + std::string(sizeof(Element) > 1  ? "integers"
-                                                       : kinds == "b" ? "booleans"
-                                                                      : "bytes"));
+      refuse(name, "is not a vector of " + std::string(sizeof(Element) > 1 ? "integers"
+                                                       : kinds == "b"      ? "booleans"
+                                                                           : "bytes"));
     m_memory.take(in_quotes(name) + " of " + m_input.name(), array.size() * sizeof(Element));
     std::vector<Element> elements(array.size());
     array.with_type([&](auto type) {
@@ -86,8 +86,7 @@ public:
       refuse(bytes ? texts : ends_name, "is there without " + in_quotes(bytes ? ends_name : texts));
     if (!bytes) return std::nullopt;
     if (ends->size() != count)
-      refuse(ends_name,
-             "has " + std::to_string(ends->size()) + " numbers, not " + std::to_string(count));
+      refuse(ends_name, "has " + std::to_string(ends->size()) + " numbers, not " + std::to_string(count));
     if (!std::is_sorted(ends->begin(), ends->end()) || (ends->empty() ? 0 : ends->back()) != bytes->size())
       refuse(ends_name, "does not increase up to the " + std::to_string(bytes->size()) + " bytes of " +
                             in_quotes(texts));

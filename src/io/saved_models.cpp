@@ -200,8 +200,8 @@ FastTuckerModel<Scalar, Space> load_fast_tucker(Space const& space, std::filesys
 }
 
 template <class Scalar, class Space>
-void save(Space const& space, FastTuckerModel<Scalar, Space> const& model,
-          std::filesystem::path const& path, io::RowNames const& names) {
+void save(Space const& space, FastTuckerModel<Scalar, Space> const& model, std::filesystem::path const& path,
+          io::RowNames const& names) {
   std::vector<io::ElementBlocks> factors;
   for (int n = 0; n < model.order(); ++n) factors.push_back(io::element_blocks<Scalar>(space, model.A(n)));
   auto host  = io::without_factors(space, model);

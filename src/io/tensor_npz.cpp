@@ -283,8 +283,8 @@ private:
 
 }  // namespace
 
-void write_tensor_npz(std::filesystem::path const& path, CoordinateList const& tensor,
-                      bool single_precision, Labels const& labels) {
+void write_tensor_npz(std::filesystem::path const& path, CoordinateList const& tensor, bool single_precision,
+                      Labels const& labels) {
   for (std::uint64_t const extent : tensor.extents)
     if (extent > std::numeric_limits<std::int64_t>::max())
       throw UsageError("numpy knows no extent of 2^63 or more");

@@ -29,7 +29,8 @@ std::string header_of(CoordinateList const& tensor, Dialect dialect, std::uint64
     case Dialect::extended_frostt:
       return "# extended FROSTT format\n" + order + " " + nnz + "\n" + extents + "\n";
     case Dialect::tensor_toolbox:
-      return std::string("sptensor") + (base == 0 ? " indices-start-at-zero\n" : "\n") + order + "\n" + extents + "\n" + nnz + "\n";
+      return std::string("sptensor") + (base == 0 ? " indices-start-at-zero\n" : "\n") + order + "\n" +
+             extents + "\n" + nnz + "\n";
     case Dialect::dims_header:
       return order + "\n" + extents + "\n";
     case Dialect::matrix_market:

@@ -50,10 +50,12 @@ EntriesForModel read_test(TrainOptions const& options, InputReport const& train)
     return read_for_model({.path = options.test}, train.base, train.names(), train.dims, options.common);
   Report report;
   EntriesForModel test;
-  test.file.tensor = read_on_ranks({.path = options.test, .index_base_of_text = train.base}, options.common, report);
+  test.file.tensor =
+      read_on_ranks({.path = options.test, .index_base_of_text = train.base}, options.common, report);
   bool const has_names = !train.labels.empty() || !report.input->labels.empty();
   if (sums_of_ranks(has_names ? 1 : 0).all > 0)
-    throw UsageError("a test set whose rows have names is matched on one rank only: start polyad without mpirun");
+    throw UsageError(
+        "a test set whose rows have names is matched on one rank only: start polyad without mpirun");
   test.names = train.names();
   return test;
 }
@@ -75,8 +77,9 @@ CompletionSets read_sets(TrainOptions& options, Report& report) {
         fmt::format("--targets gives {} words for {} modes", options.targets.size(), sets.train.order()));
   auto const order = static_cast<std::size_t>(sets.train.order());
   if (options.time_mode_text != "-1")  // names of modes are known on one rank only
-    options.time_mode = mode_of_text(options.time_mode_text, ranks().size > 1 ? io::Labels{} : sets.names.labels,
-                                     sets.train.order(), "--time-mode");
+    options.time_mode =
+        mode_of_text(options.time_mode_text, ranks().size > 1 ? io::Labels{} : sets.names.labels,
+                     sets.train.order(), "--time-mode");
   for (std::size_t const numbers : {options.time_bins.size(), options.time_damping.size()})
     if (numbers > 1 && numbers != order)
       throw UsageError(
@@ -91,14 +94,14 @@ CompletionSets read_sets(TrainOptions& options, Report& report) {
   if (options.validate > 0)
     std::tie(sets.train, sets.validation) =
         split_off(sets.train, options.validate, options.seed, validation_stream);
-  sets.observed = observed_rows(sets.train);
   if (!options.test.empty()) {
     auto const first = sums_of_ranks(test.file.tensor.nnz()).before;
     auto extents     = test.file.tensor.extents;
     RowTexts const rows(test.names, std::move(extents), report.input->base);
-    std::tie(sets.test, sets.cold) =
-        split_off_cold(std::move(test.file.tensor), sets.train.extents, sets.observed, rows,
-                       options.test.string(), options.cold_start == ColdStart::bias, first);
+    bool const allowed  = options.cold_start == ColdStart::bias;
+    auto const observed = allowed ? std::vector<std::vector<std::uint8_t>>() : observed_rows(sets.train);
+    std::tie(sets.test, sets.cold) = split_off_cold(std::move(test.file.tensor), sets.train.extents, observed,
+                                                    rows, options.test.string(), allowed, first);
     if (ranks().size > 1) sets.cold = gather_on_rank_0(sets.cold);
   }
   report.input->nnz = sums_of_ranks(sets.train.nnz()).all;
@@ -220,8 +223,8 @@ void expect_distributed(TrainOptions const& options) {
 
 int run(TrainOptions const& given, Report& report) {
   TrainOptions options = given;
-  report.iterates    = true;
-  bool const is_root = ranks().rank == 0;
+  report.iterates      = true;
+  bool const is_root   = ranks().rank == 0;
   expect_usable_device();
   if (ranks().size > 1) expect_distributed(options);
   if (is_root && !options.output.empty()) io::expect_writable(options.output);

@@ -30,9 +30,10 @@ int run(PredictOptions const& options, Report& report) {
     model.lowest  = options.clip[0];
     model.highest = options.clip[1];
   }
-  int const base     = base_of_model(model.names, options.index_base, options.model);
-  auto entries       = read_for_model({.path = options.places}, base, model.names, model.extents, options.common, true);
-  report.input       = entries.facts;
+  int const base = base_of_model(model.names, options.index_base, options.model);
+  auto entries =
+      read_for_model({.path = options.places}, base, model.names, model.extents, options.common, true);
+  report.input         = entries.facts;
   bool const no_values = entries.lacks_values;
   auto& places         = entries.file.tensor;
   RowTexts const rows(entries.names, places.extents, base);

@@ -98,7 +98,8 @@ public:
     Queries queries;
     std::string line;
     for (std::uint64_t number = 1; std::getline(file, line); ++number) {
-      if (auto const first = line.find_first_not_of(" \t\r"); first == line.npos || line[first] == '#') continue;
+      if (auto const first = line.find_first_not_of(" \t\r"); first == line.npos || line[first] == '#')
+        continue;
       std::vector<Word> words;
       try {
         words = split_words(line, true);
@@ -145,7 +146,8 @@ private:
 };
 
 /// The queries of the file, or the one of the command line. The latter is not printed in front of its rows.
-Queries queries_of(std::filesystem::path const& file, std::vector<Word> const& at, QueryReader const& reader) {
+Queries queries_of(std::filesystem::path const& file, std::vector<Word> const& at,
+                   QueryReader const& reader) {
   if (!file.empty()) return reader.read(file);
   Queries queries;
   reader.add(at, {}, queries);
@@ -188,7 +190,8 @@ void put(RankedRows const& found, Queries const& queries, int mode, RowTexts con
     std::string text;
     for (std::size_t q = 0; q < queries.texts.size(); ++q)
       for (auto i = found.starts[q]; i < found.starts[q + 1]; ++i)
-        text += fmt::format("{}{} {:.6g}\n", queries.texts[q], rows.text(mode, found.rows[i]), found.scores[i]);
+        text +=
+            fmt::format("{}{} {:.6g}\n", queries.texts[q], rows.text(mode, found.rows[i]), found.scores[i]);
     io::AtomicFile file(output);
     file.write(text);
     file.commit();
@@ -217,7 +220,8 @@ int run(RecommendOptions const& options, Report& report) {
   auto const queries = queries_of(options.file, words_of(options.at), QueryReader(model, rows, rules));
   io::CoordinateList seen;
   if (!options.seen.empty())
-    seen = read_for_model({.path = options.seen}, rows.base(), model.names, model.extents, options.common).file.tensor;
+    seen = read_for_model({.path = options.seen}, rows.base(), model.names, model.extents, options.common)
+               .file.tensor;
   Session const session(options.common.threads, options.common.verbose);
   report.backend   = session.backend();
   auto const found = recommend_rows(model, mode, queries.indices, options.count, std::move(seen));
@@ -226,7 +230,8 @@ int run(RecommendOptions const& options, Report& report) {
     say("polyad: {} queries have an index that the model does not know{}{}: their answers use the known "
         "biases only\n",
         found.unknown, shown > 0 ? ", such as " : "",
-        fmt::join(queries.unknown.begin(), queries.unknown.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
+        fmt::join(queries.unknown.begin(), queries.unknown.begin() + static_cast<std::ptrdiff_t>(shown),
+                  ", "));
   }
   put(found, queries, mode, rows, options.output);
   return 0;
@@ -239,11 +244,11 @@ int run(SimilarOptions const& options, Report& report) {
   int const mode   = mode_of_text(options.mode, model.names.labels, model.order(), "--mode");
   RowTexts rows(model.names, model.extents, base_of_model(model.names, options.index_base, options.model));
   QueryRules rules;
-  rules.option       = "--index";
-  rules.known        = true;
-  rules.modes        = {mode};
-  auto const queries = queries_of(options.file, {Word{options.index.value_or(""), true, 0}},
-                                  QueryReader(model, rows, rules));
+  rules.option = "--index";
+  rules.known  = true;
+  rules.modes  = {mode};
+  auto const queries =
+      queries_of(options.file, {Word{options.index.value_or(""), true, 0}}, QueryReader(model, rows, rules));
   Session const session(options.common.threads, options.common.verbose);
   report.backend = session.backend();
   put(similar_rows(model, mode, queries.indices, options.count), queries, mode, rows, options.output);

@@ -3,7 +3,6 @@
 // their callers are.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -24,8 +23,7 @@ struct CompletionSets {
   io::CoordinateList validation;
   io::CoordinateList test;
   io::CoordinateList cold;
-  std::vector<std::vector<std::uint8_t>> observed = {};  // of `train`, as HostFastTucker has it
-  io::RowNames names                              = {};  // what the rows are called
+  io::RowNames names = {};  // what the rows are called
 };
 
 using OnEpoch = std::function<bool(IterationReport const&)>;

@@ -297,7 +297,7 @@ CompletedModel complete_as(TrainOptions const& options, CompletionSets&& sets, R
   std::optional<Communicator<Space>> world;
   if (ranks().size > 1) world.emplace(make_communicator(options.deterministic));
   expect_completion_fits<Scalar, Index>(world, options, sets, asked, format, wanted, report);
-  auto const observed           = sets.observed;
+  auto const observed           = observed_rows(sets.train);
   auto const names              = sets.names;
   auto const data               = to_data<Scalar, Index>(space, std::move(sets), asked, format);
   FastTuckerCallback const tell = [&](FastTuckerEpoch const& epoch) { return on_epoch(to_report(epoch)); };

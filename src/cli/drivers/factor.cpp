@@ -240,9 +240,8 @@ private:
                             [&](CpAlsIteration const& it) { return m_on_iteration(to_report(it)); });
     set_result(summary, result);
     m_report.result = std::move(summary);
-    return [space = m_space, model = result.model](std::filesystem::path const& path) {
-      save(space, model, path);
-    };
+    return [space = m_space, model = result.model, names = m_report.input->names()](
+               std::filesystem::path const& path) { save(space, model, path, names); };
   }
 
   Space m_space;

@@ -224,9 +224,8 @@ private:
     if (!is_root()) return outcome;
     set_result(summary, result);
     m_report.result = std::move(summary);
-    outcome.save    = [space = m_world.space(), model = result.model](std::filesystem::path const& path) {
-      save(space, model, path);
-    };
+    outcome.save    = [space = m_world.space(), model = result.model, names = m_report.input->names()](
+                          std::filesystem::path const& path) { save(space, model, path, names); };
     return outcome;
   }
 

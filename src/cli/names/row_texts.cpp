@@ -67,8 +67,7 @@ std::string RowTexts::mode_text(int mode) const {
 }
 
 std::string RowTexts::text(int mode, std::uint64_t row) const {
-  if (has_labels(mode) && row < rows(mode))
-    return quoted_if_needed(of_mode(m_names.labels, mode).label(row));
+  if (has_labels(mode) && row < rows(mode)) return quoted_if_needed(of_mode(m_names.labels, mode).label(row));
   return std::to_string(row + static_cast<std::uint64_t>(m_base));
 }
 

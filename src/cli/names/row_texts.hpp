@@ -17,7 +17,8 @@ namespace polyad::cli {
 
 /// The index base of a model's rows: --index-base or, if that is -1, what the model's file says.
 /// \throws UsageError if neither is known and a mode has no labels
-[[nodiscard]] int base_of_model(io::RowNames const& names, int index_base, std::filesystem::path const& model);
+[[nodiscard]] int base_of_model(io::RowNames const& names, int index_base,
+                                std::filesystem::path const& model);
 
 /// The mode that a number from 0 or a name stands for. \param option  its name, for messages
 /// \throws UsageError

@@ -63,9 +63,8 @@ std::vector<Word> split_words(std::string_view line, bool at_blanks) {
 }
 
 std::string quoted_if_needed(std::string_view text) {
-  bool const is_plain =
-      !text.empty() && text != "*" && text[0] != '#' &&
-      text.find_first_of(" \t\r\n,\"") == std::string_view::npos;
+  bool const is_plain = !text.empty() && text != "*" && text[0] != '#' &&
+                        text.find_first_of(" \t\r\n,\"") == std::string_view::npos;
   if (is_plain) return std::string(text);
   std::string quoted = "\"";
   for (char const c : text) {

@@ -36,11 +36,11 @@ struct TrainOptions {
   std::vector<double> shrink;  // empty: chosen; or observations, their share, those of modes drawn to one
   std::vector<std::string> targets;  // "zero", "one" or "out", one a mode; empty: chosen, or zero
   std::optional<double> ridge;       // 5 where there is none and rows are not shrunk
-  bool ridge_per_entry = false;
-  double core_ridge    = 0;
-  bool fixed_cores     = false;
-  bool biases          = true;
-  double bias_damping  = 5;
+  bool ridge_per_entry       = false;
+  double core_ridge          = 0;
+  bool fixed_cores           = false;
+  bool biases                = true;
+  double bias_damping        = 5;
   std::string time_mode_text = "-1";     // as typed: the number or the name of a mode; -1: none
   int time_mode              = -1;       // what it says, once the names of the modes are known
   std::vector<std::uint64_t> time_bins;  // one number or one a mode; empty: chosen, or at most 30
@@ -83,7 +83,7 @@ struct RecommendOptions {
   ColdStart cold_start = ColdStart::bias;
   std::uint64_t count  = 10;
   int index_base       = -1;  // -1: told by the model
-  std::vector<double> clip;  // empty: as the model says
+  std::vector<double> clip;   // empty: as the model says
   std::filesystem::path output;
 };
 

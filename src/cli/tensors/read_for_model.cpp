@@ -58,9 +58,9 @@ EntriesForModel read_for_model(TensorInput input, int base, io::RowNames const& 
   std::string const path   = input.path.string();
   Report report;
   EntriesForModel result;
-  result.file  = read_input_file(input, common, report);
-  result.facts = std::move(*report.input);
-  auto& tensor = result.file.tensor;
+  result.file         = read_input_file(input, common, report);
+  result.facts        = std::move(*report.input);
+  auto& tensor        = result.file.tensor;
   result.lacks_values = may_lack_values && tensor.extents.size() + 1 == extents.size();
   if (result.lacks_values) {
     tensor = with_last_index(std::move(tensor), result.file.report.index_base, path);
@@ -70,8 +70,8 @@ EntriesForModel read_for_model(TensorInput input, int base, io::RowNames const& 
   if (tensor.extents.size() != extents.size())
     throw InputError(path, 0, 0,
                      fmt::format("has {} modes, but the model has {}", tensor.order(), extents.size()));
-  auto known       = names;
-  known.index_base = base;
+  auto known         = names;
+  known.index_base   = base;
   auto const unknown = io::match_rows(result.file, known, extents, path);
   for (auto const& mode : unknown) result.unknown += mode.rows();
   result.names = with_unknown(std::move(known), unknown);

@@ -17,7 +17,7 @@ struct EntriesForModel {
   InputReport facts;    // of the file as it was read
   /// What the rows are called, those that the model lacks included.
   io::RowNames names;
-  std::uint64_t unknown = 0;  // labels that the model lacks
+  std::uint64_t unknown = 0;      // labels that the model lacks
   bool lacks_values     = false;  // what was read as values are numbers of rows
 };
 

@@ -13,6 +13,7 @@
 #include "cli/run/session.hpp"
 #include "cli/streams/messages.hpp"
 #include "polyad/core/error.hpp"
+#include "polyad/core/printable.hpp"
 #include "polyad/core/quantity_text.hpp"
 #include "polyad/io/clean_list.hpp"
 #include "polyad/io/tensor_file.hpp"
@@ -105,6 +106,21 @@ std::optional<std::uint64_t> line_of_nonzero(std::filesystem::path const& path, 
   } catch (InputError const&) {  // the file has changed since it was read
     return std::nullopt;
   }
+}
+
+std::string labels_text(io::Labels const& labels) {
+  constexpr std::size_t most_shown = 3;
+  std::string text;
+  for (std::size_t n = 0; n < labels.size(); ++n) {
+    auto const& mode = labels[n];
+    if (mode.name.empty() && !mode.has_rows()) continue;
+    text += fmt::format("{:<11} {}", fmt::format("mode {}", n), printable(mode.name));
+    if (mode.has_rows()) text += fmt::format("{}{} labels", mode.name.empty() ? "" : ": ", mode.rows());
+    for (std::size_t row = 0; row < std::min(mode.rows(), most_shown); ++row)
+      text += fmt::format(", '{}'", printable(mode.label(row).substr(0, 40)));
+    text += mode.rows() > most_shown ? ", ...\n" : "\n";
+  }
+  return text;
 }
 
 std::string dims_text(std::vector<std::uint64_t> const& dims) {

@@ -20,8 +20,8 @@ namespace {
 
 constexpr std::size_t bytes_at_once = std::size_t(1) << 20;
 
-void write_lines(std::filesystem::path const& path, io::CoordinateList const& list,
-                 io::RowNames const& names, char separator, bool has_header) {
+void write_lines(std::filesystem::path const& path, io::CoordinateList const& list, io::RowNames const& names,
+                 char separator, bool has_header) {
   RowTexts const rows(names, list.extents, names.index_base == 0 ? 0 : 1);
   io::AtomicFile file(path);
   std::string text;
@@ -50,10 +50,10 @@ void write_lines(std::filesystem::path const& path, io::CoordinateList const& li
 
 void write_entries(std::filesystem::path const& path, io::CoordinateList const& list,
                    io::RowNames const& names, CommonOptions const& common) {
-  auto const ending     = path.extension();
-  bool const is_table   = ending == ".csv" || ending == ".tsv";
-  bool const has_labels = std::any_of(names.labels.begin(), names.labels.end(),
-                                      [](auto const& mode) { return mode.has_rows(); });
+  auto const ending   = path.extension();
+  bool const is_table = ending == ".csv" || ending == ".tsv";
+  bool const has_labels =
+      std::any_of(names.labels.begin(), names.labels.end(), [](auto const& mode) { return mode.has_rows(); });
   bool const holds_them = ending == ".npz" || ending == ".pten";
   if (is_table) return write_lines(path, list, names, ending == ".csv" ? ',' : '\t', true);
   if (has_labels && !holds_them) return write_lines(path, list, names, ' ', false);
