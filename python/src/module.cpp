@@ -924,32 +924,33 @@ NB_MODULE(POLYAD_MODULE, m) {
   });
 
   // Files need no Kokkos.
-  m.def("read_tensor",
-        [](std::string const& path, int index_base, bool allow_non_finite, bool drop_zeros, int threads,
-           std::string const& duplicates, std::optional<std::uint64_t> max_memory) {
-          std::optional<io::TensorFile> file;
-          std::uint64_t merged = 0;
-          {
-            nb::gil_scoped_release const released;
-            io::ReadOptions options;
-            options.index_base       = index_base;
-            options.allow_non_finite = allow_non_finite;
-            options.drop_zeros       = drop_zeros;
-            options.threads          = threads;
-            options.memory_bytes     = max_memory;
-            file                     = io::read_tensor(path, options);
-            if (duplicates == "sum") merged = io::merge_duplicates(file->tensor, io::Duplicates::sum);
-            if (duplicates == "last") merged = io::merge_duplicates(file->tensor, io::Duplicates::last);
-            if (duplicates == "error")
-              if (auto const pair = io::first_duplicate(file->tensor))
-                throw InputError(path, 0, 0,
-                                 "nonzero " + std::to_string(pair->later + 1) +
-                                     " repeats the indices of nonzero " + std::to_string(pair->earlier + 1));
-          }
-          return nb::make_tuple(arrays_of(std::move(file->tensor)),
-                                std::string(io::to_string(file->report.dialect)), merged,
-                                row_names_to_python({file->report.index_base, std::move(file->labels)}));
-        });
+  m.def("read_tensor", [](std::string const& path, int index_base, int index_base_of_text,
+                          bool allow_non_finite, bool drop_zeros, int threads, std::string const& duplicates,
+                          std::optional<std::uint64_t> max_memory) {
+    std::optional<io::TensorFile> file;
+    std::uint64_t merged = 0;
+    {
+      nb::gil_scoped_release const released;
+      io::ReadOptions options;
+      options.index_base         = index_base;
+      options.index_base_of_text = index_base_of_text;
+      options.allow_non_finite   = allow_non_finite;
+      options.drop_zeros         = drop_zeros;
+      options.threads            = threads;
+      options.memory_bytes       = max_memory;
+      file                       = io::read_tensor(path, options);
+      if (duplicates == "sum") merged = io::merge_duplicates(file->tensor, io::Duplicates::sum);
+      if (duplicates == "last") merged = io::merge_duplicates(file->tensor, io::Duplicates::last);
+      if (duplicates == "error")
+        if (auto const pair = io::first_duplicate(file->tensor))
+          throw InputError(path, 0, 0,
+                           "nonzero " + std::to_string(pair->later + 1) + " repeats the indices of nonzero " +
+                               std::to_string(pair->earlier + 1));
+    }
+    return nb::make_tuple(arrays_of(std::move(file->tensor)),
+                          std::string(io::to_string(file->report.dialect)), merged,
+                          row_names_to_python({file->report.index_base, std::move(file->labels)}));
+  });
   m.def("write_tensor", [](std::string const& path, Tensor const& tensor, std::string const& dialect,
                            bool single, bool packed, nb::tuple const& given_names) {
     io::WriteOptions options;
