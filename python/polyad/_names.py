@@ -145,6 +145,15 @@ def _unpacked(content: bytes, ends: bytes, is_text: bool) -> NDArray[Any]:
     return labels
 
 
+def joined(known: NDArray[Any], new: list[Any]) -> NDArray[Any]:
+    """Labels and new ones behind them."""
+    if known.dtype.kind in "iu" and all(isinstance(label, (int, np.integer)) for label in new):
+        return np.concatenate([known, np.array(new, dtype=np.int64)])
+    both: NDArray[Any] = np.empty(len(known) + len(new), dtype=object)
+    both[:] = [*known.tolist(), *new]
+    return both
+
+
 class Unknown:
     """Labels of a table that a mode does not have, in the order of their new rows."""
 

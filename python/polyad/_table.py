@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._errors import InputError, UsageError
-from ._names import Names, Unknown, matched
+from ._names import Names, Unknown, joined, matched
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,9 +36,10 @@ _whole = frozenset((str, int, bool, bytes, np.str_, np.int64, np.int32, np.bool_
 def _first_missing(column: NDArray[Any]) -> int | None:
     """The row of the first missing entry."""
     if column.dtype.kind == "O":
-        if _whole.issuperset(map(type, column)):
+        entries = column.tolist()
+        if _whole.issuperset(map(type, entries)):
             return None
-        return next((row for row, entry in enumerate(column) if is_missing(entry)), None)
+        return next((row for row, entry in enumerate(entries) if is_missing(entry)), None)
     if column.dtype.kind in "fc":
         missing = np.isnan(column)
     elif column.dtype.kind in "mM":
@@ -85,12 +86,14 @@ class _Table:
     def expect_whole(self, name: Any) -> None:
         """Refuses None, NaN, NaT and NA, with the row."""
         column = self.column(name)
-        missing: NDArray[Any] | None = None
+        row: int | None = None
         if self.package == "pandas":
             missing = column.isna().to_numpy()
-        elif self.package in ("polars", "pyarrow"):
-            missing = np.asarray(column.is_null().to_numpy())
-        row = int(np.argmax(missing)) if missing is not None and missing.any() else _first_missing(self.array(name))
+            row = int(np.argmax(missing)) if missing.any() else None
+        else:
+            if self.package in ("polars", "pyarrow") and (column.null_count() if self.package == "polars" else column.null_count) > 0:
+                row = int(np.argmax(np.asarray(column.is_null().to_numpy())))
+            row = _first_missing(self.array(name)) if row is None else row
         if row is not None:
             raise InputError(f"column {name!r} has missing entries, the first in row {row} (from 0)")
 
@@ -117,19 +120,20 @@ def _ascending(found: NDArray[Any], codes: NDArray[Any]) -> tuple[NDArray[Any], 
 
 def _number_objects(name: Any, column: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Numbers text by first appearance, other entries in ascending order."""
-    types = set(map(type, column))
+    entries = column.tolist()  # lists are faster than arrays of objects
+    types = set(map(type, entries))
     if any(kind.__hash__ is None for kind in types):
         raise InputError(f"column {name!r} has entries that cannot be names, such as lists or sets")
-    examples = {kind: next(entry for entry in column if type(entry) is kind) for kind in types}
+    examples = {kind: next(entry for entry in entries if type(entry) is kind) for kind in types}
     kinds = sorted({_kind(entry) for entry in examples.values()})
     if len(kinds) > 1:
         raise InputError(
             f"column {name!r} mixes entries of {' and '.join(kinds)}: give all its entries one type, such as str"
         )
     if kinds == ["str"]:
-        order = dict.fromkeys(column)
+        order = dict.fromkeys(entries)
         rows = dict(zip(order, range(len(order))))
-        codes = np.fromiter(map(rows.__getitem__, column), dtype=np.int64, count=len(column))
+        codes = np.fromiter(map(rows.__getitem__, entries), dtype=np.int64, count=len(entries))
         found: NDArray[Any] = np.empty(len(order), dtype=object)
         found[:] = list(order)
         return found, codes
@@ -151,6 +155,8 @@ def _numbered(table: _Table, name: Any) -> tuple[NDArray[Any], NDArray[Any]]:
         pandas = sys.modules["pandas"]
         column = table.column(name)
         is_text = isinstance(column.dtype, pandas.StringDtype)
+        if column.dtype == object:
+            is_text = {str}.issuperset(map(type, array.tolist()))
         if array.dtype.kind in "iu" or is_text:
             codes, found = pandas.factorize(column if is_text else array)
             found = np.asarray(found, dtype=object if is_text else array.dtype)
@@ -241,7 +247,7 @@ def columns_of(
             if new:
                 unknown.append(Unknown(f"column {name!r}", new))
                 if known is not None:
-                    known = np.concatenate([known.astype(object), np.array(new, dtype=object)])
+                    known = joined(known, new)
             labels.append(known)
         else:
             columns.append(codes)

@@ -14,7 +14,7 @@ import numpy as np
 from . import _backend, _device
 from ._errors import InputError, UsageError
 from ._keywords import own_keywords
-from ._names import Names, Unknown, matched
+from ._names import Names, Unknown, joined, matched
 from ._table import columns_of, is_table
 
 if TYPE_CHECKING:
@@ -440,7 +440,7 @@ def _like(x: SparseTensor, like: Any, unknown: str, duplicates: str) -> SparseTe
             coords[:, n] = rows[coords[:, n]]
             if new:
                 missing.append(Unknown(names.mode_text(n), new))
-                known = None if known is None else np.concatenate([known.astype(object), np.array(new, dtype=object)])
+                known = None if known is None else joined(known, new)
         labels.append(known)
         shape.append(max(size, int(coords[:, n].max()) + 1 if len(coords) else 0))
     if missing and unknown == "error":

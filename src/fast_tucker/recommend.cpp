@@ -27,14 +27,14 @@ using Doubles = Kokkos::View<double*, typename Space::device_type>;
 template <class Space>
 using Observed = Kokkos::View<std::uint8_t const*, typename Space::device_type>;
 
-/// Copies what the model says of mode n to the device. Waits.
-/// \throws UsageError when it is of another number of rows
-template <class Scalar, class Space>
-Observed<Space> observed_of(Space const& space, FastTuckerModel<Scalar, Space> const& model, int n) {
-  if (model.observed.empty() || of_mode(model.observed, n).empty()) return {};
-  auto const& rows = of_mode(model.observed, n);
-  POLYAD_EXPECTS(rows.size() == model.extents()[n], "the model says of ", rows.size(), " rows of mode ", n,
-                 " whether they were observed, but has ", model.extents()[n]);
+/// Which rows have entries, as RankingOptions::observed has it.
+using ObservedRows = std::vector<std::vector<std::uint8_t>>;
+
+/// Copies what is said of mode n to the device. Waits.
+template <class Space>
+Observed<Space> observed_of(Space const& space, ObservedRows const& observed, int n) {
+  if (observed.empty() || of_mode(observed, n).empty()) return {};
+  auto const& rows = of_mode(observed, n);
   Kokkos::View<std::uint8_t*, typename Space::device_type> const copy(
       Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::observed_rows"), rows.size());
   Kokkos::deep_copy(space, copy,
@@ -44,24 +44,27 @@ Observed<Space> observed_of(Space const& space, FastTuckerModel<Scalar, Space> c
   return copy;
 }
 
+/// \throws UsageError unless nothing is said, or something of all rows of each mode
 template <class Scalar, class Space>
-void expect_observed_modes(FastTuckerModel<Scalar, Space> const& model) {
-  POLYAD_EXPECTS(model.observed.empty() || model.observed.size() == static_cast<std::size_t>(model.order()),
-                 "the model says of ", model.observed.size(), " modes which rows were observed, but has ",
-                 model.order());
+void expect_observed_fits(FastTuckerModel<Scalar, Space> const& model, ObservedRows const& observed) {
+  if (observed.empty()) return;
+  POLYAD_EXPECTS(observed.size() == static_cast<std::size_t>(model.order()), "it is said of ",
+                 observed.size(), " modes which rows were observed, but the model has ", model.order());
+  for (int n = 0; n < model.order(); ++n)
+    POLYAD_EXPECTS(of_mode(observed, n).empty() || of_mode(observed, n).size() == model.extents()[n],
+                   "it is said of ", of_mode(observed, n).size(), " rows of mode ", n,
+                   " whether they were observed, but the model has ", model.extents()[n]);
 }
 
-/// Whether row k of mode n has entries, as far as the model knows. The row is one of the mode's.
-template <class Scalar, class Space>
-bool is_observed(FastTuckerModel<Scalar, Space> const& model, int n, count_t k) {
-  return model.observed.empty() || of_mode(model.observed, n).empty() || of_mode(model.observed, n)[k] != 0;
+/// Whether row k of mode n has entries, as far as it is known. The row is one of the mode's.
+bool is_observed(ObservedRows const& observed, int n, count_t k) {
+  return observed.empty() || of_mode(observed, n).empty() || of_mode(observed, n)[k] != 0;
 }
 
-/// How many rows of mode n have entries, at least 1.
-template <class Scalar, class Space>
-count_t observed_count(FastTuckerModel<Scalar, Space> const& model, int n) {
-  if (model.observed.empty() || of_mode(model.observed, n).empty()) return model.extents()[n];
-  auto const& rows = of_mode(model.observed, n);
+/// How many of the rows of mode n have entries, at least 1.
+count_t observed_count(ObservedRows const& observed, int n, count_t extent) {
+  if (observed.empty() || of_mode(observed, n).empty()) return extent;
+  auto const& rows = of_mode(observed, n);
   return std::max<count_t>(rows.size() - static_cast<count_t>(std::count(rows.begin(), rows.end(), 0)), 1);
 }
 
@@ -166,12 +169,13 @@ struct TimeBins {
 
 /// The bins of mode n's drift. Waits.
 template <class Scalar, class Space>
-TimeBins<Space> time_bins(Space const& space, FastTuckerModel<Scalar, Space> const& model, int n) {
+TimeBins<Space> time_bins(Space const& space, FastTuckerModel<Scalar, Space> const& model,
+                          ObservedRows const& observed, int n) {
   count_t const times = model.extents()[model.time_mode], bins = model.drift(n).extent(1);
   std::vector<double> shares(bins, 0);
   for (count_t t = 0; t < times; ++t)
-    if (is_observed(model, model.time_mode, t)) shares[time_bin(t, bins, times)] += 1;
-  for (double& share : shares) share /= static_cast<double>(observed_count(model, model.time_mode));
+    if (is_observed(observed, model.time_mode, t)) shares[time_bin(t, bins, times)] += 1;
+  for (double& share : shares) share /= static_cast<double>(observed_count(observed, model.time_mode, times));
   Doubles<Space> const copy("polyad::shares_of_bins", bins);
   Kokkos::deep_copy(
       space, copy,
@@ -356,7 +360,7 @@ public:
         m_model(model),
         m_mode(mode),
         m_cosines(cosines),
-        m_observed(observed_of(space, model, mode)),
+        m_observed(observed_of(space, options.observed, mode)),
         m_wanted(std::min(options.count, model.extents()[mode])),
         m_blocks(choose_blocks(space, model.extents()[mode], queries, model.rank(),
                                std::max<count_t>(m_wanted, 1), options)) {
@@ -515,17 +519,18 @@ Doubles<Space> mean_of_rows(Space const& space, Scalar const* matrix, count_t st
 template <class Scalar, class Space>
 class QueryWeights {
 public:
-  QueryWeights(Space const& space, FastTuckerModel<Scalar, Space> const& model, int mode, count_t batch)
+  QueryWeights(Space const& space, FastTuckerModel<Scalar, Space> const& model, int mode, count_t batch,
+               ObservedRows const& observed)
       : m_space(space), m_model(model), m_mode(mode) {
     m_factors = make_factor_matrix<Scalar>(space, "polyad::query_factors", batch, model.rank());
     for (int n = 0; n < model.order(); ++n) {
       if (n == mode) continue;
-      auto const& A       = model.A(n);
-      of_mode(m_rows, n)  = make_factor_matrix<Scalar>(space, "polyad::query_rows", batch, A.extent(1));
-      auto const observed = observed_of(space, model, n);
-      auto const mean_of  = [&](Scalar const* matrix, count_t stride, count_t columns) {
-        return mean_of_rows<Scalar>(space, matrix, stride, A.extent(0), observed, observed_count(model, n),
-                                    columns);
+      auto const& A      = model.A(n);
+      of_mode(m_rows, n) = make_factor_matrix<Scalar>(space, "polyad::query_rows", batch, A.extent(1));
+      auto const of_rows = observed_of(space, observed, n);
+      auto const mean_of = [&](Scalar const* matrix, count_t stride, count_t columns) {
+        return mean_of_rows<Scalar>(space, matrix, stride, A.extent(0), of_rows,
+                                    observed_count(observed, n, A.extent(0)), columns);
       };
       of_mode(m_mean_row, n) = mean_of(A.data(), static_cast<count_t>(A.stride(0)), A.extent(1));
       if (model.has_biases()) of_mode(m_mean_bias, n) = mean_of(model.bias(n).data(), 1, 1);
@@ -535,7 +540,7 @@ public:
             mean_of(drift.data(), static_cast<count_t>(drift.stride(0)), drift.extent(1));
     }
     for (int n = 0; n < model.order() && model.time_mode >= 0; ++n)
-      if (model.drift(n).extent(1) > 0) of_mode(m_bins, n) = time_bins(space, model, n);
+      if (model.drift(n).extent(1) > 0) of_mode(m_bins, n) = time_bins(space, model, observed, n);
   }
 
   /// Waits for the upload of the indices, and for its kernels: they read the indices.
@@ -629,7 +634,7 @@ void expect_ranking(FastTuckerModel<Scalar, Space> const& model, int mode, Ranki
                  " modes, which count from 0");
   POLYAD_EXPECTS(options.count >= 1 && options.count <= count_t(1) << 31, options.count,
                  " rows are wanted of each query: 1 to 2^31");
-  expect_observed_modes(model);
+  expect_observed_fits(model, options.observed);
 }
 
 }  // namespace
@@ -653,14 +658,14 @@ Rankings recommend(Space const& space, FastTuckerModel<Scalar, Space> const& mod
     for (std::size_t m = 0; m < width; ++m) {
       count_t const index = queries[q * width + m];
       int const n         = static_cast<int>(m) + (static_cast<int>(m) < mode ? 0 : 1);
-      unknown =
-          unknown || (index != every_row && (index >= model.extents()[n] || !is_observed(model, n, index)));
+      unknown = unknown || (index != every_row &&
+                            (index >= model.extents()[n] || !is_observed(options.observed, n, index)));
     }
     result.unknown += unknown ? 1 : 0;
   }
   Ranking<Scalar, Space> ranking(space, model, mode, Q, options, false);
   count_t const batch = ranking.blocks().queries;
-  QueryWeights<Scalar, Space> const weights(space, model, mode, batch);
+  QueryWeights<Scalar, Space> const weights(space, model, mode, batch, options.observed);
   SeenRows<Space> left_out;
   if (seen.nnz() > 0) left_out = find_seen(space, seen, mode, model.extents()[mode], queries);
   for (count_t first = 0; first < Q; first += batch) {

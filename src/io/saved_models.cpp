@@ -105,7 +105,6 @@ HostFastTucker without_factors(Space const& space, FastTuckerModel<Scalar, Space
     auto const bias = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), model.bias(n));
     host.biases.emplace_back(bias.data(), bias.data() + bias.size());
   }
-  host.observed  = model.observed;
   host.time_mode = model.time_mode;
   for (int n = 0; n < model.order() && model.time_mode >= 0; ++n) {
     host.bins.push_back(model.drift(n).extent(1));
@@ -136,7 +135,6 @@ FastTuckerModel<Scalar, Space> to_model(Space const& space, HostFastTucker const
   model.mean      = host.mean;
   model.range     = {host.lowest, host.highest};
   model.time_mode = host.time_mode;
-  model.observed  = host.observed;
   for (int n = 0; n < model.order(); ++n) {
     auto const m = static_cast<std::size_t>(n);
     from_host<Scalar>(space, host.factors[m], model.A(n));
@@ -201,11 +199,12 @@ FastTuckerModel<Scalar, Space> load_fast_tucker(Space const& space, std::filesys
 
 template <class Scalar, class Space>
 void save(Space const& space, FastTuckerModel<Scalar, Space> const& model, std::filesystem::path const& path,
-          io::RowNames const& names) {
+          io::RowNames const& names, std::vector<std::vector<std::uint8_t>> const& observed) {
   std::vector<io::ElementBlocks> factors;
   for (int n = 0; n < model.order(); ++n) factors.push_back(io::element_blocks<Scalar>(space, model.A(n)));
-  auto host  = io::without_factors(space, model);
-  host.names = names;
+  auto host     = io::without_factors(space, model);
+  host.names    = names;
+  host.observed = observed;
   io::expect_names_fit(names, host.extents);
   io::write_fast_tucker(path, host, factors, is_single<Scalar>);
 }
@@ -281,9 +280,9 @@ TuckerModel<Scalar, Space> load_tucker(Space const& space, std::filesystem::path
   template void save(Kokkos::DefaultExecutionSpace const&,                                                  \
                      TuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,                             \
                      std::filesystem::path const&, io::RowNames const&);                                    \
-  template void save(Kokkos::DefaultExecutionSpace const&,                                                  \
-                     FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,                         \
-                     std::filesystem::path const&, io::RowNames const&);                                    \
+  template void save(                                                                                       \
+      Kokkos::DefaultExecutionSpace const&, FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,  \
+      std::filesystem::path const&, io::RowNames const&, std::vector<std::vector<std::uint8_t>> const&);    \
   template void save_checkpoint(Kokkos::DefaultExecutionSpace const&, io::Checkpoint const&,                \
                                 FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,               \
                                 std::filesystem::path const&);                                              \

@@ -5,7 +5,7 @@
 //   score(k) = mean + bias^(n)(k) + sum over m != n of bias^(m)(i_m) + sum_r C^(n)(k, r) prod_m C^(m)(i_m, r)
 //
 // A prediction is linear in the rows of a mode, so the mean over a mode is the prediction of its mean row.
-// Rows without entries in the training set (FastTuckerModel::observed) are never ranked, and no part of a mean.
+// Rows without entries in the training set (RankingOptions::observed) are never ranked, and no part of a mean.
 // The scores of K rows for Q queries are the product of a Q x R and an R x K matrix. Both are taken in
 // blocks, which bounds the scratch memory for any Q and I_n.
 #pragma once
@@ -28,6 +28,10 @@ struct RankingOptions {
   count_t count             = 10;  // rows wanted of each query, at most 2^31
   count_t rows_at_a_time    = 0;   // scored in one product; 0: chosen. For tests.
   count_t queries_at_a_time = 0;   // the same
+  /// Which rows have entries in the training set, in host memory. Of each mode I_n numbers, 0 for a row without any,
+  /// or nothing if every row has some. Empty: that holds for all modes, or it is not known. observed_rows finds them,
+  /// and a model's file has them (io/fast_tucker_file.hpp).
+  std::vector<std::vector<std::uint8_t>> observed = {};
 };
 
 /// Rows of each query, best first; if scores are equal, the lower row comes first.
@@ -38,7 +42,7 @@ struct Rankings {
   count_t unknown = 0;         // queries with an index that the model does not have, or that has no entries
 };
 
-/// Which rows occur in X, as FastTuckerModel::observed has it. Waits for `space`.
+/// Which rows occur in X, as RankingOptions::observed has it. Waits for `space`.
 /// \throws UsageError when a coordinate is outside; MemoryError
 template <class Scalar, class Index, class Space>
 [[nodiscard]] std::vector<std::vector<std::uint8_t>> observed_rows(Space const& space,

@@ -9,7 +9,9 @@
 //   auto const model = load_ktensor<double>(space, "model.npz");
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <vector>
 
 #include "polyad/io/checkpoint.hpp"
 #include "polyad/io/fast_tucker_file.hpp"
@@ -41,10 +43,11 @@ template <class Scalar, class Space>
 [[nodiscard]] TuckerModel<Scalar, Space> load_tucker(Space const& space, std::filesystem::path const& path);
 
 /// A FastTucker model: .npz (io/fast_tucker_file.hpp). Waits for `space`.
+/// \param observed  which rows have entries in the training set, as RankingOptions::observed has it
 /// \throws UsageError for another ending, or names of other sizes; WriteError, and the previous file then stays
 template <class Scalar, class Space>
 void save(Space const& space, FastTuckerModel<Scalar, Space> const& model, std::filesystem::path const& path,
-          io::RowNames const& names = {});
+          io::RowNames const& names = {}, std::vector<std::vector<std::uint8_t>> const& observed = {});
 /// Waits for `space`. \throws InputError for a file that is damaged or no FastTucker model; MemoryError
 template <class Scalar, class Space>
 [[nodiscard]] FastTuckerModel<Scalar, Space> load_fast_tucker(Space const& space,

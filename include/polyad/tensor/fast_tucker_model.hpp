@@ -14,11 +14,9 @@
 
 #include <Kokkos_Core.hpp>
 #include <array>
-#include <cstdint>
 #include <limits>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "polyad/core/per_mode.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
@@ -106,10 +104,6 @@ public:
   double mean = 0;
   ValueRange range;
   int time_mode = -1;  // the mode of time; -1: no biases drift
-  /// Which rows have entries in the training set, in host memory. Of each mode I_n numbers, 0 for a row without
-  /// any, or nothing if every row has some. Empty: that holds for all modes, or it is not known. observed_rows
-  /// (fast_tucker/recommend.hpp) finds them; files keep them.
-  std::vector<std::vector<std::uint8_t>> observed = {};
 
 private:
   Extents m_extents;

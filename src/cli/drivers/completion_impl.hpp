@@ -334,10 +334,9 @@ CompletedModel complete_as(TrainOptions const& options, CompletionSets&& sets, R
   }
   report.result = std::move(summary);
   if (ranks().rank != 0) return {};
-  result.model.observed = observed;
   return {io::without_factors(space, result.model),
-          [space, model = result.model, names](std::filesystem::path const& path) {
-            save(space, model, path, names);
+          [space, model = result.model, names, observed](std::filesystem::path const& path) {
+            save(space, model, path, names, observed);
           }};
 }
 
