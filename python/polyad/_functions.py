@@ -865,7 +865,7 @@ def _placed(model: FastTuckerModel, places: Any, what: str) -> tuple[NDArray[Any
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # who called counts them
                 places = asarray(places, like=model, unknown="new")
-        return np.asarray(places.to_host().coords), []
+        return places.coords, []
     return _coordinates(places), []
 
 
@@ -907,7 +907,8 @@ def predict(
     fault = None if on_device else _first_new(model, coords, cold_start == "refuse")
     if fault is not None and cold_start != "bias":
         k, n, reason = fault
-        place = tuple(int(row) for row in coords[k])
+        bits = 8 * coords.itemsize
+        place = tuple(int(row) - (2**bits if row >= 2 ** (bits - 1) else 0) for row in coords[k])
         text = f"{'; '.join(map(str, unknown))}: " if unknown else ""
         raise UsageError(
             f"{text}place {k}, {place}, has row {place[n]} of {model._names.mode_text(n)}, {reason}; cold_start='bias' "

@@ -23,7 +23,7 @@ def load_npz(path):
             content = archive.read(name)
             (length,) = struct.unpack("<H", content[8:10])
             header = ast.literal_eval(content[10:10 + length].decode())
-            kind = {"<f4": "f", "<f8": "d"}[header["descr"]]
+            kind = {"<f4": "f", "<f8": "d", "<i8": "q", "<u1": "B", "<b1": "?"}[header["descr"]]
             data = content[10 + length:]
             count = len(data) // struct.calcsize(kind)
             arrays[name.removesuffix(".npy")] = (header["shape"], struct.unpack(f"<{count}{kind}", data))
@@ -360,7 +360,7 @@ class Completion(ToolTest):
         expect(rows("similar", "m.npz", "--mode", 1, "--index", 9, "-n", 7), cosines, 7)
         self.succeed("similar", "m.npz", "--mode", 1, "--index", 9, "-o", "s.txt")
         self.assertEqual(len((self.folder / "s.txt").read_text().splitlines()), 10)
-        for says, *arguments in (("mode 3 of a model of 3", "recommend", "m.npz", "--mode", 3, "--for", "1,1"),
+        for says, *arguments in (("--mode 3 of 3 modes", "recommend", "m.npz", "--mode", 3, "--for", "1,1"),
                                  ("1 indices for the 2", "recommend", "m.npz", "--mode", 1, "--for", "1"),
                                  ("not 'x'", "recommend", "m.npz", "--mode", 1, "--for", "1,x"),
                                  ("not '0'", "recommend", "m.npz", "--mode", 1, "--for", "1,0"),

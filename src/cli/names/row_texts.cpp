@@ -42,7 +42,7 @@ int mode_of_text(std::string const& text, io::Labels const& labels, int order, s
   if (auto const number = number_of(text)) {
     if (*number >= static_cast<std::uint64_t>(order))
       throw UsageError(
-          fmt::format("{} {}: mode {} of {} modes, which count from 0", option, text, *number, order));
+          fmt::format("{} {} of {} modes, which count from 0", option, text, order));
     return static_cast<int>(*number);
   }
   if (auto const mode = io::find_mode(labels, text)) return *mode;
