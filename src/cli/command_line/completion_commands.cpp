@@ -92,6 +92,7 @@ void expect_from_zero(char const* option, double number) {
 void add_fast_tucker(Command command, TrainOptions& options) {
   add_tensor(command, options.tensor, options.index_base,
              "Observed entries, zeros too, in any form; others are unknown; - is stdin");
+  add_duplicates(command, options.duplicates, {"keep", "sum", "last", "error"});
   command.add_input("--test", options.test, "Entries to report errors on")->type_name("FILE");
   command.add_option("--split", options.split, "Hold this share of the entries out, to report errors on")
       ->type_name("SHARE");

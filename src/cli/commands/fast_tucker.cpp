@@ -47,11 +47,13 @@ std::pair<io::CoordinateList, io::CoordinateList> split_off(io::CoordinateList c
 /// The test set, whose rows are those of the training set. On several ranks each has a part of it, without names.
 EntriesForModel read_test(TrainOptions const& options, InputReport const& train) {
   if (ranks().size == 1)
-    return read_for_model({.path = options.test}, train.base, train.names(), train.dims, options.common);
+    return read_for_model({.path = options.test, .duplicates = options.duplicates}, train.base, train.names(),
+                          train.dims, options.common);
   Report report;
   EntriesForModel test;
-  test.file.tensor =
-      read_on_ranks({.path = options.test, .index_base_of_text = train.base}, options.common, report);
+  test.file.tensor = read_on_ranks(
+      {.path = options.test, .index_base_of_text = train.base, .duplicates = options.duplicates},
+      options.common, report);
   bool const has_names = !train.labels.empty() || !report.input->labels.empty();
   if (sums_of_ranks(has_names ? 1 : 0).all > 0)
     throw UsageError(
@@ -64,7 +66,8 @@ EntriesForModel read_test(TrainOptions const& options, InputReport const& train)
 CompletionSets read_sets(TrainOptions& options, Report& report) {
   CompletionSets sets;
   std::string const file = options.tensor.string();
-  TensorInput const input{.path = options.tensor, .index_base = options.index_base};
+  TensorInput const input{
+      .path = options.tensor, .index_base = options.index_base, .duplicates = options.duplicates};
   sets.train = ranks().size > 1 ? read_on_ranks(input, options.common, report)
                                 : read_input(input, options.common, report);
   sets.names = report.input->names();
@@ -215,6 +218,9 @@ void expect_distributed(TrainOptions const& options) {
     throw UsageError(fmt::format(
         "--optimizer {} works on one rank only so far: take {}, or start polyad without mpirun",
         options.optimizer, optimizer_names([](auto const& facts) { return facts.runs_on_ranks; })));
+  if (options.duplicates != "keep")
+    throw UsageError(fmt::format("--duplicates {} of fast-tucker is for one rank only so far: {}",
+                                 options.duplicates, alone));
   if (!options.checkpoint.empty() || !options.resume.empty())
     throw UsageError(fmt::format("checkpoints of fast-tucker are of one rank only so far: {}", alone));
 }

@@ -41,8 +41,7 @@ int base_of_model(io::RowNames const& names, int index_base, std::filesystem::pa
 int mode_of_text(std::string const& text, io::Labels const& labels, int order, std::string const& option) {
   if (auto const number = number_of(text)) {
     if (*number >= static_cast<std::uint64_t>(order))
-      throw UsageError(
-          fmt::format("{} {} of {} modes, which count from 0", option, text, order));
+      throw UsageError(fmt::format("{} {} of {} modes, which count from 0", option, text, order));
     return static_cast<int>(*number);
   }
   if (auto const mode = io::find_mode(labels, text)) return *mode;

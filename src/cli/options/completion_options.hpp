@@ -21,9 +21,10 @@ struct TrainOptions {
   CommonOptions common;
   std::filesystem::path tensor;
   std::filesystem::path test;          // empty: none
-  double split    = 0;                 // share of the entries held out as test set
-  double validate = 0;                 // share of the training entries held out to tell the best epoch
-  int index_base  = -1;                // -1: told by the file
+  double split           = 0;          // share of the entries held out as test set
+  double validate        = 0;          // share of the training entries held out to tell the best epoch
+  int index_base         = -1;         // -1: told by the file
+  std::string duplicates = "keep";     // or sum, last, error
   std::vector<std::uint64_t> columns;  // J, one number or one a mode; empty: R
   std::optional<std::uint64_t> rank;   // unset: J, or with neither chosen, or 8
   int max_epochs            = 20;
