@@ -790,7 +790,7 @@ def _entries(given: Any, duplicates: str, like: SparseTensor | None = None) -> S
 
 
 def _observed(X: SparseTensor) -> list[Any] | None:
-    """Of each mode which rows have entries; None if every row has some."""
+    """For each mode, which rows have entries; None if every row has some."""
     coords = X.to_host().coords
     marks: list[Any] = []
     for n, size in enumerate(X.shape):
@@ -855,7 +855,7 @@ def _first_new(model: FastTuckerModel, places: NDArray[Any], also_empty: bool) -
 
 
 def _placed(model: FastTuckerModel, places: Any, what: str) -> tuple[NDArray[Any], list[Unknown]]:
-    """Coordinates by the model's rows. Labels that it does not have get rows behind its own."""
+    """Coordinates by the model's rows. Labels that it does not have get rows after its own."""
     names: Names = model._names
     if is_table(places):
         found = columns_of(places, None, None, True, names, model.shape)
@@ -1012,7 +1012,7 @@ def _queries(model: FastTuckerModel, modes: Sequence[int], given: Any) -> tuple[
 
 
 def _rows_of_texts(model: FastTuckerModel, n: int, given: list[Any]) -> tuple[list[Any], list[Any]]:
-    """Rows of a mode, of which texts are labels. A label that the model does not have is the first row behind its own."""
+    """Rows of a mode, of which texts are labels. A label that the model does not have is the first row after its own."""
     texts = [entry for entry in given if isinstance(entry, str)]
     if not texts:
         return given, []
@@ -1064,7 +1064,7 @@ def recommend(
     ----------
     model : FastTuckerModel
     mode : int or str
-        The mode whose rows are wanted: its number, from 0, or its name.
+        The mode whose rows are requested: its number, from 0, or its name.
     queries : array_like of int or str, Q x (N - 1), or a table
         For each query a row of every mode but `mode`, in their order: a number from 0, or a label as text. -1 or None
         averages over the rows of a mode that have entries. A row that the model does not have contributes neither bias

@@ -34,7 +34,7 @@ def texts_of(labels: NDArray[Any]) -> list[str]:
 
 
 class Names:
-    """Of a tensor or a model. Each may be None: the labels of each mode, the modes' names, and the index base."""
+    """The names in a tensor or a model. Each may be None: the labels of each mode, the modes' names, and the index base."""
 
     __slots__ = ("index_base", "labels", "mode_names")
 
@@ -94,7 +94,7 @@ class Names:
 
     @classmethod
     def from_file(cls, found: tuple[int, Any]) -> Names:
-        """Of what the compiled module returns."""
+        """The names that the compiled module returns."""
         base, modes = found
         index_base = None if base < 0 else base
         if modes is None:
@@ -146,7 +146,7 @@ def _unpacked(content: bytes, ends: bytes, is_text: bool) -> NDArray[Any]:
 
 
 def joined(known: NDArray[Any], new: list[Any]) -> NDArray[Any]:
-    """Labels and new ones behind them."""
+    """Labels, followed by new ones."""
     if known.dtype.kind in "iu" and all(isinstance(label, (int, np.integer)) for label in new):
         return np.concatenate([known, np.array(new, dtype=np.int64)])
     both: NDArray[Any] = np.empty(len(known) + len(new), dtype=object)

@@ -235,7 +235,7 @@ def columns_of(
     order = len(like_shape)
     modes, value = _modes_of(table, modes, value, like, order)
     if like is not None and len(modes) != order:
-        raise UsageError(f"the table has {len(modes)} columns for modes, {modes}, but {order} modes are wanted")
+        raise UsageError(f"the table has {len(modes)} columns for modes, {modes}, but {order} modes are needed")
     columns, labels, shape, unknown = [], [], [], []
     for n, name in enumerate(modes):
         found, codes = _numbered(table, name)

@@ -114,7 +114,7 @@ class SparseTensor:
     shape : sequence of int, optional
         The sizes of the modes; without it one more than the largest coordinate.
     duplicates : {"error", "sum", "last", "keep"}
-        What nonzeros at one place do. CP and Tucker want none; completion takes them as observations. "last" is for
+        What nonzeros at one place do. CP and Tucker need none; completion takes them as observations. "last" is for
         arrays in host memory.
     allow_non_finite : bool
         Take NaN and infinite values.
@@ -366,7 +366,7 @@ def _cast(values: NDArray[Any], wanted: np.dtype[Any]) -> NDArray[Any]:
 
 
 def _last_at_each_place(coords: NDArray[Any], values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Of the nonzeros at one place the last one, in the order of the nonzeros."""
+    """The last one of the nonzeros at each place, in the order of the nonzeros."""
     order = np.lexsort(coords.T[::-1])  # stable
     ordered = coords[order]
     is_last = np.ones(len(order), dtype=bool)
@@ -413,7 +413,7 @@ def _like(x: SparseTensor, like: Any, unknown: str, duplicates: str) -> SparseTe
     """A tensor whose rows are called as those of another one."""
     names: Names = like._names
     if x.ndim != len(like.shape):
-        raise UsageError(f"a tensor of {x.ndim} modes, but {len(like.shape)} are wanted")
+        raise UsageError(f"a tensor of {x.ndim} modes, but {len(like.shape)} are needed")
     if x.labels is None and names.labels is None:
         if x._shows_base and getattr(like, "_shows_base", False) and x.index_base != names.index_base:
             raise UsageError(
@@ -482,7 +482,7 @@ def asarray(
         Rows with the same labels get the same numbers as there, and columns of a table the order of its modes. Numbers
         in a file count as in the file that `like` came from.
     unknown : {"error", "new"}
-        Labels that `like` does not have are an error, or get new rows behind its own, with a warning. Both count and
+        Labels that `like` does not have are an error, or get new rows after its own, with a warning. Both count and
         name them.
 
     Returns

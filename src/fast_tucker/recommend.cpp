@@ -23,23 +23,22 @@ using Numbers = Kokkos::View<count_t*, typename Space::device_type>;
 template <class Space>
 using Doubles = Kokkos::View<double*, typename Space::device_type>;
 
-/// Of each row of a mode: 0 if the training set has no entries of it. Without elements: it has some of every row.
-template <class Space>
-using Observed = Kokkos::View<std::uint8_t const*, typename Space::device_type>;
+using Mark = ObservedRows::value_type::value_type;
 
-/// Which rows have entries, as RankingOptions::observed has it.
-using ObservedRows = std::vector<std::vector<std::uint8_t>>;
+/// The rows of a mode: 0 if the training set has no entries of one. Without elements, it has some of every row.
+template <class Space>
+using Observed = Kokkos::View<Mark const*, typename Space::device_type>;
 
 /// Copies what is said of mode n to the device. Waits.
 template <class Space>
 Observed<Space> observed_of(Space const& space, ObservedRows const& observed, int n) {
   if (observed.empty() || of_mode(observed, n).empty()) return {};
   auto const& rows = of_mode(observed, n);
-  Kokkos::View<std::uint8_t*, typename Space::device_type> const copy(
+  Kokkos::View<Mark*, typename Space::device_type> const copy(
       Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::observed_rows"), rows.size());
-  Kokkos::deep_copy(space, copy,
-                    Kokkos::View<std::uint8_t const*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>(
-                        rows.data(), rows.size()));
+  Kokkos::deep_copy(
+      space, copy,
+      Kokkos::View<Mark const*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>(rows.data(), rows.size()));
   space.fence("polyad::observed_rows");
   return copy;
 }
@@ -158,7 +157,7 @@ struct AddBiases {
 /// The bins of a mode's drift.
 template <class Space>
 struct TimeBins {
-  Doubles<Space> shares;  // of all times that have entries: the share that is in each bin
+  Doubles<Space> shares;  // for each bin, the share that it has of all times with entries
   count_t times;
   /// The share of bin b in a query's time. It is 0 or 1 for one time, and the bin's share for every_row.
   [[nodiscard]] KOKKOS_FUNCTION double share(count_t time, count_t b) const {
@@ -725,10 +724,9 @@ Rankings similar(Space const& space, FastTuckerModel<Scalar, Space> const& model
 }
 
 template <class Scalar, class Index, class Space>
-std::vector<std::vector<std::uint8_t>> observed_rows(Space const& space,
-                                                     CooTensor<Scalar, Index, Space> const& X) {
+ObservedRows observed_rows(Space const& space, CooTensor<Scalar, Index, Space> const& X) {
   using Marks = Kokkos::View<std::uint32_t*, typename Space::device_type>;
-  std::vector<std::vector<std::uint8_t>> observed(static_cast<std::size_t>(X.order()));
+  ObservedRows observed(static_cast<std::size_t>(X.order()));
   bool some_are_empty = false;
   for (int n = 0; n < X.order(); ++n) {
     expect_fits(space, "the rows that were observed", X.extents()[n], sizeof(std::uint32_t));
@@ -744,7 +742,7 @@ std::vector<std::vector<std::uint8_t>> observed_rows(Space const& space,
     space.fence("polyad::observed_rows");
     auto& rows = of_mode(observed, n);
     rows.assign(on_host.data(), on_host.data() + on_host.size());
-    if (std::find(rows.begin(), rows.end(), std::uint8_t(0)) == rows.end())
+    if (std::find(rows.begin(), rows.end(), Mark(0)) == rows.end())
       rows = {};
     else
       some_are_empty = true;
@@ -758,8 +756,8 @@ std::vector<std::vector<std::uint8_t>> observed_rows(Space const& space,
                               FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&, int, \
                               std::span<count_t const>, RankingOptions const&,                    \
                               CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&);    \
-  template std::vector<std::vector<std::uint8_t>> observed_rows(                                  \
-      Kokkos::DefaultExecutionSpace const&, CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&)
+  template ObservedRows observed_rows(Kokkos::DefaultExecutionSpace const&,                       \
+                                      CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&)
 #define POLYAD_SIMILAR(Scalar)                                                                  \
   template Rankings similar(Kokkos::DefaultExecutionSpace const&,                               \
                             FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&, int, \

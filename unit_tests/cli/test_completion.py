@@ -368,7 +368,7 @@ class Completion(ToolTest):
                                  ("either --for or --for-file", "recommend", "m.npz", "--mode", 1),
                                  ("either --index or --for-file", "similar", "m.npz", "--mode", 1, "--index", 1,
                                   "--for-file", "q.txt"),
-                                 ("99 is no row of mode 0", "recommend", "m.npz", "--mode", 1, "--for", "99,1",
+                                 ("99 is not a row of mode 0", "recommend", "m.npz", "--mode", 1, "--for", "99,1",
                                   "--cold-start", "refuse"),
                                  ("0 rows are wanted", "recommend", "m.npz", "--mode", 1, "--for", "9,1", "-n", 0)):
             self.fail_with(2, *arguments, says=says)
@@ -408,7 +408,7 @@ class Completion(ToolTest):
             self.write("bad.txt", content)
             self.fail_with(3, "recommend", "m.npz", "--mode", 1, "--for-file", "bad.txt", says=says)
         self.fail_with(3, *arguments, "--for-file", "q.txt", "--cold-start", "refuse",
-                       says="q.txt:11:1: 99 is no row of mode 0: the model has 40")
+                       says="q.txt:11:1: 99 is not a row of mode 0: the model has 40")
         self.fail_with(3, *arguments, "--for-file", "none.txt", says="none.txt")
         self.fail_with(3, "similar", "m.npz", "--mode", 1, "--for-file", "q.txt", says="q.txt:3:4: gives 2")
 

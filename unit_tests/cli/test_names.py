@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What rows are called: numbers count as in the training file, and labels are printed and read where there are some."""
+"""What rows are called: numbers count as in the training file, and labels are printed and read if there are some."""
 import struct
 import unittest
 import zipfile

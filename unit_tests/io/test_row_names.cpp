@@ -183,7 +183,7 @@ TEST_CASE("modes are matched by their names", "[io][names]") {
 
 TEST_CASE("integers are labels or numbers, other labels are not", "[io][names]") {
   RowNames const integers{0, {labels_of("", {"20", "3", "5"}), labels_of("", {"1", "2", "9"})}};
-  auto text              = file_of({}, {2, 0}, {1, 3});  // of base 1: the numbers 3 and 1, 2 and 4
+  auto text              = file_of({}, {2, 0}, {1, 3});  // the numbers in the file: 3 and 1, 2 and 4
   text.report.index_base = 1;
   auto const unknown     = polyad::io::match_rows(text, integers, {3, 3}, "f");
   CHECK(rows_of(text, 0) == std::vector<std::uint64_t>{1, 3});

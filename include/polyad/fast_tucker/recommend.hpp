@@ -24,14 +24,15 @@ namespace polyad {
 /// As an index of a query: the mean over all rows of that mode that have entries.
 inline constexpr count_t every_row = std::numeric_limits<count_t>::max();
 
+/// Which rows have entries in the training set, in host memory. Of each mode I_n numbers, 0 for a row without any,
+/// or nothing if every row has some. Empty: that holds for all modes, or it is not known.
+using ObservedRows = std::vector<std::vector<std::uint8_t>>;
+
 struct RankingOptions {
   count_t count             = 10;  // rows wanted of each query, at most 2^31
   count_t rows_at_a_time    = 0;   // scored in one product; 0: chosen. For tests.
   count_t queries_at_a_time = 0;   // the same
-  /// Which rows have entries in the training set, in host memory. Of each mode I_n numbers, 0 for a row without any,
-  /// or nothing if every row has some. Empty: that holds for all modes, or it is not known. observed_rows finds them,
-  /// and a model's file has them (io/fast_tucker_file.hpp).
-  std::vector<std::vector<std::uint8_t>> observed = {};
+  ObservedRows observed = {};  // observed_rows finds them; a model's file has them (io/fast_tucker_file.hpp)
 };
 
 /// Rows of each query, best first; if scores are equal, the lower row comes first.
@@ -42,11 +43,10 @@ struct Rankings {
   count_t unknown = 0;         // queries with an index that the model does not have, or that has no entries
 };
 
-/// Which rows occur in X, as RankingOptions::observed has it. Waits for `space`.
+/// Which rows occur in X. Waits for `space`.
 /// \throws UsageError when a coordinate is outside; MemoryError
 template <class Scalar, class Index, class Space>
-[[nodiscard]] std::vector<std::vector<std::uint8_t>> observed_rows(Space const& space,
-                                                                   CooTensor<Scalar, Index, Space> const& X);
+[[nodiscard]] ObservedRows observed_rows(Space const& space, CooTensor<Scalar, Index, Space> const& X);
 
 /// The rows of `mode` with the highest predictions. They are ranked before predictions are clipped to the
 /// range. A row is left out if `seen` has an entry with this row and the query's indices. An index beyond the

@@ -36,7 +36,7 @@ struct HostFastTucker {
   std::vector<std::vector<double>> drifts;  // I_n x bins, row-major; or nothing at all
   double lowest  = -std::numeric_limits<double>::infinity();  // predictions are clipped to this range
   double highest = std::numeric_limits<double>::infinity();
-  /// Of each mode: I_n numbers, 0 for a row without entries in the training set, or nothing if every row has
+  /// For each mode I_n numbers, 0 for a row without entries in the training set, or nothing if every row has
   /// some. Empty if that holds for all modes.
   std::vector<std::vector<std::uint8_t>> observed = {};
   RowNames names                                  = {};

@@ -42,8 +42,8 @@ struct ReadOptions {
   /// The number of a mode's first row in the file: 0 or 1. -1 finds it out: by the dialect (Matrix Market:
   /// 1), else 0 if any index is 0, else 1. In memory all indices count from 0.
   int index_base = -1;
-  /// The same for text alone, unless its dialect says what it is: the base of another file whose rows the text
-  /// refers to. Only used if index_base is -1.
+  /// The same for text alone, unless its dialect says what it is: the base of another file whose rows the
+  /// text refers to. Only used if index_base is -1.
   int index_base_of_text = -1;
   /// Accept NaN and infinite values.
   bool allow_non_finite = false;

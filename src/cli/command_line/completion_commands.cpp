@@ -205,7 +205,8 @@ void add_fast_tucker(Command command, TrainOptions& options) {
 void add_predict(Command command, PredictOptions& options) {
   command.add_input("MODEL", options.model, "A model of fast-tucker (.npz)")->required()->type_name("");
   add_tensor(command, options.places, options.index_base,
-             "Entries to predict: N indices a line, or a tensor; predictions are compared with its values",
+             "Entries to predict: a line with N indices for each, or a tensor; predictions are compared with "
+             "its values",
              "Number of the first row; unset: as in the model's training set");
   add_clip(command, options.clip, "Clip predictions to this range, not to the model's");
   add_cold_start(command, options.cold_start);

@@ -9,6 +9,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/drivers/completion.hpp"
+#include "cli/names/read_for_model.hpp"
 #include "cli/names/row_texts.hpp"
 #include "cli/report/file_name_format.hpp"
 #include "cli/report/host_facts.hpp"
@@ -19,7 +20,6 @@
 #include "cli/streams/note_unkept.hpp"
 #include "cli/streams/progress.hpp"
 #include "cli/tensors/entries.hpp"
-#include "cli/tensors/read_for_model.hpp"
 #include "cli/tensors/read_on_ranks.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"

@@ -7,14 +7,14 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/drivers/completion.hpp"
+#include "cli/names/read_for_model.hpp"
 #include "cli/names/row_texts.hpp"
+#include "cli/names/write_entries.hpp"
 #include "cli/report/file_name_format.hpp"
 #include "cli/run/session.hpp"
 #include "cli/streams/messages.hpp"
 #include "cli/tensors/entries.hpp"
-#include "cli/tensors/read_for_model.hpp"
 #include "cli/tensors/read_input.hpp"
-#include "cli/tensors/write_entries.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/io/atomic_file.hpp"
 

@@ -19,13 +19,13 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/drivers/ranking.hpp"
+#include "cli/names/read_for_model.hpp"
 #include "cli/names/row_texts.hpp"
 #include "cli/names/words.hpp"
 #include "cli/report/file_name_format.hpp"
 #include "cli/run/session.hpp"
 #include "cli/streams/messages.hpp"
 #include "cli/tensors/entries.hpp"
-#include "cli/tensors/read_for_model.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/printable.hpp"
@@ -126,12 +126,12 @@ private:
     if (*row >= rows && m_rows.has_labels(mode)) {
       if (m_rules.known)
         refuse_at(place, m_rules.option,
-                  fmt::format("'{}' is no row of {} in the model", text, m_rows.mode_text(mode)));
+                  fmt::format("'{}' is not a row of {} in the model", text, m_rows.mode_text(mode)));
       queries.unknown.push_back(fmt::format("'{}' in {}", text, m_rows.mode_text(mode)));
     }
     if (m_rules.known && *row >= rows)
       refuse_at(place, m_rules.option,
-                fmt::format("{} is no row of {}: the model has {}, which count from {}", text,
+                fmt::format("{} is not a row of {}: the model has {}, which count from {}", text,
                             m_rows.mode_text(mode), rows, m_rows.base()));
     if (m_rules.known && !is_observed(m_model.observed, mode, *row))
       refuse_at(place, m_rules.option,

@@ -36,8 +36,9 @@ public:
   [[nodiscard]] std::string mode_text(int mode) const;
   /// A label, quoted if it has to be, or a number. Rows that the model lacks have numbers.
   [[nodiscard]] std::string text(int mode, std::uint64_t row) const;
-  /// The row of a label or number. If the model has no such label, the first row behind its own, which stands for
-  /// all of them. Nothing for a number that is none, or below the base. A number may be beyond the model's rows.
+  /// The row of a label or number. If the model has no such label, the first row after its own, which
+  /// stands for all of them. Nothing for a number that is none, or below the base. A number may be beyond
+  /// the model's rows.
   [[nodiscard]] std::optional<std::uint64_t> row(int mode, Word const& word);
   [[nodiscard]] std::uint64_t rows(int mode) const;
   [[nodiscard]] int base() const { return m_base; }

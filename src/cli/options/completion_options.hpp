@@ -23,7 +23,7 @@ struct TrainOptions {
   std::filesystem::path test;          // empty: none
   double split           = 0;          // share of the entries held out as test set
   double validate        = 0;          // share of the training entries held out to tell the best epoch
-  int index_base         = -1;         // -1: told by the file
+  int index_base         = -1;         // -1: as the file says
   std::string duplicates = "keep";     // or sum, last, error
   std::vector<std::uint64_t> columns;  // J, one number or one a mode; empty: R
   std::optional<std::uint64_t> rank;   // unset: J, or with neither chosen, or 8
@@ -68,7 +68,7 @@ struct PredictOptions {
   CommonOptions common;
   std::filesystem::path model;
   std::filesystem::path places;
-  int index_base       = -1;  // -1: told by the model
+  int index_base       = -1;  // -1: as the model says
   ColdStart cold_start = ColdStart::bias;
   std::vector<double> clip;  // empty: as the model says
   std::filesystem::path output;
@@ -83,7 +83,7 @@ struct RecommendOptions {
   std::filesystem::path seen;   // entries whose rows are left out; empty: none
   ColdStart cold_start = ColdStart::bias;
   std::uint64_t count  = 10;
-  int index_base       = -1;  // -1: told by the model
+  int index_base       = -1;  // -1: as the model says
   std::vector<double> clip;   // empty: as the model says
   std::filesystem::path output;
 };
@@ -95,7 +95,7 @@ struct SimilarOptions {
   std::optional<std::string> index;  // the row that the others are compared with
   std::filesystem::path file;        // a row a line; empty: `index` is the only one
   std::uint64_t count = 10;
-  int index_base      = -1;  // -1: told by the model
+  int index_base      = -1;  // -1: as the model says
   std::filesystem::path output;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/tensors/write_entries.hpp"
+#include "cli/names/write_entries.hpp"
 
 #include <fmt/format.h>
 

@@ -14,7 +14,7 @@ namespace polyad::cli {
 
 struct EntriesForModel {
   io::TensorFile file;  // its rows are the model's, followed by those that the model lacks
-  InputReport facts;    // of the file as it was read
+  InputReport facts;    // what the file is, before its rows were matched
   /// What the rows are called, those that the model lacks included.
   io::RowNames names;
   std::uint64_t unknown = 0;      // labels that the model lacks

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/tensors/read_for_model.hpp"
+#include "cli/names/read_for_model.hpp"
 
 #include <fmt/format.h>
 
@@ -41,7 +41,7 @@ io::CoordinateList with_last_index(io::CoordinateList&& list, int base, std::str
   return places;
 }
 
-/// The names with the labels that were not known behind them.
+/// The names, followed by the labels that were not known.
 io::RowNames with_unknown(io::RowNames names, io::Labels const& unknown) {
   for (std::size_t n = 0; n < names.labels.size(); ++n)
     if (names.labels[n].has_rows())
