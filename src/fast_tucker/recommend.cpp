@@ -25,7 +25,8 @@ using Doubles = Kokkos::View<double*, typename Space::device_type>;
 
 using Mark = ObservedRows::value_type::value_type;
 
-/// The rows of a mode: 0 if the training set has no entries of one. Without elements, it has some of every row.
+/// The rows of a mode: 0 if the training set has no entries of one. Without elements, it has some of every
+/// row.
 template <class Space>
 using Observed = Kokkos::View<Mark const*, typename Space::device_type>;
 

@@ -5,9 +5,9 @@
 //   score(k) = mean + bias^(n)(k) + sum over m != n of bias^(m)(i_m) + sum_r C^(n)(k, r) prod_m C^(m)(i_m, r)
 //
 // A prediction is linear in the rows of a mode, so the mean over a mode is the prediction of its mean row.
-// Rows without entries in the training set (RankingOptions::observed) are never ranked, and no part of a mean.
-// The scores of K rows for Q queries are the product of a Q x R and an R x K matrix. Both are taken in
-// blocks, which bounds the scratch memory for any Q and I_n.
+// Rows without entries in the training set (RankingOptions::observed) are never ranked, and no part of a
+// mean. The scores of K rows for Q queries are the product of a Q x R and an R x K matrix. Both are taken
+// in blocks, which bounds the scratch memory for any Q and I_n.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -24,8 +24,8 @@ namespace polyad {
 /// As an index of a query: the mean over all rows of that mode that have entries.
 inline constexpr count_t every_row = std::numeric_limits<count_t>::max();
 
-/// Which rows have entries in the training set, in host memory. Of each mode I_n numbers, 0 for a row without any,
-/// or nothing if every row has some. Empty: that holds for all modes, or it is not known.
+/// Which rows have entries in the training set, in host memory. Of each mode I_n numbers, 0 for a row
+/// without any, or nothing if every row has some. Empty: that holds for all modes, or it is not known.
 using ObservedRows = std::vector<std::vector<std::uint8_t>>;
 
 struct RankingOptions {

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// One numbering for two tables: the rows of a second table, such as a test set, get the numbers that a first one
-// or a model gives them. Rows are matched by their labels. In modes without labels a number is a row.
+// SPDX-License-Identifier: BSD-3-Clause One numbering for two tables: the rows of a second table, such as a
+// test set, get the numbers that a first one or a model gives them. Rows are matched by their labels. In
+// modes without labels a number is a row.
 #pragma once
 
 #include <cstddef>
@@ -31,14 +31,14 @@ private:
 /// The mode of this name; nothing if no mode has it. \throws UsageError if several modes have it
 [[nodiscard]] std::optional<int> find_mode(Labels const& labels, std::string_view name);
 
-/// Gives the rows of `file` the numbers that they have in a tensor or model of these names and extents. Rows that
-/// it lacks follow its own, in the order in which they are met. If both have a name for each mode, the modes are
-/// put into its order. If only one side has labels, and all of them are integers, the numbers of the other side
-/// count as labels, or the labels as its numbers.
+/// Gives the rows of `file` the numbers that they have in a tensor or model of these names and extents.
+/// Rows that it lacks follow its own, in the order in which they are met. If both have a name for each
+/// mode, the modes are put into its order. If only one side has labels, and all of them are integers, the
+/// numbers of the other side count as labels, or the labels as its numbers.
 /// \param name  of the file, for messages
 /// \returns     for each mode the labels that were not known, in the order of their rows
-/// \throws UsageError for another number of modes, other names of modes, or labels on one side only that are not
-///         all integers; InputError for a label that cannot be a number of a row
+/// \throws UsageError for another number of modes, other names of modes, or labels on one side only that
+///         are not all integers; InputError for a label that cannot be a number of a row
 [[nodiscard]] Labels match_rows(TensorFile& file, RowNames const& names,
                                 std::vector<std::uint64_t> const& extents, std::string const& name);
 

@@ -44,7 +44,8 @@ std::pair<io::CoordinateList, io::CoordinateList> split_off(io::CoordinateList c
   return io::hold_out(list, share, seed, stream, sums_of_ranks(list.nnz()).before);
 }
 
-/// The test set, whose rows are those of the training set. On several ranks each has a part of it, without names.
+/// The test set, whose rows are those of the training set. On several ranks each has a part of it, without
+/// names.
 EntriesForModel read_test(TrainOptions const& options, InputReport const& train) {
   if (ranks().size == 1)
     return read_for_model({.path = options.test, .duplicates = options.duplicates}, train.base, train.names(),

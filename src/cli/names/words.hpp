@@ -18,13 +18,13 @@ struct Word {
   [[nodiscard]] bool is_star() const { return !is_quoted && text == "*"; }
 };
 
-/// Splits a line at commas, which may have blanks around them; if `at_blanks` is set, at blanks as well. Inside
-/// double quotes both belong to the word, and two quotes stand for one.
+/// Splits a line at commas, which may have blanks around them; if `at_blanks` is set, at blanks as well.
+/// Inside double quotes both belong to the word, and two quotes stand for one.
 /// \throws UsageError for a quote that is not closed, or that is followed by more of the word
 [[nodiscard]] std::vector<Word> split_words(std::string_view line, bool at_blanks);
 
-/// The text as split_words reads it back: in quotes if it is empty, a star, or has blanks, commas, quotes or line
-/// ends, or begins with #.
+/// The text as split_words reads it back: in quotes if it is empty, a star, or has blanks, commas, quotes
+/// or line ends, or begins with #.
 [[nodiscard]] std::string quoted_if_needed(std::string_view text);
 
 }  // namespace polyad::cli

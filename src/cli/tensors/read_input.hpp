@@ -41,8 +41,8 @@ namespace polyad::cli {
 [[nodiscard]] std::optional<std::uint64_t> line_of_nonzero(std::filesystem::path const& path,
                                                            std::uint64_t nonzero);
 
-/// A line for each mode that has a name or labels: "mode 0      user: 6040 labels, 'alice', 'bob', ...". Empty
-/// without names.
+/// A line for each mode that has a name or labels: "mode 0      user: 6040 labels, 'alice', 'bob', ...".
+/// Empty without names.
 [[nodiscard]] std::string labels_text(io::Labels const& labels);
 
 /// "30 x 24 x 662 x 1088"
