@@ -1034,7 +1034,7 @@ def _named(ranked: Rankings, model: FastTuckerModel, mode: int, asked: Mapping[i
         return str(names.mode_names[n]) if named else f"mode_{n}"
 
     ranked.labels = names.of_mode(mode)
-    ranked._name = "row" if column(mode) == f"mode_{mode}" else column(mode)
+    ranked._name = "similar" if mode in asked else "row" if column(mode) == f"mode_{mode}" else column(mode)
     for n, rows in asked.items():
         labels, size = names.of_mode(n), model.shape[n]
         shown = np.empty(len(rows), dtype=object)

@@ -660,8 +660,8 @@ class Rankings:
     def to_frame(self) -> Any:
         """The rows as a ``pandas.DataFrame``: the number of the query, its rows, the row that was found, and the score.
 
-        Columns have the names of the modes, or mode_0, mode_1, ... for queries and row for what was found. Rows are
-        labels where the model has some.
+        Columns have the names of the modes, or mode_0, mode_1, ... for queries and row for what was found; what
+        :func:`similar` found is in the column similar. Rows are labels if the model has some.
 
         Examples
         --------
