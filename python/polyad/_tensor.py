@@ -415,7 +415,7 @@ def _like(x: SparseTensor, like: Any, unknown: str, duplicates: str) -> SparseTe
     if x.ndim != len(like.shape):
         raise UsageError(f"a tensor of {x.ndim} modes, but {len(like.shape)} are needed")
     if x.labels is None and names.labels is None:
-        if x._shows_base and getattr(like, "_shows_base", False) and x.index_base != names.index_base:
+        if x._shows_base and names.index_base is not None and x.index_base != names.index_base:
             raise UsageError(
                 f"one text counts from {x.index_base}, the other one from {names.index_base}: two different numberings; "
                 "pass index_base to polyad.read"

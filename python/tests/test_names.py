@@ -114,6 +114,9 @@ def test_two_numberings_never_meet(tmp_path, model):
     assert train.found == {"dialect": "frostt", "index_base": 0, "duplicates": 0}
     with pytest.raises(polyad.UsageError, match="counts from 1, the other one from 0"):
         polyad.fast_tucker(train, test=other, rank=1, ridge=1.0)
+    fitted = polyad.fast_tucker(train, rank=1, ridge=1.0)
+    with pytest.raises(polyad.UsageError, match="counts from 1, the other one from 0"):
+        polyad.predict(fitted, other)
     # A name is read as the first file was.
     assert polyad.asarray(tmp_path / "from1.tns", like=train).coords.tolist() == [[1, 1], [2, 2]]
     with pytest.raises(polyad.UsageError, match="place 0"):
@@ -132,7 +135,7 @@ def test_a_test_table_is_matched(parts, model):
 
 def test_places_of_unknown_users(model):
     table = pd.DataFrame({"user": [users[1], "zoe"], "item": [items[2], items[3]]})
-    with pytest.raises(polyad.UsageError, match=r"1 label is unknown in column 'user': 'zoe'.*place 1, \(30, 3\)"):
+    with pytest.raises(polyad.UsageError, match=r"1 label is unknown in column 'user': 'zoe'.*place 1, \(30, \d+\)"):
         polyad.predict(model, table)
     known, new = polyad.predict(model, table, cold_start="bias")
     item = int(np.flatnonzero(model.labels[1] == items[3])[0])
