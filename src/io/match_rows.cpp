@@ -177,9 +177,13 @@ void match_integers(TensorFile& file, std::size_t n, std::uint64_t base, std::ui
                        mode + " has the label " + std::to_string(number) + ", but rows count from " +
                            std::to_string(base));
     row_of[i] = static_cast<std::uint64_t>(number) - base;
-    if (row_of[i] >= rows) unknown.add(own.label(i));
   }
-  renumber(file.tensor, n, [&](std::uint64_t i) { return row_of[i]; });
+  std::vector<bool> is_counted(own.rows());
+  renumber(file.tensor, n, [&](std::uint64_t i) {
+    if (row_of[i] >= rows && !is_counted[i]) unknown.add(own.label(i));
+    is_counted[i] = true;
+    return row_of[i];
+  });
 }
 
 bool is_text(Dialect dialect) {
@@ -239,7 +243,7 @@ Labels match_rows(TensorFile& file, RowNames const& names, std::vector<std::uint
                      mode);
     }
     auto& extent = file.tensor.extents[n];
-    extent       = extents[n] + unknown[n].rows();
+    extent       = extents[n] + (ours ? unknown[n].rows() : 0);
     if (!ours)
       std::visit(
           [&](auto const& indices) {
