@@ -50,7 +50,7 @@ class NamesTest(ToolTest):
                 content = archive.read(member)
                 (length,) = struct.unpack("<H", content[8:10])
                 kind = next(code for descr, code in (("f4", "f"), ("f8", "d"), ("i8", "q"), ("u8", "Q"), ("u4", "I"),
-                                                     ("u1", "B"), ("b1", "?"), ("U3", "12s")) if descr.encode() in content[:60])
+                                                     ("u1", "B"), ("b1", "?"), ("U3", "I")) if descr.encode() in content[:60])
                 data = content[10 + length:]
                 arrays[member.removesuffix(".npy")] = struct.unpack(f"<{len(data) // struct.calcsize(kind)}{kind}", data)
         return arrays
@@ -108,10 +108,10 @@ class NamesTest(ToolTest):
         self.write("x.tns", self.ratings(0))
         self.write("test.tns", "5 1 2\n5 2 3\n5 3 4\n")
         report = self.report_of("fast-tucker", "x.tns", "--test", "test.tns", "-r", 1, "--reg", 0.01, "--bias-reg", 0.01)
-        self.assertLess(report["result"]["errors"]["test"]["rmse"], 0.1)
+        self.assertLess(report["result"]["rmse"]["test"], 0.1)
         self.succeed("convert", "x.tns", "x.npz")
         report = self.report_of("fast-tucker", "x.npz", "--test", "test.tns", "-r", 1, "--reg", 0.01, "--bias-reg", 0.01)
-        self.assertLess(report["result"]["errors"]["test"]["rmse"], 0.1)
+        self.assertLess(report["result"]["rmse"]["test"], 0.1)
 
     def test_seen_may_be_any_tensor_and_both_numbers_count_alike(self):
         for base in (0, 1):
@@ -219,7 +219,7 @@ class NamesTest(ToolTest):
         self.fail_with(3, "predict", "m.npz", "wanted.npz", "-o", "q.csv", "--cold-start", "refuse",
                        says="entry 3 has row zoe of mode 0 (user), which the training set does not have")
         report = self.report_of("fast-tucker", "x.npz", "--test", "wanted.npz", "-r", 1, "--reg", 0.01, "--bias-reg", 0.01)
-        self.assertLess(report["result"]["errors"]["test"]["rmse"], 1.5)
+        self.assertLess(report["result"]["rmse"]["test"], 1.5)
 
     def test_two_numberings_never_meet(self):
         self.named()
