@@ -19,6 +19,8 @@ from . import _backend, _device
 from ._errors import InputError, MemoryError, UsageError
 from ._keywords import own_keywords
 from ._models import CPModel, FastTuckerModel, Rankings, TuckerModel
+from ._names import Names, Unknown, rows_of
+from ._table import columns_of, is_table
 from ._tensor import SparseTensor, _coordinates, _extents, _trusted, asarray
 
 if TYPE_CHECKING:
@@ -49,10 +51,10 @@ class Format:
         That it was built for.
     """
 
-    def __init__(self, held: Any, labels: Any = None, package: str = "numpy") -> None:
+    def __init__(self, held: Any, names: Names | None = None, package: str = "numpy") -> None:
         self._held = held
         self._package = package
-        self.labels = labels
+        self._names = names or Names()
         self.shape: tuple[int, ...] = tuple(held.extents)
         self.nnz: int = held.nnz
         self.dtype = np.dtype(np.float32 if held.single else np.float64)
@@ -110,7 +112,7 @@ def any_format(
     held = engine.build_format(tensor._held, _count("rank", rank), float(iterations), format, deterministic, False)
     if held.warning:
         warnings.warn(held.warning, stacklevel=3)  # through own_keywords
-    return Format(held, tensor.labels, tensor._package)
+    return Format(held, tensor._names, tensor._package)
 
 
 def _compare_formats(
@@ -596,7 +598,7 @@ def cp_als(
             result = engine.cp_als(held._held, options, format, deterministic, begin, _lists_of(start), watch)
     finally:
         close()
-    return _unless_interrupted(CPModel._of(result, held.labels, held._package), result)
+    return _unless_interrupted(CPModel._of(result, held._names, held._package), result)
 
 
 @own_keywords
@@ -669,7 +671,7 @@ def tucker(
         result = engine.tucker(tensor._held, options, begin, _lists_of(start), watch)
     finally:
         close()
-    return _unless_interrupted(TuckerModel._of(result, tensor.labels, tensor._package), result)
+    return _unless_interrupted(TuckerModel._of(result, tensor._names, tensor._package), result)
 
 
 def _rates(name: str, given: Any, names: Mapping[str, float]) -> list[float]:
@@ -735,6 +737,7 @@ def fast_tucker(
     range: tuple[float, float] | None = None,  # noqa: A002
     format: str = "auto",  # noqa: A002
     deterministic: bool = False,
+    duplicates: str = "keep",
     callback: Callback | None = None,
     progress: bool = False,
     threads: int | None = None,
@@ -747,16 +750,17 @@ def fast_tucker(
     train : SparseTensor or what :func:`asarray` takes
         Every stored entry is an observation, zeros too; all others are unknown. The same place may occur several
         times.
-    validation, test : SparseTensor, optional
-        Of the same types. The first decides which epoch is best, with `patience`; the other is only reported.
+    validation, test : SparseTensor or what :func:`asarray` takes, optional
+        The first decides which epoch is best, with `patience`; the other is only reported. Their rows are matched to
+        the labels of the training set; labels that it does not have are an error.
     rank, columns : int
         R, and J_n (one number or one a mode). Without them held-out entries choose.
     biases : bool
         A mean and biases, fitted first.
     bias : mapping, optional
         ``sweeps`` and ``damping`` of that fit.
-    time_mode : int
-        The mode of time, from 0: the biases of the other modes' rows drift over it, by a number for each bin of
+    time_mode : int or str
+        The mode of time, its number from 0 or its name: the biases of the other modes' rows drift over it, by a number for each bin of
         equal length. -1: they stay as they are.
     drift : int, mapping or sequence, optional
         ``bins``, 0 for biases that stay, and ``damping`` in observations (30), of all modes or of each: ``16``,
@@ -784,6 +788,8 @@ def fast_tucker(
         Lowest and highest prediction.
     format, deterministic
         As for :func:`cp_als`.
+    duplicates : {"keep", "sum", "last", "error"}
+        What several entries at one place do, in each set: by default each of them is an observation.
     callback : function, optional
         Called after each epoch with a dict of ``epoch``, ``train``, ``validation``, ``test``, ``seconds``. If it
         returns False, the run ends, with the reason "stopped".
@@ -815,10 +821,11 @@ def fast_tucker(
     [(20, 4), (30, 2), (10, 0)]
     """
     engine = _backend.engine(threads, device)
-    sets = [None if entries is None else asarray(entries, duplicates="keep") for entries in (train, validation, test)]
-    if sets[0] is None:
+    if train is None:
         raise UsageError("there are no entries to learn from")
-    first = sets[0]
+    first = _entries(train, duplicates)
+    sets = [first, *(None if entries is None else _entries(entries, duplicates, first) for entries in (validation, test))]
+    time_mode = first._names.mode_number(time_mode, first.ndim)
     for k in (1, 2):
         entries = sets[k]
         if entries is None:
@@ -878,7 +885,31 @@ def fast_tucker(
         )
     finally:
         close()
-    return _unless_interrupted(FastTuckerModel._of(result, first.labels), result)
+    model = FastTuckerModel._of(result, first._names)
+    model.observed = _observed(first)
+    return _unless_interrupted(model, result)
+
+
+def _entries(given: Any, duplicates: str, like: SparseTensor | None = None) -> SparseTensor:
+    """Entries of completion, with the rows of `like`."""
+    if duplicates not in ("keep", "sum", "last", "error"):
+        raise UsageError(f"duplicates is keep, sum, last or error, not {duplicates!r}")
+    entries = asarray(given, duplicates=duplicates, like=like)
+    if not isinstance(given, SparseTensor) or duplicates == "keep":
+        return entries
+    merged = SparseTensor(entries.coords, entries.values, entries.shape, duplicates=duplicates)
+    return _trusted(merged.coords, merged.values, merged.shape, entries._names)
+
+
+def _observed(X: SparseTensor) -> list[Any] | None:
+    """For each mode, which rows have entries; None if every row has some."""
+    coords = X.to_host().coords
+    marks: list[Any] = []
+    for n, size in enumerate(X.shape):
+        marked = np.zeros(size, dtype=bool)
+        marked[coords[:, n]] = True
+        marks.append(None if marked.all() else marked)
+    return None if all(marked is None for marked in marks) else marks
 
 
 def _given(model: FastTuckerModel, range: Any = None) -> tuple[dict[str, Any], np.dtype[Any]]:  # noqa: A002
@@ -896,19 +927,76 @@ def _given(model: FastTuckerModel, range: Any = None) -> tuple[dict[str, Any], n
         "mean": model.mean,
         "lowest": lowest,
         "highest": highest,
+        "observed": [None if rows is None else np.ascontiguousarray(rows, dtype=np.uint8) for rows in model.observed or ()],
     }
     return given, dtype
 
 
+def _expected_by_biases(model: FastTuckerModel, places: NDArray[Any]) -> NDArray[Any]:
+    """Mean, biases and drifts at places, clipped. A row that the model does not have has no bias."""
+    expected = np.full(len(places), model.mean)
+    time = model.time_mode
+    for n, bias in enumerate(model.biases):
+        known = places[:, n] < len(bias)
+        expected[known] += bias[places[known, n]]
+    for n, drift in enumerate(model.drifts):
+        bins = drift.shape[1]
+        if bins == 0:
+            continue
+        known = places[:, n] < len(drift)
+        times = model.shape[time]
+        bin_of = np.minimum(places[known, time], times - 1) * bins // times
+        expected[known] += drift[places[known, n], bin_of]
+    return np.clip(expected, *model.range)
+
+
+def _first_new(model: FastTuckerModel, places: NDArray[Any], also_empty: bool) -> tuple[int, int, str] | None:
+    """The first place with a row that the model does not have: its number, the mode, and the fault."""
+    outside = places >= np.asarray(model.shape)
+    empty = np.zeros_like(outside)
+    for n, rows in enumerate(model.observed or ()):
+        if rows is not None and also_empty:
+            empty[:, n] = ~np.asarray(rows, dtype=bool)[np.minimum(places[:, n], len(rows) - 1)]
+    faults = (outside | empty).any(axis=1)
+    if not faults.any():
+        return None
+    k = int(np.argmax(faults))
+    n = int(np.argmax((outside | empty)[k]))
+    fault = "which the model does not have" if outside[k, n] else "which has no entries in the training set"
+    return k, n, fault
+
+
+def _placed(model: FastTuckerModel, places: Any, what: str) -> tuple[NDArray[Any], list[Unknown]]:
+    """Coordinates by the model's rows. Labels that it does not have get rows after its own."""
+    names: Names = model._names
+    if is_table(places):
+        found = columns_of(places, None, None, True, names, model.shape)
+        return found.coords, found.unknown
+    if isinstance(places, SparseTensor):
+        if places.labels is not None or places._shows_base:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # who called counts them
+                places = asarray(places, like=model, unknown="new")
+        return places.coords, []
+    return _coordinates(places), []
+
+
 @own_keywords
-def predict(model: FastTuckerModel, places: Any, *, threads: int | None = None) -> NDArray[Any]:
+def predict(
+    model: FastTuckerModel, places: Any, *, cold_start: str | None = None, threads: int | None = None
+) -> NDArray[Any]:
     """What a completion model expects at some places.
 
     Parameters
     ----------
     model : FastTuckerModel
-    places : array_like of int, count x N, or SparseTensor
-        Coordinates, from 0, within the model's shape.
+    places : array_like of int, count x N, SparseTensor, or a table of pandas, polars or pyarrow
+        Coordinates, from 0. The columns of a table are matched to the labels of the model: those that have the names
+        of its modes, or else all, or all but the last one.
+    cold_start : {"refuse", "bias"}, optional
+        What becomes of a place with a row that the model does not have, or that has no entries in the training set:
+        "refuse" raises UsageError, "bias" predicts by the mean and the biases that are known. Without it, rows without
+        entries are predicted by the model, and others refused.
 
     Returns
     -------
@@ -918,15 +1006,35 @@ def predict(model: FastTuckerModel, places: Any, *, threads: int | None = None) 
     Raises
     ------
     UsageError
-        If a place lies outside.
+        If a place has a row that the model does not have, with the place.
     """
+    if cold_start not in (None, "refuse", "bias"):
+        raise UsageError(f"cold_start is refuse or bias, not {cold_start!r}")
     engine = _backend.engine(threads)
-    coords = places.coords if isinstance(places, SparseTensor) else _coordinates(places)
+    given, dtype = _given(model)
+    coords, unknown = _placed(model, places, "places")
     if coords.shape[1] != len(model.factors):
         raise UsageError(f"places of {coords.shape[1]} numbers for a model of {len(model.factors)} modes")
-    given, dtype = _given(model)
+    on_device = _device.is_on_device(coords)
+    fault = None if on_device else _first_new(model, coords, cold_start == "refuse")
+    if fault is not None and cold_start != "bias":
+        k, n, reason = fault
+        bits = 8 * coords.itemsize
+        place = tuple(int(row) - (2**bits if row >= 2 ** (bits - 1) else 0) for row in coords[k])
+        text = f"{'; '.join(map(str, unknown))}: " if unknown else ""
+        raise UsageError(
+            f"{text}place {k}, {place}, has row {place[n]} of {model._names.mode_text(n)}, {reason}; cold_start='bias' "
+            "predicts it by the biases that are known"
+        )
     out = np.empty(coords.shape[0], dtype=dtype)
-    engine.predict(given, coords, out)
+    if fault is None:
+        engine.predict(given, np.ascontiguousarray(coords) if not on_device else coords, out)
+        return out
+    known = (coords < np.asarray(model.shape)).all(axis=1)
+    inside = np.empty(int(known.sum()), dtype=dtype)
+    engine.predict(given, np.ascontiguousarray(coords[known], dtype=np.uint64), inside)
+    out[known] = inside
+    out[~known] = _expected_by_biases(model, np.asarray(coords[~known], dtype=np.int64))
     return out
 
 
@@ -957,13 +1065,19 @@ def _recommend(
     engine = _backend.engine(threads)
     given, dtype = _given(model, clip)
     order = len(model.factors)
-    where = _mode(mode, order)
+    where = _mode(model._mode_number(mode), order)
+    queries, unknown = _queries(model, [n for n in builtins.range(order) if n != where], queries)
     asked = _indices("queries", queries, 2, "Q x (N - 1)", averages=True)
     if asked.shape[1] != order - 1:
         raise UsageError(f"queries of {asked.shape[1]} indices for the {order - 1} modes beside mode {where}")
     held = None
     if seen is not None:
-        if not isinstance(seen, SparseTensor):
+        if isinstance(seen, SparseTensor) or is_table(seen) or isinstance(seen, (str, os.PathLike)):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # what the model does not know cannot be recommended
+                tied = is_table(seen) or isinstance(seen, (str, os.PathLike)) or seen.labels is not None or seen._shows_base
+                seen = asarray(seen, duplicates="keep", like=model, unknown="new") if tied else seen
+        else:
             seen = _device.to_host(seen) if _device.is_on_device(seen) else seen
             coords = _coordinates(seen)
             values = np.zeros(coords.shape[0], dtype=dtype)
@@ -974,11 +1088,72 @@ def _recommend(
             held = seen.astype(dtype)._held
     ranked = Rankings._of(*engine.recommend(given, where, asked, _count("n", n, 1), held))
     if ranked.unknown:
+        text = f" ({'; '.join(map(str, unknown))})" if unknown else ""
         warnings.warn(
-            f"{ranked.unknown} of {len(ranked)} queries have an index that the model does not have: answered by the "
+            f"{ranked.unknown} of {len(ranked)} queries have an index that the model does not have{text}: answered by the "
             "biases that are known",
             stacklevel=stacklevel,
         )
+    others = [n for n in builtins.range(order) if n != where]
+    return _named(ranked, model, where, {other: asked[:, k] for k, other in enumerate(others)})
+
+
+def _queries(model: FastTuckerModel, modes: Sequence[int], given: Any) -> tuple[Any, list[Unknown]]:
+    """Queries with labels by the model's rows: of tables, and of sequences in which a text is a label."""
+    names: Names = model._names
+    sub = Names(
+        None if names.labels is None else [names.labels[n] for n in modes],
+        None if names.mode_names is None else [names.mode_names[n] for n in modes],
+        names.index_base,
+    )
+    if is_table(given):
+        found = columns_of(given, list(given.columns) if sub.mode_names is None else None, None, True, sub, [model.shape[n] for n in modes])
+        return found.coords, found.unknown
+    array = np.asarray(given, dtype=object) if isinstance(given, (list, tuple)) else np.asarray(given)
+    if array.ndim != 2 or array.shape[1] != len(modes) or array.dtype.kind not in "OU":
+        return given, []
+    if not any(isinstance(entry, str) for entry in array.reshape(-1).tolist()):
+        return given, []
+    unknown: list[Unknown] = []
+    rows = np.array(array, dtype=object)
+    for k, n in enumerate(modes):
+        rows[:, k], new = _rows_of_texts(model, n, array[:, k].tolist())
+        if new:
+            unknown.append(Unknown(names.mode_text(n), new))
+    return rows.tolist(), unknown
+
+
+def _rows_of_texts(model: FastTuckerModel, n: int, given: list[Any]) -> tuple[list[Any], list[Any]]:
+    """Rows of a mode, of which texts are labels. A label that the model does not have is the first row after its own."""
+    texts = [entry for entry in given if isinstance(entry, str)]
+    if not texts:
+        return given, []
+    labels = model._names.of_mode(n)
+    if labels is None:
+        raise UsageError(f"{texts[0]!r} is a label, but {model._names.mode_text(n)} has none")
+    found = dict(zip(texts, rows_of(labels, np.array(texts, dtype=object)).tolist()))
+    rows = [found[entry] if isinstance(entry, str) else entry for entry in given]
+    new = [text for text, row in found.items() if row < 0]
+    return [model.shape[n] if isinstance(entry, str) and row < 0 else row for entry, row in zip(given, rows)], new
+
+
+def _named(ranked: Rankings, model: FastTuckerModel, mode: int, asked: Mapping[int, Any]) -> Rankings:
+    """With what :meth:`Rankings.to_frame` shows."""
+    names: Names = model._names
+
+    def column(n: int) -> str:
+        named = names.mode_names is not None and names.mode_names[n] is not None
+        return str(names.mode_names[n]) if named else f"mode_{n}"
+
+    ranked.labels = names.of_mode(mode)
+    ranked._name = "similar" if mode in asked else "row" if column(mode) == f"mode_{mode}" else column(mode)
+    for n, rows in asked.items():
+        labels, size = names.of_mode(n), model.shape[n]
+        shown = np.empty(len(rows), dtype=object)
+        for q, row in enumerate(rows.tolist()):
+            if row != 2**64 - 1:  # the mean over all rows is None
+                shown[q] = labels[row] if labels is not None and row < size else row
+        ranked._queries[column(n)] = shown
     return ranked
 
 
@@ -1000,15 +1175,16 @@ def recommend(
     Parameters
     ----------
     model : FastTuckerModel
-    mode : int
-        From 0: the mode whose rows are wanted.
-    queries : array_like of int, Q x (N - 1)
-        For each query an index of every mode but `mode`, in their order, from 0. -1 or None averages over a mode.
-        An index that the model does not have contributes neither bias nor factors.
+    mode : int or str
+        The mode whose rows are requested: its number, from 0, or its name.
+    queries : array_like of int or str, Q x (N - 1), or a table
+        For each query a row of every mode but `mode`, in their order: a number from 0, or a label as text. -1 or None
+        averages over the rows of a mode that have entries. A row that the model does not have contributes neither bias
+        nor factors. The columns of a table are matched to the labels of the model.
     n : int
         Rows of each query; all that there are where the mode has fewer.
-    seen : SparseTensor or array_like of int, count x N, optional
-        Rows of entries with the query's indices are left out. Values play no part.
+    seen : SparseTensor, array_like of int, count x N, a table or the name of a file, optional
+        Rows of entries with the query's indices are left out. Values play no part. Labels are matched to the model's.
     clip : tuple of float, optional
         Lowest and highest score, in place of the model's range.
     threads : int, optional
@@ -1017,8 +1193,8 @@ def recommend(
     Returns
     -------
     Rankings
-        The scores are predictions. Computed in the model's type. ``model.labels[mode][rows]`` are the names of rows
-        where the training set had some.
+        The scores are predictions. Computed in the model's type. Rows without entries in the training set are left
+        out. ``to_frame()`` makes a table with the labels of the rows.
 
     Warns
     -----
@@ -1053,10 +1229,10 @@ def similar(
     Parameters
     ----------
     model : FastTuckerModel
-    mode : int
-        From 0.
-    rows : int or array_like of int, Q
-        Rows of the mode, from 0. None is compared with itself.
+    mode : int or str
+        Its number, from 0, or its name.
+    rows : int, str or array_like, Q
+        Rows of the mode: numbers from 0, or labels as texts. None is compared with itself.
     n : int
         Rows of each query; all others that there are where the mode has fewer.
     threads : int, optional
@@ -1083,8 +1259,15 @@ def similar(
     """
     engine = _backend.engine(threads)
     given, _ = _given(model)
-    asked = _indices("rows", [rows] if np.ndim(rows) == 0 else rows, 1, "one dimension")
-    return Rankings._of(*engine.similar(given, _mode(mode, len(model.factors)), asked, _count("n", n, 1)))
+    where = _mode(model._mode_number(mode), len(model.factors))
+    asked_rows = [rows] if np.ndim(rows) == 0 else list(rows)
+    if any(isinstance(row, str) for row in asked_rows):
+        asked_rows, unknown = _rows_of_texts(model, where, asked_rows)
+        if unknown:
+            raise UsageError(str(Unknown(model._names.mode_text(where), unknown)))
+    asked = _indices("rows", asked_rows, 1, "one dimension")
+    ranked = Rankings._of(*engine.similar(given, where, asked, _count("n", n, 1)))
+    return _named(ranked, model, where, {where: asked})
 
 
 def _mode(mode: Any, order: int) -> int:
@@ -1389,6 +1572,6 @@ def hold_out(X: Any, share: float, *, seed: int = 0) -> tuple[SparseTensor, Spar
         raise UsageError(f"a share of {share}")
     parts = _backend.module().hold_out(tensor._held, share, _count("seed", seed))
     return tuple(  # type: ignore[return-value]
-        _trusted(coords, values.astype(tensor.dtype, copy=False), tuple(shape), tensor.labels)
+        _trusted(coords, values.astype(tensor.dtype, copy=False), tuple(shape), tensor._names)
         for coords, values, shape in parts
     )

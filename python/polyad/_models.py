@@ -6,7 +6,6 @@ from __future__ import annotations
 import copy
 import math
 import os
-import warnings
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ import numpy as np
 from . import _backend, _device
 from ._errors import InputError, UsageError
 from ._keywords import own_keywords
+from ._names import Names
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,17 +39,27 @@ class _Fitted:
 
     history: list[dict[str, Any]]
     reason: str = ""
+    # Also of models that an earlier version pickled.
     labels: list[Any] | None = None
+    mode_names: list[Any] | None = None
+    index_base: int | None = None
 
     def _record(self, result: dict[str, Any] | None) -> None:
         result = result or {}
         self.history = result.get("history", [])
         self.reason = result.get("reason", "")
 
-    def _warn_of_labels(self) -> None:
-        """Before the model is saved by a method that the user calls."""
-        if self.labels is not None:
-            warnings.warn("the names of the rows (labels) are not saved with the model: keep them apart", stacklevel=3)
+    @property
+    def _names(self) -> Names:
+        return Names(self.labels, self.mode_names, self.index_base)
+
+    def _set_names(self, names: Names) -> None:
+        checked = names.checked(self.shape)  # type: ignore[attr-defined]
+        self.labels, self.mode_names, self.index_base = checked.labels, checked.mode_names, checked.index_base
+
+    def _mode_number(self, mode: Any) -> Any:
+        """The number of a mode that may be given by its name."""
+        return self._names.mode_number(mode, len(self.shape))  # type: ignore[attr-defined]
 
 
 def _kept_rows(rows: Any, shape: Sequence[int] | None, factors: Sequence[Any]) -> tuple[list[Any] | None, tuple[int, ...]]:
@@ -255,8 +265,10 @@ class CPModel(_Decomposition):
     restarts : list of dict
         ``seed``, ``fit``, ``iterations``, ``reason``, ``seconds`` and ``error`` of each of several starts. The model is
         that of ``restarts[best_restart]``. Empty for a single start.
-    labels : list or None
-        The names of the tensor's rows.
+    labels, mode_names : list or None
+        The names of the tensor's rows and modes. They are saved in an npz.
+    index_base : int or None
+        What the tensor's file called the first row of each mode; here rows count from 0.
 
     Examples
     --------
@@ -289,7 +301,7 @@ class CPModel(_Decomposition):
         self._record(None)
 
     @classmethod
-    def _of(cls, result: dict[str, Any], labels: list[Any] | None = None, package: str = "numpy") -> CPModel:
+    def _of(cls, result: dict[str, Any], names: Names | None = None, package: str = "numpy") -> CPModel:
         self = cls(result["weights"], [_device.as_package(factor, package) for factor in result["factors"]])
         self._record(result)
         self._set_found_rows(result["rows"])
@@ -301,7 +313,7 @@ class CPModel(_Decomposition):
             self.zeros = [int(count) for count in result["zeros"]]
             self.zero_components = [int(r) for r in result["zero_components"]]
         self.restarts, self.best_restart = result["restarts"], result["best_restart"]
-        self.labels = labels
+        self._set_names(names or Names())
         return self
 
     @classmethod
@@ -359,13 +371,13 @@ class CPModel(_Decomposition):
         WriteError
             The previous file then stays.
         """
-        self._warn_of_labels()
         _backend.module().write_model(
             os.fspath(path),
             _doubles(self.weights),
             [_doubles(f) for f in self.factors],
             self._lists,
             _is_single(self.factors),
+            self._names.to_file(),
         )
 
     def plot(self, components: int | None = None, *, names: Sequence[str] | None = None) -> Any:
@@ -405,7 +417,8 @@ class CPModel(_Decomposition):
                 axis.set_yticks([])
                 if n == 0:
                     axis.set_ylabel(f"{self.weights[r]:.3g}", rotation=0, ha="right", va="center")
-            axes[0, n].set_title(names[n] if names is not None else f"mode {n}")
+            of_modes = names if names is not None else self.mode_names
+            axes[0, n].set_title(f"mode {n}" if of_modes is None or of_modes[n] is None else str(of_modes[n]))
             if self.labels is not None and self.labels[n] is not None and factor.shape[0] <= 31:
                 axes[-1, n].set_xticks(np.arange(factor.shape[0]), [str(x) for x in self.labels[n]], rotation=90)
         return figure
@@ -442,13 +455,13 @@ class TuckerModel(_Decomposition):
         self._record(None)
 
     @classmethod
-    def _of(cls, result: dict[str, Any], labels: list[Any] | None = None, package: str = "numpy") -> TuckerModel:
+    def _of(cls, result: dict[str, Any], names: Names | None = None, package: str = "numpy") -> TuckerModel:
         # The library unfolds by the last mode: it comes first there.
         core = _device.move_first_mode_last(_device.as_package(result["core"], package))
         self = cls(core, [_device.as_package(factor, package) for factor in result["factors"]])
         self._record(result)
         self._set_found_rows(result["rows"])
-        self.labels = labels
+        self._set_names(names or Names())
         return self
 
     def to_host(self) -> TuckerModel:
@@ -501,8 +514,8 @@ class TuckerModel(_Decomposition):
             raise UsageError(f"{os.fspath(path)}: a Tucker model is written as .npz")
         arrays = {f"factor_{n}": _doubles(factor) for n, factor in enumerate(self.factors)}
         arrays["core"] = _doubles(self.core)
-        self._warn_of_labels()
-        _backend.module().write_arrays(os.fspath(path), arrays, self._lists, _is_single(self.factors))
+        self._set_names(self._names)  # refuses labels of other rows
+        _backend.module().write_arrays(os.fspath(path), arrays, self._lists, _is_single(self.factors), self._names.to_file())
 
     def __repr__(self) -> str:
         return f"TuckerModel({' x '.join(map(str, self.shape))}, ranks {' x '.join(map(str, self.ranks))}{self._how()})"
@@ -535,8 +548,14 @@ class FastTuckerModel(_Fitted):
     choice : dict or None
         What held-out entries chose: ``learns``, ``biases``, ``model``, ``candidates``, and with a mode of time
         ``drift``: the bins and the damping of each mode.
-    labels : list or None
+    observed : list or None
+        Of each mode which rows have entries in the training set, as booleans, or None if every row has some. None if
+        that holds for all modes. Rows without entries are never recommended.
+    labels, mode_names, index_base
+        As of :class:`CPModel`.
     """
+
+    observed: list[Any] | None = None
 
     @own_keywords
     def __init__(
@@ -578,7 +597,7 @@ class FastTuckerModel(_Fitted):
         self._record(None)
 
     @classmethod
-    def _of(cls, result: dict[str, Any], labels: list[Any] | None = None) -> FastTuckerModel:
+    def _of(cls, result: dict[str, Any], names: Names | None = None) -> FastTuckerModel:
         self = cls(
             result["factors"],
             result["cores"],
@@ -591,7 +610,7 @@ class FastTuckerModel(_Fitted):
         self._record(result)
         self.kept_epoch = result["kept_epoch"]
         self.choice = result["choice"]
-        self.labels = labels
+        self._set_names(names or Names())
         return self
 
     @property
@@ -606,7 +625,6 @@ class FastTuckerModel(_Fitted):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model as .npz, whole or not at all."""
-        self._warn_of_labels()
         _backend.module().write_fast_tucker(
             os.fspath(path),
             [_doubles(x) for x in self.factors],
@@ -618,6 +636,8 @@ class FastTuckerModel(_Fitted):
             self.range[0],
             self.range[1],
             _is_single(self.factors),
+            [None if rows is None else np.ascontiguousarray(rows, dtype=np.uint8) for rows in self.observed or ()],
+            self._names.to_file(0),  # rows of arrays count from 0
         )
 
     def __repr__(self) -> str:
@@ -639,7 +659,9 @@ class Rankings:
     scores : numpy.ndarray of float64
         Predictions, clipped to the model's range, or cosines.
     unknown : int
-        Queries with an index that the model does not have.
+        Queries with an index that the model does not have, or that has no entries in the training set.
+    labels : numpy.ndarray or None
+        The labels of all rows of the mode, if the model knows them: ``labels[rows]``.
 
     Examples
     --------
@@ -655,6 +677,31 @@ class Rankings:
         self.rows = np.asarray(rows, dtype=np.int64)
         self.scores = np.asarray(scores, dtype=np.float64)
         self.unknown = int(unknown)
+        self.labels: NDArray[Any] | None = None
+        self._name: str = "row"
+        self._queries: dict[str, Any] = {}
+
+    def to_frame(self) -> Any:
+        """The rows as a ``pandas.DataFrame``: the number of the query, its rows, the row that was found, and the score.
+
+        Columns have the names of the modes, or mode_0, mode_1, ... for queries and row for what was found; what
+        :func:`similar` found is in the column similar. Rows are labels if the model has some.
+
+        Examples
+        --------
+        >>> import polyad
+        >>> polyad.Rankings([0, 2, 3], [7, 4, 1], [5.0, 4.5, 3.0]).to_frame()
+           query  row  score
+        0      0    7    5.0
+        1      0    4    4.5
+        2      1    1    3.0
+        """
+        query = np.repeat(np.arange(len(self)), np.diff(self.starts))
+        columns: dict[str, Any] = {"query": query}
+        columns.update((name, given[query]) for name, given in self._queries.items())
+        columns[self._name] = self.rows if self.labels is None else self.labels[self.rows]
+        columns["score"] = self.scores
+        return import_module("pandas").DataFrame(columns)
 
     @classmethod
     def _of(cls, starts: NDArray[Any], rows: NDArray[Any], scores: NDArray[Any], unknown: int) -> Rankings:
@@ -700,17 +747,23 @@ def load(path: str | os.PathLike[str]) -> CPModel | TuckerModel | FastTuckerMode
     name = os.fspath(path)
     kind, content = _backend.module().load_model(name)
     if kind == "fast_tucker":
-        factors, cores, biases, time_mode, drifts, mean, lowest, highest = content
-        return FastTuckerModel(factors, cores, biases, mean, (lowest, highest), time_mode, drifts)
+        factors, cores, biases, time_mode, drifts, mean, lowest, highest, observed, names = content
+        completion = FastTuckerModel(factors, cores, biases, mean, (lowest, highest), time_mode, drifts)
+        if observed:
+            completion.observed = [np.frombuffer(rows, dtype=bool) if rows else None for rows in observed]
+        completion._set_names(Names.from_file(names))
+        return completion
     if kind == "tucker":
-        core, factors, found = content
+        core, factors, found, names = content
         try:
             tucker = TuckerModel(core, factors)
         except UsageError as error:
             raise InputError(f"{name}: {error}") from None
         tucker._set_found_rows(found)
+        tucker._set_names(Names.from_file(names))
         return tucker
-    weights, factors, found = content
+    weights, factors, found, names = content
     model = CPModel(weights, factors)
     model._set_found_rows(found)
+    model._set_names(Names.from_file(names))
     return model

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,8 @@ import numpy as np
 from . import _backend, _device
 from ._errors import InputError, UsageError
 from ._keywords import own_keywords
-from ._table import columns_of
+from ._names import Names, Unknown, joined, matched
+from ._table import columns_of, is_table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -111,19 +113,27 @@ class SparseTensor:
         One for each nonzero. float32 computes in single precision.
     shape : sequence of int, optional
         The sizes of the modes; without it one more than the largest coordinate.
-    duplicates : {"error", "sum", "keep"}
-        What nonzeros at one place do. CP and Tucker want none; completion takes them as observations.
+    duplicates : {"error", "sum", "last", "keep"}
+        What nonzeros at one place do. CP and Tucker need none; completion takes them as observations. "last" is for
+        arrays in host memory.
     allow_non_finite : bool
         Take NaN and infinite values.
     labels : sequence, optional
         For each mode the names of its rows, or None.
+    mode_names : sequence of str, optional
+        The names of the modes.
 
     Attributes
     ----------
     coords, values : numpy.ndarray, or an array on the GPU
         Numpy's coordinates are read-only.
     shape : tuple of int
-    labels : list or None
+    labels, mode_names : list or None
+    index_base : int or None
+        What the file called the first row of each mode, 0 or 1; None for a tensor of arrays. In memory all rows count
+        from 0.
+    found : dict
+        What :func:`read` found in the file: ``dialect``, ``index_base`` and the number of ``duplicates``.
 
     Raises
     ------
@@ -152,9 +162,10 @@ class SparseTensor:
         duplicates: str = "error",
         allow_non_finite: bool = False,
         labels: Sequence[Any] | None = None,
+        mode_names: Sequence[Any] | None = None,
     ) -> None:
-        if duplicates not in ("error", "sum", "keep"):
-            raise UsageError(f"duplicates is error, sum or keep, not {duplicates!r}")
+        if duplicates not in ("error", "sum", "last", "keep"):
+            raise UsageError(f"duplicates is error, sum, last or keep, not {duplicates!r}")
         if _device.is_on_device(coords) != _device.is_on_device(values):
             raise UsageError("coordinates and values lie in different memory: one is a GPU's, the other the host's")
         index = _coordinates(coords)
@@ -191,7 +202,12 @@ class SparseTensor:
             )
         if not_finite is not None and not allow_non_finite:
             raise InputError(f"nonzero {not_finite} is {number[not_finite]}: not a finite number")
-        if duplicates != "keep":
+        if duplicates == "last":
+            if on_device:
+                raise UsageError("duplicates='last' is for arrays in host memory")
+            index, number = _last_at_each_place(index, number)
+            held = engine.wrap(list(sizes), index, number)
+        elif duplicates != "keep":
             summed, count = engine.sum_duplicates(held)
             if count and duplicates == "error":
                 raise InputError(
@@ -202,9 +218,9 @@ class SparseTensor:
                 package = _device.package_of(number)
                 held = summed
                 index, number = (_device.as_package(array, package) for array in (summed.coords, summed.values))
-        self._set(held, index, number, sizes, labels)
+        self._set(held, index, number, sizes, Names(labels, mode_names))
 
-    def _set(self, held: Any, coords: Any, values: Any, shape: tuple[int, ...], labels: Any = None) -> None:
+    def _set(self, held: Any, coords: Any, values: Any, shape: tuple[int, ...], names: Names | None = None) -> None:
         self._held = held
         if isinstance(coords, np.ndarray):
             coords = coords.view()
@@ -212,21 +228,27 @@ class SparseTensor:
         self.coords = coords
         self.values = values
         self.shape = shape
-        if labels is not None:
-            labels = [None if names is None else np.asarray(names) for names in labels]
-            if len(labels) != len(shape):
-                raise UsageError(f"labels of {len(labels)} modes for a tensor of {len(shape)}")
-            for n, names in enumerate(labels):
-                if names is not None and len(names) != shape[n]:
-                    raise UsageError(f"{len(names)} labels for the {shape[n]} rows of mode {n}")
-        self.labels = labels
+        names = (names or Names()).checked(shape)
+        self.labels = names.labels
+        self.mode_names = names.mode_names
+        self.index_base = names.index_base
+        self.found: dict[str, Any] = {}
+
+    @property
+    def _shows_base(self) -> bool:
+        """Whether it was read from text that only shows by its indices what it counts from."""
+        return self.found.get("dialect") in _without_base
+
+    @property
+    def _names(self) -> Names:
+        return Names(self.labels, self.mode_names, self.index_base)
 
     @classmethod
-    def _of(cls, held: Any, labels: Any = None, package: str = "numpy") -> SparseTensor:
+    def _of(cls, held: Any, names: Names | None = None, package: str = "numpy") -> SparseTensor:
         """A tensor that the library made. On a device it takes arrays of `package`."""
         self = cls.__new__(cls)
         coords, values = (_device.as_package(array, package) for array in (held.coords, held.values))
-        self._set(held, coords, values, tuple(held.extents), labels)
+        self._set(held, coords, values, tuple(held.extents), names)
         return self
 
     @property
@@ -238,7 +260,7 @@ class SparseTensor:
         if not self._held.on_device:
             return self
         coords, values = _backend.engine().arrays_on_host(self._held)
-        return _trusted(coords, values, self.shape, self.labels)
+        return _trusted(coords, values, self.shape, self._names)
 
     @property
     def ndim(self) -> int:
@@ -282,7 +304,7 @@ class SparseTensor:
             return self
         on_device = self._held.on_device
         values = _device.typed(self.values, wanted) if on_device else _cast(self.values, wanted)
-        return _trusted(self.coords, values, self.shape, self.labels)
+        return _trusted(self.coords, values, self.shape, self._names)
 
     def to_dense(self) -> NDArray[Any]:
         """A numpy array of all entries."""
@@ -325,7 +347,8 @@ class SparseTensor:
 
     def __reduce__(self) -> tuple[Any, ...]:
         here = self.to_host()
-        return _trusted, (np.asarray(here.coords), np.asarray(here.values), self.shape, self.labels)
+        kept = (np.asarray(here.coords), np.asarray(here.values), self.shape, self.labels)
+        return _trusted_with_names, (*kept, self.mode_names, self.index_base)
 
     def __repr__(self) -> str:
         return f"SparseTensor({' x '.join(map(str, self.shape))}, {self.nnz} nonzeros, {self.dtype})"
@@ -342,18 +365,91 @@ def _cast(values: NDArray[Any], wanted: np.dtype[Any]) -> NDArray[Any]:
     return cast
 
 
-def _trusted(coords: NDArray[Any], values: NDArray[Any], shape: tuple[int, ...], labels: Any) -> SparseTensor:
-    """What was checked before."""
+def _last_at_each_place(coords: NDArray[Any], values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The last one of the nonzeros at each place, in the order of the nonzeros."""
+    order = np.lexsort(coords.T[::-1])  # stable
+    ordered = coords[order]
+    is_last = np.ones(len(order), dtype=bool)
+    is_last[:-1] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    kept = np.sort(order[is_last])
+    return np.ascontiguousarray(coords[kept]), np.ascontiguousarray(values[kept])
+
+
+def _trusted_with_names(
+    coords: NDArray[Any], values: NDArray[Any], shape: tuple[int, ...], labels: Any, mode_names: Any, index_base: Any
+) -> SparseTensor:
+    """What was pickled."""
+    return _trusted(coords, values, shape, Names(labels, mode_names, index_base))
+
+
+def _trusted(coords: NDArray[Any], values: NDArray[Any], shape: tuple[int, ...], names: Any) -> SparseTensor:
+    """What was checked before. Pickles of earlier versions give labels for names."""
+    names = names if isinstance(names, Names) else Names(names)
     self = SparseTensor.__new__(SparseTensor)
     if not _device.is_on_device(values):
         coords, values = np.ascontiguousarray(coords), np.ascontiguousarray(values)
-    self._set(_backend.engine().wrap(list(shape), coords, values), coords, values, tuple(shape), labels)
+    self._set(_backend.engine().wrap(list(shape), coords, values), coords, values, tuple(shape), names)
     return self
 
 
-def _of_frame(frame: Any, modes: Sequence[Any] | None, value: Any, options: dict[str, Any]) -> SparseTensor:
-    coords, values, labels = columns_of(frame, modes, value, options["allow_non_finite"])
-    return SparseTensor(coords, values, [len(found) for found in labels], labels=labels, **options)
+def _of_frame(
+    frame: Any, modes: Sequence[Any] | None, value: Any, like: Any, unknown: str, options: dict[str, Any]
+) -> SparseTensor:
+    given = () if like is None else (like._names, like.shape)
+    found = columns_of(frame, modes, value, options["allow_non_finite"], *given)
+    if found.unknown:
+        text = "; ".join(map(str, found.unknown))
+        if unknown == "error":
+            raise InputError(f"{text} (unknown='new' gives them new rows)")
+        warnings.warn(f"{text}: they get new rows", stacklevel=4)  # through asarray and own_keywords
+    tensor = SparseTensor(
+        found.coords, found.values, found.shape, labels=found.names.labels, mode_names=found.names.mode_names, **options
+    )
+    tensor.index_base = found.names.index_base
+    return tensor
+
+
+def _like(x: SparseTensor, like: Any, unknown: str, duplicates: str) -> SparseTensor:
+    """A tensor whose rows are called as those of another one."""
+    names: Names = like._names
+    if x.ndim != len(like.shape):
+        raise UsageError(f"a tensor of {x.ndim} modes, but {len(like.shape)} are needed")
+    if x.labels is None and names.labels is None:
+        if x._shows_base and names.index_base is not None and x.index_base != names.index_base:
+            raise UsageError(
+                f"one text counts from {x.index_base}, the other one from {names.index_base}: two different numberings; "
+                "pass index_base to polyad.read"
+            )
+        return x
+    coords = np.array(x.to_host().coords, dtype=np.int64)
+    labels: list[Any] = []
+    missing: list[Unknown] = []
+    shape = []
+    for n, size in enumerate(like.shape):
+        own, known = x._names.of_mode(n), names.of_mode(n)
+        if own is None and known is not None:
+            raise UsageError(
+                f"{names.mode_text(n)} has labels, but the rows of the tensor are numbers: two different numberings"
+            )
+        if own is not None:
+            rows, new = matched(names, n, size, own, names.mode_text(n))
+            used = np.zeros(len(own), dtype=bool)
+            used[coords[:, n]] = True
+            new = [label for label, row, is_used in zip(own.tolist(), rows, used) if row >= size and is_used]
+            rows[(rows >= size) & used] = np.arange(size, size + len(new)) if known is not None else rows[(rows >= size) & used]
+            coords[:, n] = rows[coords[:, n]]
+            if new:
+                missing.append(Unknown(names.mode_text(n), new))
+                known = None if known is None else joined(known, new)
+        labels.append(known)
+        shape.append(max(size, int(coords[:, n].max()) + 1 if len(coords) else 0))
+    if missing and unknown == "error":
+        raise InputError("; ".join(map(str, missing)) + " (unknown='new' gives them new rows)")
+    if missing:
+        warnings.warn("; ".join(map(str, missing)) + ": they get new rows", stacklevel=4)
+    result = SparseTensor(coords, np.asarray(x.to_host().values), shape, duplicates=duplicates, allow_non_finite=True)
+    result._set(result._held, result.coords, result.values, result.shape, Names(labels, names.mode_names, names.index_base))
+    return result
 
 
 @own_keywords
@@ -364,6 +460,8 @@ def asarray(
     value: Any = None,
     duplicates: str = "error",
     allow_non_finite: bool = False,
+    like: Any = None,
+    unknown: str = "error",
 ) -> SparseTensor:
     """A sparse tensor of what other packages hold.
 
@@ -372,20 +470,34 @@ def asarray(
     x : object
         A :class:`SparseTensor` (returned as it is), a dense numpy array (its zeros are left out), a scipy sparse
         array of any number of dimensions, a ``sparse.COO``, a ``pyttb.sptensor`` or ``pyttb.tensor``, a sparse or
-        dense tensor of torch, a sparse or dense array of cupy, a table of pandas or polars, or the name of a file
-        (:func:`read`).
+        dense tensor of torch, a sparse or dense array of cupy, a table of pandas, polars or pyarrow, or the name of a
+        file (:func:`read`).
     modes : sequence, optional
         Of a table: the columns that are modes. Without it all but `value`.
     value : optional
         Of a table: the column of the values. Without it the last one.
     duplicates, allow_non_finite
         As for :class:`SparseTensor`.
+    like : SparseTensor or model, optional
+        Rows with the same labels get the same numbers as there, and columns of a table the order of its modes. Numbers
+        in a file count as in the file that `like` came from.
+    unknown : {"error", "new"}
+        Labels that `like` does not have are an error, or get new rows after its own, with a warning. Both count and
+        name them.
 
     Returns
     -------
     SparseTensor
         Values are shared where their type allows it. Coordinates are copied once: the others hold modes x
-        nonzeros, or int64 in Fortran order. Of a table the rows' names are `labels`.
+        nonzeros, or int64 in Fortran order. Of a table the rows' names are `labels`, and the columns' names
+        `mode_names`. Integers and dates are numbered in ascending order, text by first appearance.
+
+    Raises
+    ------
+    InputError
+        If an entry of a table is missing (None, NaN, NaT, NA), with its column and row, or a label is unknown.
+    UsageError
+        If the rows of `x` and `like` cannot be matched.
 
     Examples
     --------
@@ -394,18 +506,24 @@ def asarray(
     SparseTensor(3 x 3, 3 nonzeros, float64)
     """
     options: dict[str, Any] = {"duplicates": duplicates, "allow_non_finite": allow_non_finite}
+    if unknown not in ("error", "new"):
+        raise UsageError(f"unknown is error or new, not {unknown!r}")
+    if like is not None and not hasattr(like, "_names"):
+        raise UsageError(f"like is a tensor or a model, not {type(like).__name__}")
     if isinstance(x, SparseTensor):
-        return x
+        return x if like is None else _like(x, like, unknown, "keep")
     if isinstance(x, (str, os.PathLike)):
-        return read(x, duplicates=duplicates, allow_non_finite=allow_non_finite)
+        base = -1 if like is None or like.index_base is None else like.index_base
+        found = _read(x, -1, base, allow_non_finite, False, duplicates, 0, None)
+        return found if like is None else _like(found, like, unknown, duplicates)
     if isinstance(x, np.ndarray):
         if x.dtype.kind not in "iufb":
             raise UsageError(f"an array of real numbers is wanted, not of {x.dtype}")
         places = np.nonzero(x)
         coords = np.stack(places, axis=1) if x.ndim else np.empty((0, 0), dtype=np.int64)
         return SparseTensor(coords, x[places], x.shape, **options)
-    if hasattr(x, "columns") and hasattr(x, "__getitem__"):
-        return _of_frame(x, modes, value, options)
+    if is_table(x):
+        return _of_frame(x, modes, value, like, unknown, options)
     package = type(x).__module__.split(".")[0]
     if package == "torch":
         x = x.detach()
@@ -470,7 +588,8 @@ def read(
     Returns
     -------
     SparseTensor
-        Of float64. The arrays are the reader's own, without a copy.
+        Of float64. The arrays are the reader's own, without a copy. ``index_base`` and ``found`` say what was found,
+        ``labels`` and ``mode_names`` what the file calls the rows and modes.
 
     Raises
     ------
@@ -479,16 +598,29 @@ def read(
     MemoryError
         If the tensor or what is unpacked takes more memory.
     """
+    return _read(path, index_base, -1, allow_non_finite, drop_zeros, duplicates, threads, max_memory)
+
+
+# Dialects of text that do not say what they count from.
+_without_base = ("frostt", "extended-frostt", "dims-header")
+
+
+def _read(
+    path: Any, index_base: int, base_of_text: int, allow_non_finite: bool, drop_zeros: bool, duplicates: str, threads: int,
+    max_memory: int | None,
+) -> SparseTensor:
     if duplicates not in ("sum", "last", "keep", "error"):
         raise UsageError(f"duplicates is sum, last, keep or error, not {duplicates!r}")
     if max_memory is not None and not 0 <= max_memory < 2**64:
         raise UsageError(f"max_memory is a number of bytes, not {max_memory!r}")
-    (coords, values, extents), _, _ = _backend.module().read_tensor(
-        os.fspath(path), index_base, allow_non_finite, drop_zeros, threads, duplicates, max_memory
+    (coords, values, extents), dialect, merged, names = _backend.module().read_tensor(
+        os.fspath(path), index_base, base_of_text, allow_non_finite, drop_zeros, threads, duplicates, max_memory
     )
     if not extents:
         raise InputError(f"{os.fspath(path)}: no tensor")
-    return _trusted(coords, values, tuple(extents), None)
+    tensor = _trusted(coords, values, tuple(extents), Names.from_file(names))
+    tensor.found = {"dialect": dialect, "index_base": tensor.index_base, "duplicates": merged}
+    return tensor
 
 
 @own_keywords
@@ -507,7 +639,8 @@ def write(
     path : path-like
     tensor : SparseTensor or what :func:`asarray` takes
     dialect : str, optional
-        Without it the ending decides: .tns, .mtx, .pten or .npz.
+        Without it the ending decides: .tns, .mtx, .pten or .npz. An npz keeps the names of rows and modes. Text counts
+        from 1, or from 0 if the tensor was read from a file that does.
     single_precision : bool
         Values as floats, in .pten and npz.
     packed : bool
@@ -528,4 +661,5 @@ def write(
     SparseTensor(3 x 2, 2 nonzeros, float64)
     """
     X = asarray(tensor)
-    _backend.module().write_tensor(os.fspath(path), X._held, dialect or "", single_precision, packed)
+    names = X._names
+    _backend.module().write_tensor(os.fspath(path), X._held, dialect or "", single_precision, packed, names.to_file())

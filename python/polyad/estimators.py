@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._errors import InputError, UsageError, not_fitted_error
-from ._functions import _count, _mode, _range, _recommend, cp_als, fast_tucker, mttkrp, predict, similar, ttmc, tucker
+from ._functions import _count, _expected_by_biases, _mode, _range, _recommend, cp_als, fast_tucker, mttkrp, predict, similar, ttmc, tucker
 from ._keywords import own_keywords
 from ._models import CPModel, FastTuckerModel, Rankings, TuckerModel
 from ._table import numbers_of
@@ -400,20 +400,7 @@ class TensorRecommender(_Estimator):
         result = np.empty(len(places))
         result[known] = predict(self.model_, places[known])
         if not known.all():
-            model, new = self.model_, places[~known]
-            expected = np.full(len(new), model.mean)
-            for n, bias in enumerate(model.biases):
-                inside = new[:, n] < len(bias)
-                expected[inside] += bias[new[inside, n]]
-            if model.time_mode >= 0:
-                times = self.shape_[model.time_mode]
-                time = np.minimum(new[:, model.time_mode].astype(np.int64), times - 1)
-                for n, drift in enumerate(model.drifts):
-                    if drift.shape[1] == 0:
-                        continue
-                    inside = new[:, n] < len(drift)
-                    expected[inside] += drift[new[inside, n], time[inside] * drift.shape[1] // times]
-            result[~known] = np.clip(expected, *model.range)
+            result[~known] = _expected_by_biases(self.model_, places[~known].astype(np.int64))
         return result
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

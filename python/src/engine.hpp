@@ -278,6 +278,7 @@ struct FastTuckerArrays {
   int time_mode = -1;          // -1: no biases drift
   std::vector<Array> drifts;   // I_n x bins per mode, without columns where its biases stay; or nothing
   double mean = 0, lowest = 0, highest = 0;
+  std::vector<std::vector<std::uint8_t>> observed = {};  // as FastTuckerModel has it
 };
 
 struct FastTuckerResult {

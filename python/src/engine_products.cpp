@@ -120,7 +120,8 @@ Ranked recommend(FastTuckerArrays const& arrays, int mode, Array const& queries,
   POLYAD_EXPECTS(queries.shape.size() == 2 && queries.shape[1] + 1 == arrays.extents.size(),
                  "queries have an index of each of the ", arrays.extents.size(), " modes but one");
   RankingOptions options;
-  options.count = count;
+  options.count    = count;
+  options.observed = arrays.observed;
   if (!seen)
     return with_model(arrays, [&](auto const& model) {
       return polyad::recommend(Space(), model, mode, numbers_of(queries), options);
@@ -134,7 +135,8 @@ Ranked recommend(FastTuckerArrays const& arrays, int mode, Array const& queries,
 
 Ranked similar(FastTuckerArrays const& arrays, int mode, Array const& rows, std::uint64_t count) {
   RankingOptions options;
-  options.count = count;
+  options.count    = count;
+  options.observed = arrays.observed;
   return with_model(arrays, [&](auto const& model) {
     return polyad::similar(Space(), model, mode, numbers_of(rows), options);
   });

@@ -26,6 +26,7 @@
 #include "polyad/io/input_file.hpp"
 #include "polyad/io/model_file.hpp"
 #include "polyad/io/tensor_file.hpp"
+#include "row_names.hpp"
 
 namespace nb = nanobind;
 using namespace polyad;
@@ -455,6 +456,19 @@ io::HostFastTucker host_fast_tucker(std::vector<Matrix> const& factors, std::vec
   return model;
 }
 
+/// \param given  for each mode an array of booleans, 0 or 1, or None; or nothing at all
+std::vector<std::vector<std::uint8_t>> observed_from(std::vector<nb::object> const& given) {
+  std::vector<std::vector<std::uint8_t>> observed;
+  for (auto const& mode : given) {
+    auto& rows = observed.emplace_back();
+    if (mode.is_none()) continue;
+    auto const array =
+        nb::cast<nb::ndarray<std::uint8_t const, nb::ndim<1>, nb::c_contig, nb::device::cpu>>(mode);
+    rows.assign(array.data(), array.data() + array.size());
+  }
+  return observed;
+}
+
 // --- the drivers' options come as keyword arguments, by the names of the structs' members
 
 template <class T>
@@ -551,10 +565,11 @@ FastTuckerArrays fast_tucker_model(nb::dict const& given) {
     return from_python(nb::cast<std::vector<Strided>>(given[name]));
   };
   FastTuckerArrays model;
-  model.factors = arrays_of("factors");
-  model.cores   = arrays_of("cores");
-  model.biases  = arrays_of("biases");
-  model.drifts  = arrays_of("drifts");
+  model.factors  = arrays_of("factors");
+  model.cores    = arrays_of("cores");
+  model.biases   = arrays_of("biases");
+  model.drifts   = arrays_of("drifts");
+  model.observed = observed_from(nb::cast<std::vector<nb::object>>(given["observed"]));
   take(given, "time_mode", model.time_mode);
   take(given, "mean", model.mean);
   take(given, "lowest", model.lowest);
@@ -612,7 +627,8 @@ nb::tuple cp_to_python(io::HostKtensor&& model) {
   for (std::size_t n = 0; n < model.factors.size(); ++n)
     factors.append(matrix_of(std::move(model.factors[n]), stored_rows(model.rows, n, model.extents[n]),
                              model.weights.size()));
-  return nb::make_tuple(vector_of(std::move(model.weights)), factors, rows_to_python(model.rows));
+  return nb::make_tuple(vector_of(std::move(model.weights)), factors, rows_to_python(model.rows),
+                        row_names_to_python(model.names));
 }
 
 nb::tuple fast_tucker_to_python(io::HostFastTucker&& model) {
@@ -624,8 +640,11 @@ nb::tuple fast_tucker_to_python(io::HostFastTucker&& model) {
     cores.append(matrix_of(std::move(model.cores[n]), model.columns[n], model.rank));
   }
   for (auto& bias : model.biases) biases.append(vector_of(std::move(bias)));
+  nb::list observed;
+  for (auto const& rows : model.observed)
+    observed.append(nb::bytes(reinterpret_cast<char const*>(rows.data()), rows.size()));
   return nb::make_tuple(factors, cores, biases, model.time_mode, drifts, model.mean, model.lowest,
-                        model.highest);
+                        model.highest, observed, row_names_to_python(model.names));
 }
 
 nb::object array_to_python(io::HostArray&& array) {
@@ -635,14 +654,13 @@ nb::object array_to_python(io::HostArray&& array) {
 
 /// The core and the factors.
 nb::tuple tucker_to_python(io::InputFile& file) {
-  auto const order = file.read_factors_npz().size();
+  auto model = file.read_tucker();
   nb::list factors;
-  for (std::size_t n = 0; n < order; ++n)
-    factors.append(array_to_python(file.read_array_npz("factor_" + std::to_string(n), 2)));
-  std::vector<std::uint64_t> extents;
-  for (auto const& [n, factor] : file.read_factors_npz()) extents.push_back(factor.shape[0]);
-  return nb::make_tuple(array_to_python(file.read_array_npz("core", order)), factors,
-                        rows_to_python(file.read_rows_npz(extents)));
+  for (std::size_t n = 0; n < model.factors.size(); ++n)
+    factors.append(
+        matrix_of(std::move(model.factors[n]), stored_rows(model.rows, n, model.extents[n]), model.ranks[n]));
+  return nb::make_tuple(array_to_python({model.ranks, std::move(model.core)}), factors,
+                        rows_to_python(model.rows), row_names_to_python(model.names));
 }
 
 /// So that Ctrl-C ends the writing to a pipe without a reader.
@@ -937,35 +955,40 @@ NB_MODULE(POLYAD_MODULE, m) {
   });
 
   // Files need no Kokkos.
-  m.def("read_tensor",
-        [](std::string const& path, int index_base, bool allow_non_finite, bool drop_zeros, int threads,
-           std::string const& duplicates, std::optional<std::uint64_t> max_memory) {
-          std::optional<io::TensorFile> file;
-          std::uint64_t merged = 0;
-          {
-            nb::gil_scoped_release const released;
-            io::ReadOptions options;
-            options.index_base       = index_base;
-            options.allow_non_finite = allow_non_finite;
-            options.drop_zeros       = drop_zeros;
-            options.threads          = threads;
-            options.memory_bytes     = max_memory;
-            file                     = io::read_tensor(path, options);
-            if (duplicates == "sum") merged = io::merge_duplicates(file->tensor, io::Duplicates::sum);
-            if (duplicates == "last") merged = io::merge_duplicates(file->tensor, io::Duplicates::last);
-            if (duplicates == "error")
-              if (auto const pair = io::first_duplicate(file->tensor))
-                throw InputError(path, 0, 0,
-                                 "nonzero " + std::to_string(pair->later + 1) +
-                                     " repeats the indices of nonzero " + std::to_string(pair->earlier + 1));
-          }
-          return nb::make_tuple(arrays_of(std::move(file->tensor)),
-                                std::string(io::to_string(file->report.dialect)), merged);
-        });
+  m.def("read_tensor", [](std::string const& path, int index_base, int index_base_of_text,
+                          bool allow_non_finite, bool drop_zeros, int threads, std::string const& duplicates,
+                          std::optional<std::uint64_t> max_memory) {
+    std::optional<io::TensorFile> file;
+    std::uint64_t merged = 0;
+    {
+      nb::gil_scoped_release const released;
+      io::ReadOptions options;
+      options.index_base         = index_base;
+      options.index_base_of_text = index_base_of_text;
+      options.allow_non_finite   = allow_non_finite;
+      options.drop_zeros         = drop_zeros;
+      options.threads            = threads;
+      options.memory_bytes       = max_memory;
+      file                       = io::read_tensor(path, options);
+      if (duplicates == "sum") merged = io::merge_duplicates(file->tensor, io::Duplicates::sum);
+      if (duplicates == "last") merged = io::merge_duplicates(file->tensor, io::Duplicates::last);
+      if (duplicates == "error")
+        if (auto const pair = io::first_duplicate(file->tensor))
+          throw InputError(path, 0, 0,
+                           "nonzero " + std::to_string(pair->later + 1) + " repeats the indices of nonzero " +
+                               std::to_string(pair->earlier + 1));
+    }
+    return nb::make_tuple(arrays_of(std::move(file->tensor)),
+                          std::string(io::to_string(file->report.dialect)), merged,
+                          row_names_to_python({file->report.index_base, std::move(file->labels)}));
+  });
   m.def("write_tensor", [](std::string const& path, Tensor const& tensor, std::string const& dialect,
-                           bool single, bool packed) {
-    nb::gil_scoped_release const released;
+                           bool single, bool packed, nb::tuple const& given_names) {
     io::WriteOptions options;
+    auto names         = row_names_from(given_names);
+    options.index_base = names.index_base == 0 ? 0 : 1;
+    options.labels     = std::move(names.labels);
+    nb::gil_scoped_release const released;
     if (!dialect.empty()) {
       options.dialect = io::writable_dialect(dialect);
       if (!options.dialect) throw UsageError("no dialect '" + dialect + "' that can be written");
@@ -978,9 +1001,12 @@ NB_MODULE(POLYAD_MODULE, m) {
   m.def(
       "write_model",
       [](std::string const& path, Vector const& weights, std::vector<Matrix> const& factors,
-         nb::object const& rows,
-         bool single) { io::write_model(path, host_model(weights, factors, rows), single); },
-      nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg());
+         nb::object const& rows, bool single, nb::tuple const& names) {
+        auto model  = host_model(weights, factors, rows);
+        model.names = row_names_from(names);
+        io::write_model(path, model, single);
+      },
+      nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg());
   // The file is opened once: it may be a pipe.
   m.def("load_model", [](std::string const& path) {
     io::InputFile file(path);
@@ -1033,25 +1059,28 @@ NB_MODULE(POLYAD_MODULE, m) {
     }
     return nb::make_tuple(arrays_of(std::move(parts->first)), arrays_of(std::move(parts->second)));
   });
-  m.def("write_fast_tucker", [](std::string const& path, std::vector<Matrix> const& factors,
-                                std::vector<Matrix> const& cores, std::vector<Vector> const& biases,
-                                int time_mode, std::vector<Matrix> const& drifts, double mean, double lowest,
-                                double highest, bool single) {
-    auto const model = host_fast_tucker(factors, cores, biases, time_mode, drifts, mean, lowest, highest);
-    io::write_fast_tucker(path, model, single);
-  });
+  m.def("write_fast_tucker",
+        [](std::string const& path, std::vector<Matrix> const& factors, std::vector<Matrix> const& cores,
+           std::vector<Vector> const& biases, int time_mode, std::vector<Matrix> const& drifts, double mean,
+           double lowest, double highest, bool single, std::vector<nb::object> const& observed,
+           nb::tuple const& names) {
+          auto model     = host_fast_tucker(factors, cores, biases, time_mode, drifts, mean, lowest, highest);
+          model.observed = observed_from(observed);
+          model.names    = row_names_from(names);
+          io::write_fast_tucker(path, model, single);
+        });
   m.def(
       "write_arrays",
       [](std::string const& path,
          std::map<std::string, nb::ndarray<double const, nb::c_contig, nb::device::cpu>> const& arrays,
-         nb::object const& rows, bool single) {
+         nb::object const& rows, bool single, nb::tuple const& names) {
         std::map<std::string, io::HostArray> host;
         for (auto const& [name, array] : arrays) {
           auto& to = host[name];
           for (std::size_t k = 0; k < array.ndim(); ++k) to.shape.push_back(array.shape(k));
           to.elements = numbers_of(array);
         }
-        io::write_arrays_npz(path, host, single, rows_from(rows));
+        io::write_arrays_npz(path, host, single, rows_from(rows), row_names_from(names));
       },
-      nb::arg(), nb::arg(), nb::arg().none(), nb::arg());
+      nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg());
 }

@@ -169,8 +169,8 @@ def test_pandas_keeps_the_labels():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"who": ["b", "a", "b"], "when": [2020, 2021, 2021], "much": [1.0, 2.0, 4.0]})
     X = polyad.asarray(frame)
-    assert X.labels[0].tolist() == ["a", "b"] and X.labels[1].tolist() == [2020, 2021]
-    np.testing.assert_array_equal(X.to_dense(), [[0, 2], [1, 4]])
+    assert X.labels[0].tolist() == ["b", "a"] and X.labels[1].tolist() == [2020, 2021]
+    np.testing.assert_array_equal(X.to_dense(), [[1, 4], [0, 2]])
     turned = polyad.asarray(frame, modes=["when", "who"], value="much")
     np.testing.assert_array_equal(turned.to_dense(), X.to_dense().T)
     with pytest.raises(polyad.UsageError):
@@ -182,8 +182,8 @@ def test_pandas_keeps_the_labels():
 def test_polars_keeps_the_labels():
     polars = pytest.importorskip("polars")
     X = polyad.asarray(polars.DataFrame({"who": ["b", "a", "b"], "when": [2020, 2021, 2021], "much": [1.0, 2.0, 4.0]}))
-    assert X.labels[0].tolist() == ["a", "b"] and X.labels[1].tolist() == [2020, 2021]
-    np.testing.assert_array_equal(X.to_dense(), [[0, 2], [1, 4]])
+    assert X.labels[0].tolist() == ["b", "a"] and X.labels[1].tolist() == [2020, 2021]
+    np.testing.assert_array_equal(X.to_dense(), [[1, 4], [0, 2]])
 
 
 @pytest.mark.parametrize("other", [3, None, [1, 2], np.array(["a"]), {"a": 1}])

@@ -23,12 +23,87 @@ using Numbers = Kokkos::View<count_t*, typename Space::device_type>;
 template <class Space>
 using Doubles = Kokkos::View<double*, typename Space::device_type>;
 
-/// A team a column: mean(j) over the rows of a matrix.
+using Mark = ObservedRows::value_type::value_type;
+
+/// The rows of a mode: 0 if the training set has no entries of one. Without elements, it has some of every
+/// row.
+template <class Space>
+using Observed = Kokkos::View<Mark const*, typename Space::device_type>;
+
+/// Copies what is said of mode n to the device. Waits.
+template <class Space>
+Observed<Space> observed_of(Space const& space, ObservedRows const& observed, int n) {
+  if (observed.empty() || of_mode(observed, n).empty()) return {};
+  auto const& rows = of_mode(observed, n);
+  Kokkos::View<Mark*, typename Space::device_type> const copy(
+      Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::observed_rows"), rows.size());
+  Kokkos::deep_copy(
+      space, copy,
+      Kokkos::View<Mark const*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>(rows.data(), rows.size()));
+  space.fence("polyad::observed_rows");
+  return copy;
+}
+
+/// \throws UsageError unless nothing is said, or something of all rows of each mode
+template <class Scalar, class Space>
+void expect_observed_fits(FastTuckerModel<Scalar, Space> const& model, ObservedRows const& observed) {
+  if (observed.empty()) return;
+  POLYAD_EXPECTS(observed.size() == static_cast<std::size_t>(model.order()), "it is said of ",
+                 observed.size(), " modes which rows were observed, but the model has ", model.order());
+  for (int n = 0; n < model.order(); ++n)
+    POLYAD_EXPECTS(of_mode(observed, n).empty() || of_mode(observed, n).size() == model.extents()[n],
+                   "it is said of ", of_mode(observed, n).size(), " rows of mode ", n,
+                   " whether they were observed, but the model has ", model.extents()[n]);
+}
+
+/// Whether row k of mode n has entries, as far as it is known. The row is one of the mode's.
+bool is_observed(ObservedRows const& observed, int n, count_t k) {
+  return observed.empty() || of_mode(observed, n).empty() || of_mode(observed, n)[k] != 0;
+}
+
+/// How many of the rows of mode n have entries, at least 1.
+count_t observed_count(ObservedRows const& observed, int n, count_t extent) {
+  if (observed.empty() || of_mode(observed, n).empty()) return extent;
+  auto const& rows = of_mode(observed, n);
+  return std::max<count_t>(rows.size() - static_cast<count_t>(std::count(rows.begin(), rows.end(), 0)), 1);
+}
+
+/// Marks the rows of a mode that occur, and counts the nonzeros whose index is outside.
+template <class Index, class Space>
+struct MarkObserved {
+  Kokkos::View<Index**, Kokkos::LayoutRight, typename Space::device_type> indices;
+  int mode;
+  Kokkos::View<std::uint32_t*, typename Space::device_type> marks;
+  KOKKOS_FUNCTION void operator()(count_t p, count_t& outside) const {
+    count_t const row = indices(p, mode);
+    if (row >= marks.extent(0))
+      ++outside;
+    else
+      Kokkos::atomic_store(&marks(row), std::uint32_t(1));  // other nonzeros of the row store the same
+  }
+};
+
+/// products(q, k) = -infinity for rows that have no entries: they are not ranked.
+template <class Scalar, class Space>
+struct LeaveOutEmpty {
+  FactorMatrix<Scalar, Space> products;  // Q x K
+  Observed<Space> observed;
+  count_t first;
+  KOKKOS_FUNCTION void operator()(count_t k) const {
+    if (observed(first + k) != 0) return;
+    for (count_t q = 0; q < products.extent(0); ++q)
+      products(q, k) = -Kokkos::Experimental::infinity_v<Scalar>;
+  }
+};
+
+/// A team a column: mean(j) over the rows of a matrix that have entries, `count` of them.
 template <class Scalar, class Space>
 struct MeanOfRows {
   Scalar const* matrix;
   count_t stride;
   count_t rows;
+  Observed<Space> observed;
+  count_t count;
   Doubles<Space> mean;
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
@@ -36,8 +111,11 @@ struct MeanOfRows {
     double total = 0;
     Kokkos::parallel_reduce(
         Kokkos::TeamThreadRange(member, rows),
-        [&](count_t const i, double& sum) { sum += static_cast<double>(matrix[i * stride + j]); }, total);
-    Kokkos::single(Kokkos::PerTeam(member), [&] { mean(j) = total / static_cast<double>(rows); });
+        [&](count_t const i, double& sum) {
+          if (observed.extent(0) == 0 || observed(i) != 0) sum += static_cast<double>(matrix[i * stride + j]);
+        },
+        total);
+    Kokkos::single(Kokkos::PerTeam(member), [&] { mean(j) = total / static_cast<double>(count); });
   }
 };
 
@@ -77,12 +155,33 @@ struct AddBiases {
   }
 };
 
-/// The share of bin b in a query's time. It is 0 or 1 for one time, and the bin's share of all times for
-/// every_row.
-KOKKOS_INLINE_FUNCTION double share_of_bin(count_t time, count_t b, count_t bins, count_t times) {
-  if (time != every_row) return time_bin(time, bins, times) == b ? 1 : 0;
-  return static_cast<double>(ceil_div((b + 1) * times, bins) - ceil_div(b * times, bins)) /
-         static_cast<double>(times);
+/// The bins of a mode's drift.
+template <class Space>
+struct TimeBins {
+  Doubles<Space> shares;  // for each bin, the share that it has of all times with entries
+  count_t times;
+  /// The share of bin b in a query's time. It is 0 or 1 for one time, and the bin's share for every_row.
+  [[nodiscard]] KOKKOS_FUNCTION double share(count_t time, count_t b) const {
+    if (time == every_row) return shares(b);
+    return time_bin(time, shares.extent(0), times) == b ? 1 : 0;
+  }
+};
+
+/// The bins of mode n's drift. Waits.
+template <class Scalar, class Space>
+TimeBins<Space> time_bins(Space const& space, FastTuckerModel<Scalar, Space> const& model,
+                          ObservedRows const& observed, int n) {
+  count_t const times = model.extents()[model.time_mode], bins = model.drift(n).extent(1);
+  std::vector<double> shares(bins, 0);
+  for (count_t t = 0; t < times; ++t)
+    if (is_observed(observed, model.time_mode, t)) shares[time_bin(t, bins, times)] += 1;
+  for (double& share : shares) share /= static_cast<double>(observed_count(observed, model.time_mode, times));
+  Doubles<Space> const copy("polyad::shares_of_bins", bins);
+  Kokkos::deep_copy(
+      space, copy,
+      Kokkos::View<double const*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>(shares.data(), bins));
+  space.fence("polyad::shares_of_bins");
+  return {copy, times};
 }
 
 /// The queries of a batch: `stride` indices each.
@@ -112,13 +211,12 @@ struct AddDrifts {
   count_t position;
   count_t position_of_time;
   RowDrift<Scalar, Space> drifts;
-  count_t times;
+  TimeBins<Space> time;
   Doubles<Space> base;
   KOKKOS_FUNCTION void operator()(count_t q) const {
     count_t const bins = drifts.drift.extent(1);
     for (count_t b = 0; b < bins; ++b)
-      base(q) += share_of_bin(queries.at(q, position_of_time), b, bins, times) *
-                 drifts.at(queries.at(q, position), b);
+      base(q) += time.share(queries.at(q, position_of_time), b) * drifts.at(queries.at(q, position), b);
   }
 };
 
@@ -128,12 +226,12 @@ template <class Scalar, class Space>
 struct TakeShares {
   QueryIndices<Space> queries;
   count_t position_of_time;
-  count_t times;
+  TimeBins<Space> time;
   FactorMatrix<Scalar, Space> shares;  // Q x bins
   KOKKOS_FUNCTION void operator()(count_t i) const {
     count_t const bins = shares.extent(1);
     shares(i / bins, i % bins) =
-        static_cast<Scalar>(share_of_bin(queries.at(i / bins, position_of_time), i % bins, bins, times));
+        static_cast<Scalar>(time.share(queries.at(i / bins, position_of_time), i % bins));
   }
 };
 
@@ -162,8 +260,9 @@ struct TurnDrifts {
   KOKKOS_FUNCTION void operator()(count_t k) const {
     count_t const bins = turned.extent(0);
     for (count_t b = 0; b < bins; ++b)
-      turned(b, k) =
-          ranks_times ? static_cast<Scalar>(share_of_bin(first + k, b, bins, times)) : drift(first + k, b);
+      turned(b, k) = !ranks_times                            ? drift(first + k, b)
+                     : time_bin(first + k, bins, times) == b ? Scalar(1)
+                                                             : Scalar(0);
   }
 };
 
@@ -261,6 +360,7 @@ public:
         m_model(model),
         m_mode(mode),
         m_cosines(cosines),
+        m_observed(observed_of(space, options.observed, mode)),
         m_wanted(std::min(options.count, model.extents()[mode])),
         m_blocks(choose_blocks(space, model.extents()[mode], queries, model.rank(),
                                std::max<count_t>(m_wanted, 1), options)) {
@@ -323,6 +423,10 @@ private:
                          TurnRows<Scalar, Space>{C, turned, m_cosines});
     if (weights.extent(1) > m_model.rank()) turn_drifts(first, columns);
     multiply_rows(m_space, first_rows(weights, queries), turned, products);
+    if (m_observed.extent(0) > 0)
+      Kokkos::parallel_for("polyad::leave_out_empty",
+                           Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(m_space, 0, columns),
+                           LeaveOutEmpty<Scalar, Space>{products, m_observed, first});
     if (seen.rows.extent(0) > 0)
       Kokkos::parallel_for("polyad::leave_out", team_policy(m_space, launch_shape<Space>(queries, 128, 1)),
                            LeaveOut<Space, Scalar>{products, seen, first_query, first, columns});
@@ -391,6 +495,7 @@ private:
   FastTuckerModel<Scalar, Space> m_model;
   int m_mode;
   bool m_cosines;
+  Observed<Space> m_observed;
   count_t m_wanted;
   Blocks m_blocks;
   FactorMatrix<Scalar, Space> m_C;         // K x R
@@ -403,10 +508,10 @@ private:
 
 template <class Scalar, class Space>
 Doubles<Space> mean_of_rows(Space const& space, Scalar const* matrix, count_t stride, count_t rows,
-                            count_t columns) {
+                            Observed<Space> const& observed, count_t count, count_t columns) {
   Doubles<Space> const mean("polyad::mean_row", columns);
   Kokkos::parallel_for("polyad::mean_of_rows", team_policy(space, launch_shape<Space>(columns, 256, 1)),
-                       MeanOfRows<Scalar, Space>{matrix, stride, rows, mean});
+                       MeanOfRows<Scalar, Space>{matrix, stride, rows, observed, count, mean});
   return mean;
 }
 
@@ -414,22 +519,28 @@ Doubles<Space> mean_of_rows(Space const& space, Scalar const* matrix, count_t st
 template <class Scalar, class Space>
 class QueryWeights {
 public:
-  QueryWeights(Space const& space, FastTuckerModel<Scalar, Space> const& model, int mode, count_t batch)
+  QueryWeights(Space const& space, FastTuckerModel<Scalar, Space> const& model, int mode, count_t batch,
+               ObservedRows const& observed)
       : m_space(space), m_model(model), m_mode(mode) {
     m_factors = make_factor_matrix<Scalar>(space, "polyad::query_factors", batch, model.rank());
     for (int n = 0; n < model.order(); ++n) {
       if (n == mode) continue;
       auto const& A      = model.A(n);
       of_mode(m_rows, n) = make_factor_matrix<Scalar>(space, "polyad::query_rows", batch, A.extent(1));
-      of_mode(m_mean_row, n) =
-          mean_of_rows<Scalar>(space, A.data(), static_cast<count_t>(A.stride(0)), A.extent(0), A.extent(1));
-      if (model.has_biases())
-        of_mode(m_mean_bias, n) = mean_of_rows<Scalar>(space, model.bias(n).data(), 1, A.extent(0), 1);
+      auto const of_rows = observed_of(space, observed, n);
+      auto const mean_of = [&](Scalar const* matrix, count_t stride, count_t columns) {
+        return mean_of_rows<Scalar>(space, matrix, stride, A.extent(0), of_rows,
+                                    observed_count(observed, n, A.extent(0)), columns);
+      };
+      of_mode(m_mean_row, n) = mean_of(A.data(), static_cast<count_t>(A.stride(0)), A.extent(1));
+      if (model.has_biases()) of_mode(m_mean_bias, n) = mean_of(model.bias(n).data(), 1, 1);
       auto const& drift = model.drift(n);
       if (drift.extent(1) > 0)
-        of_mode(m_mean_drift, n) = mean_of_rows<Scalar>(
-            space, drift.data(), static_cast<count_t>(drift.stride(0)), A.extent(0), drift.extent(1));
+        of_mode(m_mean_drift, n) =
+            mean_of(drift.data(), static_cast<count_t>(drift.stride(0)), drift.extent(1));
     }
+    for (int n = 0; n < model.order() && model.time_mode >= 0; ++n)
+      if (model.drift(n).extent(1) > 0) of_mode(m_bins, n) = time_bins(space, model, observed, n);
   }
 
   /// Waits for the upload of the indices, and for its kernels: they read the indices.
@@ -478,7 +589,6 @@ private:
                    Doubles<Space> const& base) const {
     int const time      = m_model.time_mode;
     bool const of_times = m_mode == time;
-    count_t const times = m_model.extents()[time];
     count_t column      = m_model.rank();
     auto const range    = [&](count_t end) {
       return Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(m_space, 0, end);
@@ -489,9 +599,9 @@ private:
       if (bins == 0) continue;
       RowDrift<Scalar, Space> const drifts{drift, of_mode(m_mean_drift, n)};
       if (!of_times && n != m_mode) {
-        Kokkos::parallel_for(
-            "polyad::query_drifts", range(Q),
-            AddDrifts<Scalar, Space>{queries, position_of(n), position_of(time), drifts, times, base});
+        Kokkos::parallel_for("polyad::query_drifts", range(Q),
+                             AddDrifts<Scalar, Space>{queries, position_of(n), position_of(time), drifts,
+                                                      of_mode(m_bins, n), base});
         continue;
       }
       FactorMatrix<Scalar, Space> const columns = Kokkos::subview(weights, Kokkos::make_pair(count_t(0), Q),
@@ -500,8 +610,9 @@ private:
         Kokkos::parallel_for("polyad::query_drifts", range(Q * bins),
                              TakeDrifts<Scalar, Space>{queries, position_of(n), drifts, columns});
       else
-        Kokkos::parallel_for("polyad::query_drifts", range(Q * bins),
-                             TakeShares<Scalar, Space>{queries, position_of(time), times, columns});
+        Kokkos::parallel_for(
+            "polyad::query_drifts", range(Q * bins),
+            TakeShares<Scalar, Space>{queries, position_of(time), of_mode(m_bins, n), columns});
       column += bins;
     }
   }
@@ -514,6 +625,7 @@ private:
   std::array<Doubles<Space>, max_order> m_mean_row;
   std::array<Doubles<Space>, max_order> m_mean_bias;
   std::array<Doubles<Space>, max_order> m_mean_drift;
+  std::array<TimeBins<Space>, max_order> m_bins;
 };
 
 template <class Scalar, class Space>
@@ -522,6 +634,7 @@ void expect_ranking(FastTuckerModel<Scalar, Space> const& model, int mode, Ranki
                  " modes, which count from 0");
   POLYAD_EXPECTS(options.count >= 1 && options.count <= count_t(1) << 31, options.count,
                  " rows are wanted of each query: 1 to 2^31");
+  expect_observed_fits(model, options.observed);
 }
 
 }  // namespace
@@ -545,13 +658,14 @@ Rankings recommend(Space const& space, FastTuckerModel<Scalar, Space> const& mod
     for (std::size_t m = 0; m < width; ++m) {
       count_t const index = queries[q * width + m];
       int const n         = static_cast<int>(m) + (static_cast<int>(m) < mode ? 0 : 1);
-      unknown             = unknown || (index != every_row && index >= model.extents()[n]);
+      unknown = unknown || (index != every_row &&
+                            (index >= model.extents()[n] || !is_observed(options.observed, n, index)));
     }
     result.unknown += unknown ? 1 : 0;
   }
   Ranking<Scalar, Space> ranking(space, model, mode, Q, options, false);
   count_t const batch = ranking.blocks().queries;
-  QueryWeights<Scalar, Space> const weights(space, model, mode, batch);
+  QueryWeights<Scalar, Space> const weights(space, model, mode, batch, options.observed);
   SeenRows<Space> left_out;
   if (seen.nnz() > 0) left_out = find_seen(space, seen, mode, model.extents()[mode], queries);
   for (count_t first = 0; first < Q; first += batch) {
@@ -610,11 +724,41 @@ Rankings similar(Space const& space, FastTuckerModel<Scalar, Space> const& model
   return result;
 }
 
+template <class Scalar, class Index, class Space>
+ObservedRows observed_rows(Space const& space, CooTensor<Scalar, Index, Space> const& X) {
+  using Marks = Kokkos::View<std::uint32_t*, typename Space::device_type>;
+  ObservedRows observed(static_cast<std::size_t>(X.order()));
+  bool some_are_empty = false;
+  for (int n = 0; n < X.order(); ++n) {
+    expect_fits(space, "the rows that were observed", X.extents()[n], sizeof(std::uint32_t));
+    Marks const marks(Kokkos::view_alloc(space, "polyad::observed_rows"), X.extents()[n]);
+    count_t outside = 0;
+    Kokkos::parallel_reduce("polyad::mark_observed",
+                            Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, X.nnz()),
+                            MarkObserved<Index, Space>{X.indices(), n, marks}, outside);
+    space.fence("polyad::observed_rows");
+    POLYAD_EXPECTS(outside == 0, outside, " nonzeros have an index outside mode ", n, " of ", X.extents()[n],
+                   " rows");
+    auto const on_host = to_host_copy(space, marks);
+    space.fence("polyad::observed_rows");
+    auto& rows = of_mode(observed, n);
+    rows.assign(on_host.data(), on_host.data() + on_host.size());
+    if (std::find(rows.begin(), rows.end(), Mark(0)) == rows.end())
+      rows = {};
+    else
+      some_are_empty = true;
+  }
+  if (!some_are_empty) observed.clear();
+  return observed;
+}
+
 #define POLYAD_RECOMMEND(Scalar, Index)                                                           \
   template Rankings recommend(Kokkos::DefaultExecutionSpace const&,                               \
                               FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&, int, \
                               std::span<count_t const>, RankingOptions const&,                    \
-                              CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&)
+                              CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&);    \
+  template ObservedRows observed_rows(Kokkos::DefaultExecutionSpace const&,                       \
+                                      CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&)
 #define POLYAD_SIMILAR(Scalar)                                                                  \
   template Rankings similar(Kokkos::DefaultExecutionSpace const&,                               \
                             FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&, int, \

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "io/npz_arrays.hpp"
+#include "io/npz_names.hpp"
 #include "io/quoted.hpp"
 #include "io/raw_input.hpp"
 #include "io/readers.hpp"
@@ -52,12 +53,13 @@ std::vector<StoredRows> read_rows_npz(RawInput& input, std::vector<std::uint64_t
 }
 
 void write_arrays_npz(std::filesystem::path const& path, std::map<std::string, HostArray> const& arrays,
-                      bool single_precision, std::vector<StoredRows> const& rows) {
+                      bool single_precision, std::vector<StoredRows> const& rows, RowNames const& names) {
   AtomicFile file(path);
   ZipWriter zip(file, false);
   for (auto const& [name, array] : arrays)
     add_array(zip, name, array.shape, array.elements, single_precision);
   add_rows(zip, rows);
+  add_names(zip, names);
   zip.finish();
   file.commit();
 }

@@ -150,7 +150,7 @@ std::optional<std::uint64_t> line_of_nonzero(std::filesystem::path const& path, 
   TextBlocks blocks(input, recognise(input), std::size_t{1} << 20, memory);
   LeadingBlocks leading(blocks);
   std::optional<Fault> fault;
-  auto const header = read_text_header(leading, -1, fault);
+  auto const header = read_text_header(leading, -1, -1, fault);
   if (!header || fault) return std::nullopt;
   auto held          = leading.release(header->lines);
   std::uint64_t line = header->lines, seen = 0;

@@ -9,6 +9,7 @@
 #include "io/fast_tucker_blocks.hpp"
 #include "io/known_file.hpp"
 #include "io/npz_arrays.hpp"
+#include "io/npz_names.hpp"
 #include "io/raw_input.hpp"
 #include "io/readers.hpp"
 #include "io/zip.hpp"
@@ -128,6 +129,13 @@ void expect_consistent(HostFastTucker const& model) {
   constexpr double unbounded = std::numeric_limits<double>::infinity();
   if (!(model.lowest <= model.highest) || model.lowest == unbounded || model.highest == -unbounded)
     throw UsageError("the range of a FastTucker model is empty");
+  if (!model.observed.empty() && model.observed.size() != order)
+    throw UsageError("a FastTucker model of " + std::to_string(order) + " modes says of " +
+                     std::to_string(model.observed.size()) + " modes which rows were observed");
+  for (std::size_t n = 0; n < model.observed.size(); ++n)
+    if (!model.observed[n].empty())
+      expect_size("observed_" + std::to_string(n), model.observed[n].size(), model.extents[n], 1);
+  expect_names_fit(model.names, model.extents);
 }
 
 void write_fast_tucker(std::filesystem::path const& path, HostFastTucker const& model,
@@ -165,6 +173,9 @@ void write_fast_tucker(std::filesystem::path const& path, HostFastTucker const& 
   };
   if (std::isfinite(model.lowest) || std::isfinite(model.highest))
     add_array(zip, "range", {2}, {finite(model.lowest), finite(model.highest)}, false);
+  for (std::size_t n = 0; n < model.observed.size(); ++n)
+    if (!model.observed[n].empty()) add_booleans(zip, "observed_" + std::to_string(n), model.observed[n]);
+  add_names(zip, model.names);
   zip.finish();
   file.commit();
 }
@@ -200,6 +211,13 @@ HostFastTucker read_fast_tucker(RawInput& input) {
     if (range->elements[0] != -largest) model.lowest = range->elements[0];
     if (range->elements[1] != largest) model.highest = range->elements[1];
   }
+  bool any = false;
+  for (std::size_t n = 0; n < model.extents.size(); ++n) {
+    auto const array = "observed_" + std::to_string(n);
+    any = !model.observed.emplace_back(archive.read_booleans(array, model.extents[n])).empty() || any;
+  }
+  if (!any) model.observed.clear();
+  model.names = archive.read_names(model.extents);
   return model;
 }
 

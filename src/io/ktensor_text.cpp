@@ -197,6 +197,7 @@ void write_ktensor_text_blocks(std::filesystem::path const& path, KtensorBlocks 
       for (std::size_t k = 0; k < block.size(); k += rank) numbers.line(block.data() + k, rank);
     });
   }
+  if (model.names.index_base == 0) file.write("# index_base 0\n");
   file.commit();
 }
 
@@ -232,6 +233,13 @@ HostKtensor read_ktensor_text(RawInput& input) {
     tokens.expect_room(rows, columns);
     auto& factor = model.factors.emplace_back(rows * columns);
     for (double& element : factor) element = tokens.number("an element");
+  }
+  if (tokens.is("#")) {
+    tokens.word("#");
+    tokens.word("index_base");
+    model.names.index_base = static_cast<int>(tokens.size("the index base, 0 or 1", [](std::uint64_t base) {
+      return base > 1 ? "the index base is 0 or 1, not " + std::to_string(base) : std::string();
+    }));
   }
   tokens.end();
   if (std::none_of(model.rows.begin(), model.rows.end(), [](auto const& rows) { return rows.is_list(); }))

@@ -2,7 +2,8 @@
 // Kruskal tensors as text in the form that the Tensor Toolbox for MATLAB exports and imports: the word
 // "ktensor", the order, the extents, the rank and the weights, a line each. Then for each mode the word
 // "matrix", the number 2, the two sizes, and a line for each row. The numbers are the shortest that read
-// back to the same double.
+// back to the same double. The Tensor Toolbox counts rows from 1. A model whose rows count from 0 ends with
+// the line "# index_base 0", after everything that other programs read.
 #pragma once
 
 #include <filesystem>

@@ -11,6 +11,8 @@
 #include "io/ktensor_blocks.hpp"
 #include "io/ktensor_text.hpp"
 #include "io/npz.hpp"
+#include "io/npz_arrays.hpp"
+#include "io/npz_names.hpp"
 #include "io/raw_input.hpp"
 #include "io/readers.hpp"
 #include "polyad/core/error.hpp"
@@ -50,6 +52,7 @@ void expect_consistent(HostKtensor const& model) {
                        std::to_string(model.factors[n].size()) + " elements, not " + std::to_string(rows) +
                        " x " + std::to_string(model.rank()));
   }
+  expect_names_fit(model.names, model.extents);
 }
 
 HostKtensor with_rows(HostKtensor model, std::vector<StoredRows> const& rows) {
@@ -154,7 +157,9 @@ HostTucker read_tucker(RawInput& input) {
     model.extents.push_back(factor.shape[0]);
     model.factors.push_back(factor.elements);
   }
-  model.rows = read_rows_npz(input, model.extents);
+  NpzReader const archive(input);
+  model.rows  = archive.read_rows(model.extents);
+  model.names = archive.read_names(model.extents);
   return model;
 }
 

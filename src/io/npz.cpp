@@ -6,6 +6,7 @@
 
 #include "io/known_file.hpp"
 #include "io/npz_arrays.hpp"
+#include "io/npz_names.hpp"
 #include "io/zip.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/atomic_file.hpp"
@@ -23,6 +24,7 @@ void write_npz_blocks(std::filesystem::path const& path, KtensorBlocks const& mo
               options.single_precision);
   }
   add_rows(zip, model.rows);
+  add_names(zip, model.names);
   zip.finish();
   file.commit();
 }
@@ -50,7 +52,8 @@ HostKtensor read_npz(RawInput& input) {
     model.factors.push_back(std::move(factor->elements));
   }
   if (model.factors.empty()) throw InputError(name, 0, 0, "holds no array 'factor_0'");
-  model.rows = archive.read_rows(model.extents);
+  model.rows  = archive.read_rows(model.extents);
+  model.names = archive.read_names(model.extents);
   return model;
 }
 

@@ -11,6 +11,7 @@
 
 #include "io/known_file.hpp"
 #include "io/npy.hpp"
+#include "io/npz_names.hpp"
 #include "io/quoted.hpp"
 #include "polyad/core/error.hpp"
 
@@ -183,6 +184,14 @@ std::vector<StoredRows> NpzReader::read_rows(std::vector<std::uint64_t>& extents
   }
   bool const has_lists = std::any_of(rows.begin(), rows.end(), [](auto const& r) { return r.is_list(); });
   return has_lists ? rows : std::vector<StoredRows>();
+}
+
+RowNames NpzReader::read_names(std::vector<std::uint64_t> const& extents) const {
+  return io::read_names(m_input, m_members, m_memory, extents);
+}
+
+std::vector<std::uint8_t> NpzReader::read_booleans(std::string const& array, std::uint64_t count) const {
+  return io::read_booleans(m_input, m_members, m_memory, array, count);
 }
 
 bool NpzReader::has(std::string const& array) const {

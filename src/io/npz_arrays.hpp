@@ -11,6 +11,7 @@
 #include "io/element_blocks.hpp"
 #include "io/raw_input.hpp"
 #include "io/zip.hpp"
+#include "polyad/io/labels.hpp"
 #include "polyad/tensor/stored_rows.hpp"
 
 namespace polyad::io {
@@ -51,6 +52,11 @@ public:
   /// What add_rows wrote; empty if there are no lists.
   /// \param extents  the rows of the factors; become those of the modes
   [[nodiscard]] std::vector<StoredRows> read_rows(std::vector<std::uint64_t>& extents) const;
+
+  /// What add_names wrote. \param extents  the rows of the modes
+  [[nodiscard]] RowNames read_names(std::vector<std::uint64_t> const& extents) const;
+  /// So many booleans; empty if there is no such array.
+  [[nodiscard]] std::vector<std::uint8_t> read_booleans(std::string const& array, std::uint64_t count) const;
 
   /// Of the file, for messages.
   [[nodiscard]] std::string const& name() const noexcept { return m_input.name(); }

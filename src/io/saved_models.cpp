@@ -12,6 +12,7 @@
 #include "io/ktensor_blocks.hpp"
 #include "io/matrix_blocks.hpp"
 #include "io/npz_arrays.hpp"
+#include "io/npz_names.hpp"
 #include "io/single_precision.hpp"
 #include "io/zip.hpp"
 #include "polyad/core/instances.hpp"
@@ -152,15 +153,29 @@ FastTuckerModel<Scalar, Space> to_model(Space const& space, HostFastTucker const
   return model;
 }
 
+RowNames read_row_names(std::filesystem::path const& path) {
+  InputFile file(path);
+  switch (file.kind()) {
+    case InputFile::Kind::fast_tucker_model:
+      return file.read_fast_tucker().names;
+    case InputFile::Kind::tucker_model:
+      return file.read_tucker().names;
+    default:
+      return file.read_model().names;
+  }
+}
+
 }  // namespace io
 
 template <class Scalar, class Space>
-void save(Space const& space, Ktensor<Scalar, Space> const& model, std::filesystem::path const& path) {
-  io::KtensorBlocks blocks{model.weights, {}, {}, model.rows};
+void save(Space const& space, Ktensor<Scalar, Space> const& model, std::filesystem::path const& path,
+          io::RowNames const& names) {
+  io::KtensorBlocks blocks{model.weights, {}, {}, model.rows, names};
   for (int n = 0; n < model.factors.order(); ++n) {
     blocks.extents.push_back(extent_of(model, n));
     blocks.factors.push_back(io::element_blocks<Scalar>(space, model.factors[n]));
   }
+  io::expect_names_fit(names, blocks.extents);
   io::write_model_blocks(path, blocks, is_single<Scalar>);
 }
 
@@ -175,16 +190,25 @@ FastTuckerModel<Scalar, Space> load_fast_tucker(Space const& space, std::filesys
 }
 
 template <class Scalar, class Space>
-void save(Space const& space, FastTuckerModel<Scalar, Space> const& model,
-          std::filesystem::path const& path) {
+void save(Space const& space, FastTuckerModel<Scalar, Space> const& model, std::filesystem::path const& path,
+          io::RowNames const& names, std::vector<std::vector<std::uint8_t>> const& observed) {
   std::vector<io::ElementBlocks> factors;
   for (int n = 0; n < model.order(); ++n) factors.push_back(io::element_blocks<Scalar>(space, model.A(n)));
-  io::write_fast_tucker(path, io::without_factors(space, model), factors, is_single<Scalar>);
+  auto host     = io::without_factors(space, model);
+  host.names    = names;
+  host.observed = observed;
+  io::expect_names_fit(names, host.extents);
+  io::write_fast_tucker(path, host, factors, is_single<Scalar>);
 }
 
 template <class Scalar, class Space>
-void save(Space const& space, TuckerModel<Scalar, Space> const& model, std::filesystem::path const& path) {
+void save(Space const& space, TuckerModel<Scalar, Space> const& model, std::filesystem::path const& path,
+          io::RowNames const& names) {
   expect_npz(path, "a Tucker model");
+  std::vector<std::uint64_t> extents;
+  for (std::size_t n = 0; n < model.factors.size(); ++n)
+    extents.push_back(model.rows.empty() ? model.factors[n].extent(0) : model.rows[n].extent());
+  io::expect_names_fit(names, extents);
   std::vector<std::uint64_t> ranks;
   for (auto const& U : model.factors) ranks.push_back(U.extent(1));
   auto const core =
@@ -198,6 +222,7 @@ void save(Space const& space, TuckerModel<Scalar, Space> const& model, std::file
                   io::element_blocks<Scalar>(space, U), is_single<Scalar>);
   }
   io::add_rows(zip, model.rows);
+  io::add_names(zip, names);
   zip.finish();
   file.commit();
 }
@@ -242,13 +267,14 @@ TuckerModel<Scalar, Space> load_tucker(Space const& space, std::filesystem::path
   template FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> io::to_model<Scalar>(                     \
       Kokkos::DefaultExecutionSpace const&, io::HostFastTucker const&);                                     \
   template void save(Kokkos::DefaultExecutionSpace const&,                                                  \
-                     Ktensor<Scalar, Kokkos::DefaultExecutionSpace> const&, std::filesystem::path const&);  \
+                     Ktensor<Scalar, Kokkos::DefaultExecutionSpace> const&, std::filesystem::path const&,   \
+                     io::RowNames const&);                                                                  \
   template void save(Kokkos::DefaultExecutionSpace const&,                                                  \
                      TuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,                             \
-                     std::filesystem::path const&);                                                         \
-  template void save(Kokkos::DefaultExecutionSpace const&,                                                  \
-                     FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,                         \
-                     std::filesystem::path const&);                                                         \
+                     std::filesystem::path const&, io::RowNames const&);                                    \
+  template void save(                                                                                       \
+      Kokkos::DefaultExecutionSpace const&, FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,  \
+      std::filesystem::path const&, io::RowNames const&, std::vector<std::vector<std::uint8_t>> const&);    \
   template Ktensor<Scalar, Kokkos::DefaultExecutionSpace> load_ktensor<Scalar>(                             \
       Kokkos::DefaultExecutionSpace const&, std::filesystem::path const&);                                  \
   template TuckerModel<Scalar, Kokkos::DefaultExecutionSpace> load_tucker<Scalar>(                          \

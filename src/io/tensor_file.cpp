@@ -8,6 +8,7 @@
 
 #include "io/binary_kind.hpp"
 #include "io/foreign_binary.hpp"
+#include "io/npz_names.hpp"
 #include "io/pten.hpp"
 #include "io/pten_format.hpp"
 #include "io/raw_input.hpp"
@@ -86,6 +87,9 @@ void write_tensor(std::filesystem::path const& path, CoordinateList const& tenso
     throw UsageError(path.string() + ": a tensor's name ends with .tns, .txt, .mtx, .pten or .npz");
   if (tensor.nnz() == 0) throw UsageError(path.string() + ": a tensor without nonzeros is not written");
   if (options.single_precision) expect_fits_floats(tensor);
+  if (options.index_base < 0)
+    throw UsageError("the index base is 0 or 1, not " + std::to_string(options.index_base));
+  expect_names_fit({options.index_base, options.labels}, tensor.extents);
   std::visit(
       [&](auto const& indices) {
         auto const order = static_cast<std::size_t>(tensor.order());
@@ -100,7 +104,7 @@ void write_tensor(std::filesystem::path const& path, CoordinateList const& tenso
                          .packed           = options.packed,
                          .threads          = options.threads});
     case Dialect::npz:
-      return write_tensor_npz(path, tensor, options.single_precision);
+      return write_tensor_npz(path, tensor, options.single_precision, options.labels);
     case Dialect::genten_binary:
     case Dialect::splatt_binary:
       throw UsageError(std::string(to_string(*dialect)) + " is read, not written");
@@ -111,7 +115,7 @@ void write_tensor(std::filesystem::path const& path, CoordinateList const& tenso
     default:
       if (options.single_precision)
         throw UsageError("text holds values in full: single precision is for .pten and .npz");
-      write_tns(path, tensor, *dialect, options.threads);
+      write_tns(path, tensor, *dialect, options.index_base, options.threads);
   }
 }
 

@@ -19,6 +19,7 @@
 #include "io/known_file.hpp"
 #include "io/line_parser.hpp"
 #include "io/npy.hpp"
+#include "io/npz_names.hpp"
 #include "io/quoted.hpp"
 #include "io/zip.hpp"
 #include "polyad/core/error.hpp"
@@ -99,6 +100,10 @@ public:
   void expect_tensor() const {
     std::string const kind = archive_kind(m_members);
     if (!kind.empty() && kind != sparse_tensor) refuse("is " + kind + ", not " + std::string(sparse_tensor));
+  }
+
+  [[nodiscard]] Labels labels(std::vector<std::uint64_t> const& extents) const {
+    return read_names(m_file, m_members, m_memory, extents).labels;
   }
 
   [[noreturn]] void refuse(std::string const& reason) const { throw InputError(m_file.name(), 0, 0, reason); }
@@ -278,8 +283,8 @@ private:
 
 }  // namespace
 
-void write_tensor_npz(std::filesystem::path const& path, CoordinateList const& tensor,
-                      bool single_precision) {
+void write_tensor_npz(std::filesystem::path const& path, CoordinateList const& tensor, bool single_precision,
+                      Labels const& labels) {
   for (std::uint64_t const extent : tensor.extents)
     if (extent > std::numeric_limits<std::int64_t>::max())
       throw UsageError("numpy knows no extent of 2^63 or more");
@@ -303,6 +308,7 @@ void write_tensor_npz(std::filesystem::path const& path, CoordinateList const& t
   }
   add_array<std::int64_t>(zip, "shape", {order}, "i8", [&](std::uint64_t n) { return tensor.extents[n]; });
   add_format(zip);
+  add_names(zip, {-1, labels});
   zip.finish();
   file.commit();
 }
@@ -349,6 +355,7 @@ TensorFile read_tensor_npz(RawInput& input, ReadOptions const& options) {
     return copy_values<decltype(type)>({0, nnz}, data.array.elements.data(), options, result.tensor);
   });
   if (!reason.empty()) archive.refuse(reason);
+  result.labels = archive.labels(extents);
   finish_binary(input, options, start, result);
   return result;
 }

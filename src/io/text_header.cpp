@@ -313,10 +313,10 @@ std::deque<TextBlock> LeadingBlocks::release(std::uint64_t lines) {
   return std::move(m_held);
 }
 
-std::optional<TextHeader> read_text_header(LeadingBlocks& lines, int index_base,
+std::optional<TextHeader> read_text_header(LeadingBlocks& lines, int index_base, int usual_base,
                                            std::optional<Fault>& fault) {
   auto const finish = [&](TextHeader header, int said_base) {
-    header.rules.index_base = index_base >= 0 ? index_base : said_base;
+    header.rules.index_base = index_base >= 0 ? index_base : said_base >= 0 ? said_base : usual_base;
     return header;
   };
   auto const banner = lines.first();

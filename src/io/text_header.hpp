@@ -79,10 +79,10 @@ private:
   std::size_t m_taken = 0;  // bytes held since free memory was last asked for
 };
 
-/// Reads the header. `index_base` is the requested base, -1 for none; it overrides that of the header. If the
-/// header is wrong, `fault` is set and the result has no meaning. Returns nothing when the text has no lines
-/// but comments.
-[[nodiscard]] std::optional<TextHeader> read_text_header(LeadingBlocks& lines, int index_base,
+/// Reads the header. `index_base` is the requested base, -1 for none; it overrides that of the header.
+/// `usual_base` is that of a header without one. If the header is wrong, `fault` is set and the result has no
+/// meaning. Returns nothing when the text has no lines but comments.
+[[nodiscard]] std::optional<TextHeader> read_text_header(LeadingBlocks& lines, int index_base, int usual_base,
                                                          std::optional<Fault>& fault);
 
 }  // namespace polyad::io

@@ -41,7 +41,7 @@ public:
         m_blocks(input, compression, options.chunk_bytes, memory),
         m_leading(m_blocks) {
     std::optional<Fault> fault;
-    auto header = read_text_header(m_leading, options.index_base, fault);
+    auto header = read_text_header(m_leading, options.index_base, options.index_base_of_text, fault);
     if (fault) refuse(*fault);
     m_holds_lines = header.has_value();
     if (!header) return;
@@ -309,6 +309,8 @@ std::string_view to_string(Dialect dialect) noexcept {
 TensorFile read_tns(RawInput& input, ReadOptions const& options, Stretch const& stretch) {
   if (options.index_base < -1 || options.index_base > 1)
     throw UsageError("the index base is 0 or 1, not " + std::to_string(options.index_base));
+  if (options.index_base_of_text < -1 || options.index_base_of_text > 1)
+    throw UsageError("the index base is 0 or 1, not " + std::to_string(options.index_base_of_text));
   auto const start  = std::chrono::steady_clock::now();
   int const threads = detail::thread_count(options.threads);
 

@@ -22,14 +22,15 @@ std::string extents_line(std::vector<std::uint64_t> const& extents) {
   return line;
 }
 
-std::string header_of(CoordinateList const& tensor, Dialect dialect) {
+std::string header_of(CoordinateList const& tensor, Dialect dialect, std::uint64_t base) {
   std::string const order = std::to_string(tensor.order()), nnz = std::to_string(tensor.nnz());
   std::string const extents = extents_line(tensor.extents);
   switch (dialect) {
     case Dialect::extended_frostt:
       return "# extended FROSTT format\n" + order + " " + nnz + "\n" + extents + "\n";
     case Dialect::tensor_toolbox:
-      return "sptensor\n" + order + "\n" + extents + "\n" + nnz + "\n";
+      return std::string("sptensor") + (base == 0 ? " indices-start-at-zero\n" : "\n") + order + "\n" +
+             extents + "\n" + nnz + "\n";
     case Dialect::dims_header:
       return order + "\n" + extents + "\n";
     case Dialect::matrix_market:
@@ -40,13 +41,14 @@ std::string header_of(CoordinateList const& tensor, Dialect dialect) {
 }
 
 template <class Index>
-std::string lines_of(Index const* indices, double const* values, std::uint64_t count, int order) {
+std::string lines_of(Index const* indices, double const* values, std::uint64_t count, int order,
+                     std::uint64_t base) {
   // 20 digits and a blank an index, 24 bytes and a line end the longest shortest double.
   std::string text(count * (static_cast<std::uint64_t>(order) * 21 + 25), '\0');
   char* p = text.data();
   for (std::uint64_t k = 0; k < count; ++k) {
     for (int n = 0; n < order; ++n) {
-      p    = std::to_chars(p, p + 20, std::uint64_t{*indices++} + 1).ptr;
+      p    = std::to_chars(p, p + 20, std::uint64_t{*indices++} + base).ptr;
       *p++ = ' ';
     }
     p    = std::to_chars(p, p + 24, values[k]).ptr;
@@ -59,9 +61,10 @@ std::string lines_of(Index const* indices, double const* values, std::uint64_t c
 }  // namespace
 
 void write_tns(std::filesystem::path const& path, CoordinateList const& tensor, Dialect dialect,
-               int threads) {
+               int index_base, int threads) {
+  std::uint64_t const base = dialect == Dialect::matrix_market || index_base != 0 ? 1 : 0;
   AtomicFile file(path);
-  file.write(header_of(tensor, dialect));
+  file.write(header_of(tensor, dialect, base));
   std::uint64_t const blocks =
       tensor.nnz() / text_block_nonzeros + (tensor.nnz() % text_block_nonzeros != 0 ? 1 : 0);
   std::vector<std::string> made(static_cast<std::size_t>(detail::thread_count(threads)));
@@ -72,7 +75,7 @@ void write_tns(std::filesystem::path const& path, CoordinateList const& tensor, 
       made[k]                   = std::visit(
           [&](auto const& indices) {
             return lines_of(indices.data() + first * tensor.extents.size(), tensor.values.data() + first,
-                            std::min(text_block_nonzeros, tensor.nnz() - first), tensor.order());
+                            std::min(text_block_nonzeros, tensor.nnz() - first), tensor.order(), base);
           },
           tensor.indices);
     });

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Coordinate text of every dialect: indices counted from 1, values as the shortest number that reads back to
-// the same double.
+// Coordinate text of every dialect: values as the shortest number that reads back to the same double.
 #pragma once
 
 #include <filesystem>
@@ -9,7 +8,9 @@
 
 namespace polyad::io {
 
+/// \param index_base  the number of a mode's first row, 0 or 1; Matrix Market always counts from 1
 /// \throws WriteError; the previous file then stays
-void write_tns(std::filesystem::path const& path, CoordinateList const& tensor, Dialect dialect, int threads);
+void write_tns(std::filesystem::path const& path, CoordinateList const& tensor, Dialect dialect,
+               int index_base, int threads);
 
 }  // namespace polyad::io

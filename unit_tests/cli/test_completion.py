@@ -23,7 +23,7 @@ def load_npz(path):
             content = archive.read(name)
             (length,) = struct.unpack("<H", content[8:10])
             header = ast.literal_eval(content[10:10 + length].decode())
-            kind = {"<f4": "f", "<f8": "d"}[header["descr"]]
+            kind = {"<f4": "f", "<f8": "d", "<i8": "q", "<u1": "B", "<b1": "?"}[header["descr"]]
             data = content[10 + length:]
             count = len(data) // struct.calcsize(kind)
             arrays[name.removesuffix(".npy")] = (header["shape"], struct.unpack(f"<{count}{kind}", data))
@@ -360,7 +360,7 @@ class Completion(ToolTest):
         expect(rows("similar", "m.npz", "--mode", 1, "--index", 9, "-n", 7), cosines, 7)
         self.succeed("similar", "m.npz", "--mode", 1, "--index", 9, "-o", "s.txt")
         self.assertEqual(len((self.folder / "s.txt").read_text().splitlines()), 10)
-        for says, *arguments in (("mode 3 of a model of 3", "recommend", "m.npz", "--mode", 3, "--for", "1,1"),
+        for says, *arguments in (("--mode 3 of 3 modes", "recommend", "m.npz", "--mode", 3, "--for", "1,1"),
                                  ("1 indices for the 2", "recommend", "m.npz", "--mode", 1, "--for", "1"),
                                  ("not 'x'", "recommend", "m.npz", "--mode", 1, "--for", "1,x"),
                                  ("not '0'", "recommend", "m.npz", "--mode", 1, "--for", "1,0"),
@@ -368,7 +368,7 @@ class Completion(ToolTest):
                                  ("either --for or --for-file", "recommend", "m.npz", "--mode", 1),
                                  ("either --index or --for-file", "similar", "m.npz", "--mode", 1, "--index", 1,
                                   "--for-file", "q.txt"),
-                                 ("99 is no row of mode 0", "recommend", "m.npz", "--mode", 1, "--for", "99,1",
+                                 ("99 is not a row of mode 0", "recommend", "m.npz", "--mode", 1, "--for", "99,1",
                                   "--cold-start", "refuse"),
                                  ("0 rows are wanted", "recommend", "m.npz", "--mode", 1, "--for", "9,1", "-n", 0)):
             self.fail_with(2, *arguments, says=says)
@@ -408,7 +408,7 @@ class Completion(ToolTest):
             self.write("bad.txt", content)
             self.fail_with(3, "recommend", "m.npz", "--mode", 1, "--for-file", "bad.txt", says=says)
         self.fail_with(3, *arguments, "--for-file", "q.txt", "--cold-start", "refuse",
-                       says="q.txt:11:1: 99 is no row of mode 0: the model has 40")
+                       says="q.txt:11:1: 99 is not a row of mode 0: the model has 40")
         self.fail_with(3, *arguments, "--for-file", "none.txt", says="none.txt")
         self.fail_with(3, "similar", "m.npz", "--mode", 1, "--for-file", "q.txt", says="q.txt:3:4: gives 2")
 

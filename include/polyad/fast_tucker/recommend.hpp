@@ -5,8 +5,9 @@
 //   score(k) = mean + bias^(n)(k) + sum over m != n of bias^(m)(i_m) + sum_r C^(n)(k, r) prod_m C^(m)(i_m, r)
 //
 // A prediction is linear in the rows of a mode, so the mean over a mode is the prediction of its mean row.
-// The scores of K rows for Q queries are the product of a Q x R and an R x K matrix. Both are taken in
-// blocks, which bounds the scratch memory for any Q and I_n.
+// Rows without entries in the training set (RankingOptions::observed) are never ranked, and no part of a
+// mean. The scores of K rows for Q queries are the product of a Q x R and an R x K matrix. Both are taken
+// in blocks, which bounds the scratch memory for any Q and I_n.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -20,13 +21,18 @@
 
 namespace polyad {
 
-/// As an index of a query: the mean over all rows of that mode.
+/// As an index of a query: the mean over all rows of that mode that have entries.
 inline constexpr count_t every_row = std::numeric_limits<count_t>::max();
+
+/// Which rows have entries in the training set, in host memory. Of each mode I_n numbers, 0 for a row
+/// without any, or nothing if every row has some. Empty: that holds for all modes, or it is not known.
+using ObservedRows = std::vector<std::vector<std::uint8_t>>;
 
 struct RankingOptions {
   count_t count             = 10;  // rows wanted of each query, at most 2^31
   count_t rows_at_a_time    = 0;   // scored in one product; 0: chosen. For tests.
   count_t queries_at_a_time = 0;   // the same
+  ObservedRows observed = {};  // observed_rows finds them; a model's file has them (io/fast_tucker_file.hpp)
 };
 
 /// Rows of each query, best first; if scores are equal, the lower row comes first.
@@ -34,8 +40,13 @@ struct Rankings {
   std::vector<count_t> starts;  // Q + 1: query q has the rows starts[q] ... starts[q + 1] - 1
   std::vector<count_t> rows;
   std::vector<double> scores;  // predictions within model.range, or cosines
-  count_t unknown = 0;         // queries with an index that the model does not have
+  count_t unknown = 0;         // queries with an index that the model does not have, or that has no entries
 };
+
+/// Which rows occur in X. Waits for `space`.
+/// \throws UsageError when a coordinate is outside; MemoryError
+template <class Scalar, class Index, class Space>
+[[nodiscard]] ObservedRows observed_rows(Space const& space, CooTensor<Scalar, Index, Space> const& X);
 
 /// The rows of `mode` with the highest predictions. They are ranked before predictions are clipped to the
 /// range. A row is left out if `seen` has an entry with this row and the query's indices. An index beyond the

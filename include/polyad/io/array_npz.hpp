@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "polyad/io/labels.hpp"
 #include "polyad/tensor/stored_rows.hpp"
 
 namespace polyad::io {
@@ -37,8 +38,10 @@ struct HostArray {
 
 /// All arrays or nothing. \param single_precision  float instead of double, rounded
 /// \param rows  lists of rows, which are written as read_rows_npz reads them; empty: none
+/// \param names  what the rows are called
 /// \throws WriteError; the previous file then stays
 void write_arrays_npz(std::filesystem::path const& path, std::map<std::string, HostArray> const& arrays,
-                      bool single_precision, std::vector<StoredRows> const& rows = {});
+                      bool single_precision, std::vector<StoredRows> const& rows = {},
+                      RowNames const& names = {});
 
 }  // namespace polyad::io

@@ -8,12 +8,17 @@
 //
 // Before it is clipped, drift_n[i_n, i_T * bins // I_T] is added for each drift. Later times count as the
 // last.
+//
+// "observed_n" (I_n booleans) says which rows of mode n the training set has entries of; without it, all rows
+// have some. What the rows are called is stored as in every archive (docs/file-formats.md).
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <limits>
 #include <vector>
+
+#include "polyad/io/labels.hpp"
 
 namespace polyad::io {
 
@@ -31,6 +36,10 @@ struct HostFastTucker {
   std::vector<std::vector<double>> drifts;  // I_n x bins, row-major; or nothing at all
   double lowest  = -std::numeric_limits<double>::infinity();  // predictions are clipped to this range
   double highest = std::numeric_limits<double>::infinity();
+  /// For each mode I_n numbers, 0 for a row without entries in the training set, or nothing if every row has
+  /// some. Empty if that holds for all modes.
+  std::vector<std::vector<std::uint8_t>> observed = {};
+  RowNames names                                  = {};
 
   [[nodiscard]] int order() const noexcept { return static_cast<int>(extents.size()); }
   bool operator==(HostFastTucker const&) const = default;

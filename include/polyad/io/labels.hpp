@@ -15,6 +15,7 @@ struct ModeLabels {
   std::string name                = {};  // the name of the mode; empty: it has none
   std::string bytes               = {};  // the labels of all rows, one after the other, in UTF-8
   std::vector<std::uint64_t> ends = {};  // where each row's label ends in `bytes`; empty: rows have no labels
+  bool is_text                    = false;  // the labels are text, even if all of them read as integers
 
   [[nodiscard]] bool has_rows() const noexcept { return !ends.empty(); }
   [[nodiscard]] std::size_t rows() const noexcept { return ends.size(); }
@@ -32,5 +33,12 @@ struct ModeLabels {
 
 /// A tensor's or a model's: one for each mode, or none at all if nothing is named.
 using Labels = std::vector<ModeLabels>;
+
+/// What the rows of a tensor or a model are called: by their labels or, in modes without labels, by numbers.
+struct RowNames {
+  int index_base = -1;  // the number of the first row of each mode, 0 or 1; -1: it is not known
+  Labels labels  = {};
+  friend bool operator==(RowNames const&, RowNames const&) = default;
+};
 
 }  // namespace polyad::io

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "polyad/io/coordinate_list.hpp"
+#include "polyad/io/labels.hpp"
 #include "polyad/tensor/stored_rows.hpp"
 
 namespace polyad::io {
@@ -23,6 +24,8 @@ struct HostKtensor {
   std::vector<std::vector<double>> factors;
   /// The rows that are stored: one for each mode, or empty if all rows are stored.
   std::vector<StoredRows> rows = {};
+  /// What the rows are called, those that are not stored included.
+  RowNames names = {};
 
   [[nodiscard]] std::uint64_t rank() const noexcept { return weights.size(); }
   [[nodiscard]] int order() const noexcept { return static_cast<int>(extents.size()); }
@@ -75,6 +78,7 @@ struct HostTucker {
   std::vector<std::vector<double>> factors;
   /// As of HostKtensor.
   std::vector<StoredRows> rows = {};
+  RowNames names               = {};
 
   [[nodiscard]] int order() const noexcept { return static_cast<int>(extents.size()); }
 };

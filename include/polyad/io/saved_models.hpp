@@ -2,15 +2,19 @@
 // Saves and loads models. A file is written completely or not at all. The ending of its name decides its kind
 // when it is written, and its content when it is read (docs/file-formats.md). Scalar is the type in memory.
 //
-// Lists of stored rows (tensor/compact.hpp) are saved and loaded with a model.
+// Lists of stored rows (tensor/compact.hpp) are saved and loaded with a model. The names of its modes and
+// rows are not part of a model in memory: they are passed when it is saved, and read_row_names reads them.
 //
 //   save(space, result.model, "model.npz");
 //   auto const model = load_ktensor<double>(space, "model.npz");
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <vector>
 
 #include "polyad/io/fast_tucker_file.hpp"
+#include "polyad/io/labels.hpp"
 #include "polyad/io/model_file.hpp"
 #include "polyad/tensor/fast_tucker_model.hpp"
 #include "polyad/tensor/ktensor.hpp"
@@ -19,31 +23,42 @@
 namespace polyad {
 
 /// A CP model: .npz, or .ktns and .txt for text. Waits for `space`.
-/// \throws UsageError for another ending; WriteError, and the previous file then stays
+/// \param names  what the rows are called; text has room for the index base alone
+/// \throws UsageError for another ending, or names of other sizes; WriteError, and the previous file then
+///         stays
 template <class Scalar, class Space>
-void save(Space const& space, Ktensor<Scalar, Space> const& model, std::filesystem::path const& path);
+void save(Space const& space, Ktensor<Scalar, Space> const& model, std::filesystem::path const& path,
+          io::RowNames const& names = {});
 /// Waits for `space`. \throws InputError for a file that is damaged or no CP model; MemoryError
 template <class Scalar, class Space>
 [[nodiscard]] Ktensor<Scalar, Space> load_ktensor(Space const& space, std::filesystem::path const& path);
 
 /// A Tucker model: .npz with "core" (R_0 x ... x R_{N-1}) and "factor_n" (I_n x R_n). Waits for `space`.
-/// \throws UsageError for another ending; WriteError, and the previous file then stays
+/// \throws UsageError for another ending, or names of other sizes; WriteError, and the previous file then
+///         stays
 template <class Scalar, class Space>
-void save(Space const& space, TuckerModel<Scalar, Space> const& model, std::filesystem::path const& path);
+void save(Space const& space, TuckerModel<Scalar, Space> const& model, std::filesystem::path const& path,
+          io::RowNames const& names = {});
 /// Waits for `space`. \throws InputError for a file that is damaged or no Tucker model; MemoryError
 template <class Scalar, class Space>
 [[nodiscard]] TuckerModel<Scalar, Space> load_tucker(Space const& space, std::filesystem::path const& path);
 
 /// A FastTucker model: .npz (io/fast_tucker_file.hpp). Waits for `space`.
-/// \throws UsageError for another ending; WriteError, and the previous file then stays
+/// \param observed  which rows have entries in the training set, as RankingOptions::observed has it
+/// \throws UsageError for another ending, or names of other sizes; WriteError, and the previous file then
+///         stays
 template <class Scalar, class Space>
-void save(Space const& space, FastTuckerModel<Scalar, Space> const& model, std::filesystem::path const& path);
+void save(Space const& space, FastTuckerModel<Scalar, Space> const& model, std::filesystem::path const& path,
+          io::RowNames const& names = {}, std::vector<std::vector<std::uint8_t>> const& observed = {});
 /// Waits for `space`. \throws InputError for a file that is damaged or no FastTucker model; MemoryError
 template <class Scalar, class Space>
 [[nodiscard]] FastTuckerModel<Scalar, Space> load_fast_tucker(Space const& space,
                                                               std::filesystem::path const& path);
 
 namespace io {
+
+/// What the rows of a model are called, of any kind of model. \throws InputError
+[[nodiscard]] RowNames read_row_names(std::filesystem::path const& path);
 
 /// The models as the files hold them, in host memory and double precision. Each waits for `space`.
 template <class Scalar, class Space>

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "polyad/io/coordinate_list.hpp"
+#include "polyad/io/labels.hpp"
 
 namespace polyad::io {
 
@@ -41,6 +42,9 @@ struct ReadOptions {
   /// The number of a mode's first row in the file: 0 or 1. -1 finds it out: by the dialect (Matrix Market:
   /// 1), else 0 if any index is 0, else 1. In memory all indices count from 0.
   int index_base = -1;
+  /// The same for text alone, unless its dialect says what it is: the base of another file whose rows the
+  /// text refers to. Only used if index_base is -1.
+  int index_base_of_text = -1;
   /// Accept NaN and infinite values.
   bool allow_non_finite = false;
   /// Leave out nonzeros whose value is 0.
@@ -69,6 +73,7 @@ struct ReadReport {
 struct TensorFile {
   CoordinateList tensor;
   ReadReport report;
+  Labels labels = {};
 };
 
 /// Reads text of any dialect, plain or compressed, .pten, npz and the binary files of GenTen and SPLATT: the
@@ -101,6 +106,10 @@ struct WriteOptions {
   bool packed = false;
   /// Threads that format; 0 takes as many as the machine has.
   int threads = 0;
+  /// The number of a mode's first row in text, 0 or 1. Matrix Market always counts from 1.
+  int index_base = 1;
+  /// What the rows are called: one for each mode, or none. npz holds them.
+  Labels labels = {};
 };
 
 /// The dialect that an ending stands for: .tns, .txt frostt; .mtx matrix-market; .pten; .npz. A descriptor of

@@ -2,7 +2,9 @@
 #include "cli/command_line/completion_commands.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <initializer_list>
 #include <map>
 #include <string>
@@ -53,6 +55,17 @@ void add_cold_start(Command& command, ColdStart& cold_start) {
       ->type_name("HOW");
 }
 
+/// A mode as the report lists it: as a number where it is one.
+void list_mode(OptionList& list, std::string const& name, std::string const& text) {
+  std::int64_t number   = 0;
+  auto const* const end = text.data() + text.size();
+  auto const parsed     = std::from_chars(text.data(), end, number);
+  if (parsed.ec == std::errc() && parsed.ptr == end)
+    list.emplace_back(name, number);
+  else
+    list.emplace_back(name, text);
+}
+
 void add_clip(Command& command, std::vector<double>& clip, std::string const& meaning) {
   command
       .add_option("--clip", clip, meaning,
@@ -79,6 +92,7 @@ void expect_from_zero(char const* option, double number) {
 void add_fast_tucker(Command command, TrainOptions& options) {
   add_tensor(command, options.tensor, options.index_base,
              "Observed entries, zeros too, in any form; others are unknown; - is stdin");
+  add_duplicates(command, options.duplicates, {"keep", "sum", "last", "error"});
   command.add_input("--test", options.test, "Entries to report errors on")->type_name("FILE");
   command.add_option("--split", options.split, "Hold this share of the entries out, to report errors on")
       ->type_name("SHARE");
@@ -150,8 +164,9 @@ void add_fast_tucker(Command command, TrainOptions& options) {
       ->type_name("X")
       ->capture_default_str();
   command
-      .add_option("--time-mode", options.time_mode,
-                  "The mode of time: the other modes' biases drift over it; -1: none")
+      .add_option("--time-mode", options.time_mode_text,
+                  "The mode of time, its number or name: the other modes' biases drift over it; -1: none",
+                  [&options](OptionList& list) { list_mode(list, "time_mode", options.time_mode_text); })
       ->type_name("MODE")
       ->capture_default_str();
   command
@@ -190,7 +205,9 @@ void add_fast_tucker(Command command, TrainOptions& options) {
 void add_predict(Command command, PredictOptions& options) {
   command.add_input("MODEL", options.model, "A model of fast-tucker (.npz)")->required()->type_name("");
   add_tensor(command, options.places, options.index_base,
-             "Entries to predict: N indices a line, or a tensor; predictions are compared with its values");
+             "Entries to predict: a line with N indices for each, or a tensor; predictions are compared with "
+             "its values",
+             "Number of the first row; unset: as in the model's training set");
   add_clip(command, options.clip, "Clip predictions to this range, not to the model's");
   add_cold_start(command, options.cold_start);
   add_output(command, options.output, "Write the entries with their predictions")->required();
@@ -202,14 +219,18 @@ void add_predict(Command command, PredictOptions& options) {
 template <class Asked>
 void add_rows_of_mode(Command& command, Asked& options) {
   command.add_input("MODEL", options.model, "A model of fast-tucker (.npz)")->required()->type_name("");
-  command.add_option("--mode", options.mode, "The mode whose rows you want, counted from 0")
+  command
+      .add_option("--mode", options.mode, "The mode whose rows you want: its number, from 0, or its name",
+                  [&options](OptionList& list) { list_mode(list, "mode", options.mode); })
       ->required()
       ->type_name("MODE");
   command.refuse_old("-m", [](std::string const& mode) { return "--mode " + mode; });
   command.add_option("-n,--count", options.count, "How many")->type_name("N")->capture_default_str();
-  command.add_option("--index-base", options.index_base, "Number of the first row, 0 or 1")
-      ->check(CLI::Range(0, 1))
-      ->capture_default_str();
+  command
+      .add_option("--index-base", options.index_base,
+                  "Number of the first row, 0 or 1; unset: as in the model's training set")
+      ->check(CLI::IsMember({"0", "1"}))
+      ->type_name("0|1");
 }
 
 /// The rows are data, so that no report can share stdout with them.
@@ -222,13 +243,12 @@ void print_unless_written(Command& command, std::filesystem::path& output) {
 void add_recommend(Command command, RecommendOptions& options) {
   add_rows_of_mode(command, options);
   command
-      .add_option("--for", options.at, "The index of each other mode, or * to average over one",
+      .add_option("--for", options.at, "The row of each other mode, its number or name, or * to average",
                   listed_as("for", options.at, ","))
-      ->delimiter(',')
       ->type_name("I,J,...");
   command
       .add_input("--for-file", options.file,
-                 "A file of queries, one per line: indices with blanks between them")
+                 "A file of queries, one per line: rows with blanks or commas between them")
       ->type_name("FILE");
   command
       .add_input("--seen", options.seen, "Leave out the rows that this file has together with these indices")
@@ -244,7 +264,8 @@ void add_recommend(Command command, RecommendOptions& options) {
 
 void add_similar(Command command, SimilarOptions& options) {
   add_rows_of_mode(command, options);
-  command.add_option("--index", options.index, "The row to compare the others with")->type_name("I");
+  command.add_option("--index", options.index, "The row to compare the others with, its number or name")
+      ->type_name("I");
   command.add_input("--for-file", options.file, "A file of such rows, one per line")->type_name("FILE");
   add_output(command, options.output, "Write the rows and their cosines, .npz for numpy");
   print_unless_written(command, options.output);
@@ -282,10 +303,11 @@ void check(TrainOptions const& options) {
   expect_from_zero("--core-reg", options.core_ridge);
   expect_from_zero("--bias-reg", options.bias_damping);
   for (double const number : options.time_damping) expect_from_zero("--time-reg", number);
-  if (options.time_mode < 0 && !(options.time_bins.empty() && options.time_damping.empty()))
+  bool const has_time = options.time_mode_text != "-1";
+  if (!has_time && !(options.time_bins.empty() && options.time_damping.empty()))
     refuse("--time-bins and --time-reg want --time-mode");
   if (options.time_bins.empty() && !options.time_damping.empty()) refuse("--time-reg wants --time-bins");
-  if (options.time_mode >= 0 && !options.biases) refuse("--time-mode is about biases: not with --no-biases");
+  if (has_time && !options.biases) refuse("--time-mode is about biases: not with --no-biases");
   for (double const number : options.shrink) expect_from_zero("--shrink", number);
   if (!options.shrink.empty() && !options.shrinks()) refuse("--shrink is for als without --reg-per-entry");
   auto const& optimizer = options.optimizer_facts();

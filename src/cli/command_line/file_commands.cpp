@@ -92,6 +92,11 @@ void FileCommands::add_compare() {
       .add_option("--at-least", m_compare.at_least,
                   "Exit with status 8 below this factor match score (unset: 0.99) or fit (unset: any)")
       ->type_name("X");
+  command
+      .add_option("--index-base", m_compare.index_base,
+                  "Number of the first row in texts; unset: as the model says, or as the files show")
+      ->check(CLI::IsMember({"0", "1"}))
+      ->type_name("0|1");
   add_max_memory(command);
   add_common(command);
   command.footer(

@@ -43,11 +43,10 @@ void add_max_memory(Command& command) {
             "Most memory to read with, in bytes or as 8G; unset: what is free");
 }
 
-void add_tensor(Command& command, std::filesystem::path& tensor, int& index_base,
-                std::string const& meaning) {
+void add_tensor(Command& command, std::filesystem::path& tensor, int& index_base, std::string const& meaning,
+                std::string const& base_meaning) {
   command.add_input("TENSOR", tensor, meaning, unlisted)->required()->type_name("");
-  command
-      .add_option("--index-base", index_base, "Number of the first index; unset: 0 if any index is 0, else 1")
+  command.add_option("--index-base", index_base, base_meaning)
       ->check(CLI::IsMember({"0", "1"}))
       ->type_name("0|1");
   add_max_memory(command);

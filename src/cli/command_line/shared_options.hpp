@@ -23,9 +23,11 @@ inline constexpr auto any_tensor =
 /// --max-memory, of commands that read a tensor
 void add_max_memory(Command& command);
 
+inline constexpr auto any_base = "Number of the first index; unset: 0 if any index is 0, else 1";
+
 /// The positional TENSOR, --index-base and --max-memory. "-" becomes the name of stdin.
 void add_tensor(Command& command, std::filesystem::path& tensor, int& index_base,
-                std::string const& meaning = any_tensor);
+                std::string const& meaning = any_tensor, std::string const& base_meaning = any_base);
 
 /// --duplicates, of which a command allows some
 void add_duplicates(Command& command, std::string& duplicates, std::vector<std::string> const& allowed);

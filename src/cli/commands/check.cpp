@@ -84,6 +84,7 @@ int run(CheckOptions const& options, Report& report) {
   std::string text;
   text += fmt::format("tensor      {}: {} ({}, indices from {})\n", report.input->path,
                       tensor_text(*report.input), report.input->dialect, report.input->base);
+  text += labels_text(report.input->labels);
   text += fmt::format("duplicates  {}{}\n", duplicates, duplicates == 0 ? "" : first_place(options, tensor));
   text += fmt::format("zeros       {}\n", zeros);
   text += fmt::format("not finite  {} NaN, {} infinite\n", nans, infinite);
@@ -111,7 +112,8 @@ int run(CheckOptions const& options, Report& report) {
     if (tensor.nnz() == 0)
       throw InputError(options.input.path.string(), 0, 0, "leaves no nonzeros when it is mended");
     report.result = facts;
-    text += "\n" + write_output(options.fixed, tensor, "", {.threads = options.common.threads}, report);
+    text += "\n" + write_output(options.fixed, tensor, "",
+                                {.threads = options.common.threads, .labels = report.input->labels}, report);
   }
   if (options.fixed.empty()) report.result = facts;
   show("{}", text);

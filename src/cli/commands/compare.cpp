@@ -15,8 +15,10 @@
 #include "cli/streams/messages.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "polyad/core/error.hpp"
+#include "polyad/core/printable.hpp"
 #include "polyad/io/clean_list.hpp"
 #include "polyad/io/input_file.hpp"
+#include "polyad/io/match_rows.hpp"
 #include "polyad/io/model_file.hpp"
 
 namespace polyad::cli {
@@ -54,13 +56,33 @@ int compare_models(CompareOptions const& options, Operand& first, Operand& secon
   return verdict(match.score >= least);
 }
 
+/// The tensor, with its rows in the order of the model's.
+io::CoordinateList read_tensor_of(CompareOptions const& options, Operand& of_tensor, Operand const& of_model,
+                                  io::RowNames const& names, std::vector<std::uint64_t> const& extents,
+                                  Report& report) {
+  int const base = options.index_base >= 0 ? options.index_base : names.index_base;
+  auto file      = read_input_file(of_tensor.file,
+                                   {.path = of_tensor.path, .index_base_of_text = base, .duplicates = "sum"},
+                                   options.common, report);
+  if (file.tensor.extents.size() != extents.size()) return std::move(file.tensor);  // is refused below
+  auto known             = names;
+  known.index_base       = base >= 0 ? base : file.report.index_base;
+  io::Labels const other = io::match_rows(file, known, extents, of_tensor.path.string());
+  for (std::size_t n = 0; n < other.size(); ++n)
+    if (other[n].has_rows())
+      throw InputError(of_tensor.path.string(), 0, 0,
+                       fmt::format("has {} rows of mode {} that {} does not have, such as '{}'",
+                                   other[n].rows(), n, of_model.path.string(), printable(other[n].label(0))));
+  return std::move(file.tensor);
+}
+
 int compare_fit(CompareOptions const& options, Operand& of_model, Operand& of_tensor, Report& report) {
   bool const is_tucker = of_model.file.kind() == io::InputFile::Kind::tucker_model;
   auto const cp        = is_tucker ? io::HostKtensor() : of_model.file.read_model();
   auto const tucker    = is_tucker ? of_model.file.read_tucker() : io::HostTucker();
   auto const& extents  = is_tucker ? tucker.extents : cp.extents;
-  auto const tensor    = read_input(of_tensor.file, TensorInput{.path = of_tensor.path, .duplicates = "sum"},
-                                    options.common, report);
+  auto const& names    = is_tucker ? tucker.names : cp.names;
+  auto const tensor    = read_tensor_of(options, of_tensor, of_model, names, extents, report);
   if (extents != tensor.extents)
     throw InputError(of_model.path.string(), 0, 0,
                      fmt::format("holds a model of {}, but the tensor is {}", dims_text(extents),
@@ -130,15 +152,38 @@ struct ValueDifferences {
   }
 };
 
+/// Two texts that show different bases: one of them may just have no entry in its first row.
+void expect_same_base(CompareOptions const& options, io::TensorFile const& a, io::TensorFile const& b) {
+  auto const shows_base = [](io::TensorFile const& file) {
+    auto const dialect = file.report.dialect;
+    return dialect == io::Dialect::frostt || dialect == io::Dialect::extended_frostt ||
+           dialect == io::Dialect::dims_header;
+  };
+  if (options.index_base >= 0 || !shows_base(a) || !shows_base(b) ||
+      a.report.index_base == b.report.index_base)
+    return;
+  throw UsageError(
+      fmt::format("{} seems to count from {}, but {} from {}: say with --index-base what both count from, or "
+                  "convert one of them",
+                  options.a.string(), a.report.index_base, options.b.string(), b.report.index_base));
+}
+
 int compare_tensors(CompareOptions const& options, Operand& first, Operand& second, Report& report) {
   if (options.at_least)
     throw UsageError("--at-least is for models: two tensors are the same, or they are not");
   auto const read = [&](Operand& operand) {
-    return read_input(operand.file, TensorInput{.path = operand.path, .allow_non_finite = true},
-                      options.common, report);
+    return read_input_file(
+        operand.file,
+        {.path = operand.path, .index_base_of_text = options.index_base, .allow_non_finite = true},
+        options.common, report);
   };
-  auto const a = read(first), b = read(second);
+  auto file_a = read(first), file_b = read(second);
   report.input.reset();  // there are two
+  expect_same_base(options, file_a, file_b);
+  if (file_a.tensor.order() == file_b.tensor.order() && !(file_a.labels.empty() && file_b.labels.empty()))
+    static_cast<void>(io::match_rows(file_b, {file_a.report.index_base, file_a.labels}, file_a.tensor.extents,
+                                     second.path.string()));
+  auto const &a = file_a.tensor, &b = file_b.tensor;
   bool const same_extents = a.extents == b.extents;
   std::uint64_t alone_a = 0, alone_b = 0;
   ValueDifferences values;

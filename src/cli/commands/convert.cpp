@@ -21,10 +21,11 @@ int run(ConvertOptions const& options, Report& report) {
   auto const wrote  = write_output(options.output, tensor, options.to,
                                    {.single_precision = options.precision == "f32",
                                     .packed           = options.packed,
-                                    .threads          = options.common.threads},
+                                    .threads          = options.common.threads,
+                                    .labels           = report.input->labels},
                                    report);
-  show("tensor   {}: {} ({})\n{}", report.input->path, tensor_text(*report.input), report.input->dialect,
-       wrote);
+  show("tensor   {}: {} ({})\n{}{}", report.input->path, tensor_text(*report.input), report.input->dialect,
+       labels_text(report.input->labels), wrote);
   return 0;
 }
 

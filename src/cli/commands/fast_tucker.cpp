@@ -9,6 +9,8 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/drivers/completion.hpp"
+#include "cli/names/read_for_model.hpp"
+#include "cli/names/row_texts.hpp"
 #include "cli/report/file_name_format.hpp"
 #include "cli/report/host_facts.hpp"
 #include "cli/run/interrupt.hpp"
@@ -36,32 +38,40 @@ namespace {
 constexpr std::uint64_t test_stream       = 100;
 constexpr std::uint64_t validation_stream = 101;
 
-/// The base of the test file's indices. It is the base of the training set's text, since a file of few
-/// entries may not show its own. A binary training set always counts from 0 and says nothing of the base of
-/// texts.
-int base_of_test(TrainOptions const& options, InputReport const& train) {
-  for (auto const binary :
-       {io::Dialect::pten, io::Dialect::npz, io::Dialect::genten_binary, io::Dialect::splatt_binary})
-    if (train.dialect == io::to_string(binary)) return options.index_base;
-  return train.base;
-}
-
 /// Divides a list of which each rank has a part, as on one rank.
 std::pair<io::CoordinateList, io::CoordinateList> split_off(io::CoordinateList const& list, double share,
                                                             std::uint64_t seed, std::uint64_t stream) {
   return io::hold_out(list, share, seed, stream, sums_of_ranks(list.nnz()).before);
 }
 
-/// On several ranks, a part of each set on each, and all cold entries on rank 0.
-CompletionSets read_sets(TrainOptions const& options, Report& report) {
+/// The test set, whose rows are those of the training set. On several ranks each has a part of it, without
+/// names.
+EntriesForModel read_test(TrainOptions const& options, InputReport const& train) {
+  if (ranks().size == 1)
+    return read_for_model({.path = options.test, .duplicates = options.duplicates}, train.base, train.names(),
+                          train.dims, options.common);
+  Report report;
+  EntriesForModel test;
+  test.file.tensor = read_on_ranks(
+      {.path = options.test, .index_base_of_text = train.base, .duplicates = options.duplicates},
+      options.common, report);
+  bool const has_names = !train.labels.empty() || !report.input->labels.empty();
+  if (sums_of_ranks(has_names ? 1 : 0).all > 0)
+    throw UsageError(
+        "a test set whose rows have names is matched on one rank only: start polyad without mpirun");
+  test.names = train.names();
+  return test;
+}
+
+/// On several ranks, a part of each set on each, and all cold entries on rank 0. Settles the mode of time.
+CompletionSets read_sets(TrainOptions& options, Report& report) {
   CompletionSets sets;
   std::string const file = options.tensor.string();
-  auto const read        = [&](std::filesystem::path const& path, int base, Report& facts) {
-    TensorInput const input{.path = path, .index_base = base};
-    return ranks().size > 1 ? read_on_ranks(input, options.common, facts)
-                            : read_input(input, options.common, facts);
-  };
-  sets.train = read(options.tensor, options.index_base, report);
+  TensorInput const input{
+      .path = options.tensor, .index_base = options.index_base, .duplicates = options.duplicates};
+  sets.train = ranks().size > 1 ? read_on_ranks(input, options.common, report)
+                                : read_input(input, options.common, report);
+  sets.names = report.input->names();
   if (sets.train.order() < 2) throw InputError(file, 0, 0, "has one mode only; FastTucker needs two or more");
   if (options.columns.size() > 1 && options.columns.size() != sets.train.extents.size())
     throw UsageError(
@@ -70,27 +80,34 @@ CompletionSets read_sets(TrainOptions const& options, Report& report) {
     throw UsageError(
         fmt::format("--targets gives {} words for {} modes", options.targets.size(), sets.train.order()));
   auto const order = static_cast<std::size_t>(sets.train.order());
-  if (options.time_mode >= sets.train.order())
-    throw UsageError(
-        fmt::format("--time-mode {} of a tensor of {} modes, which count from 0", options.time_mode, order));
+  if (options.time_mode_text != "-1")  // names of modes are known on one rank only
+    options.time_mode =
+        mode_of_text(options.time_mode_text, ranks().size > 1 ? io::Labels{} : sets.names.labels,
+                     sets.train.order(), "--time-mode");
   for (std::size_t const numbers : {options.time_bins.size(), options.time_damping.size()})
     if (numbers > 1 && numbers != order)
       throw UsageError(
           fmt::format("--time-bins and --time-reg take one number or {}, not {}", order, numbers));
+  EntriesForModel test;
   if (!options.test.empty()) {
-    Report facts;
-    auto test        = read(options.test, base_of_test(options, *report.input), facts);
-    auto const first = sums_of_ranks(test.nnz()).before;
-    std::tie(sets.test, sets.cold) =
-        split_off_cold(std::move(test), sets.train.extents, options.test.string(),
-                       options.cold_start == ColdStart::bias, first);
-    if (ranks().size > 1) sets.cold = gather_on_rank_0(sets.cold);
+    test = read_test(options, *report.input);
+    warn_of_unknown_labels(test, sets.train.extents);
   } else if (options.split > 0) {
     std::tie(sets.train, sets.test) = split_off(sets.train, options.split, options.seed, test_stream);
   }
   if (options.validate > 0)
     std::tie(sets.train, sets.validation) =
         split_off(sets.train, options.validate, options.seed, validation_stream);
+  if (!options.test.empty()) {
+    auto const first = sums_of_ranks(test.file.tensor.nnz()).before;
+    auto extents     = test.file.tensor.extents;
+    RowTexts const rows(test.names, std::move(extents), report.input->base);
+    bool const allowed  = options.cold_start == ColdStart::bias;
+    auto const observed = allowed ? std::vector<std::vector<std::uint8_t>>() : observed_rows(sets.train);
+    std::tie(sets.test, sets.cold) = split_off_cold(std::move(test.file.tensor), sets.train.extents, observed,
+                                                    rows, options.test.string(), allowed, first);
+    if (ranks().size > 1) sets.cold = gather_on_rank_0(sets.cold);
+  }
   report.input->nnz = sums_of_ranks(sets.train.nnz()).all;
   if (report.input->nnz == 0) throw InputError(file, 0, 0, "leaves no entry to learn from");
   stop_if_interrupted("reading the entries");
@@ -202,15 +219,19 @@ void expect_distributed(TrainOptions const& options) {
     throw UsageError(fmt::format(
         "--optimizer {} works on one rank only so far: take {}, or start polyad without mpirun",
         options.optimizer, optimizer_names([](auto const& facts) { return facts.runs_on_ranks; })));
+  if (options.duplicates != "keep")
+    throw UsageError(fmt::format("--duplicates {} of fast-tucker is for one rank only so far: {}",
+                                 options.duplicates, alone));
   if (!options.checkpoint.empty() || !options.resume.empty())
     throw UsageError(fmt::format("checkpoints of fast-tucker are of one rank only so far: {}", alone));
 }
 
 }  // namespace
 
-int run(TrainOptions const& options, Report& report) {
-  report.iterates    = true;
-  bool const is_root = ranks().rank == 0;
+int run(TrainOptions const& given, Report& report) {
+  TrainOptions options = given;
+  report.iterates      = true;
+  bool const is_root   = ranks().rank == 0;
   expect_usable_device();
   if (ranks().size > 1) expect_distributed(options);
   if (is_root && !options.output.empty()) io::expect_writable(options.output);

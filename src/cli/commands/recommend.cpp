@@ -7,10 +7,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <charconv>
+#include <algorithm>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <limits>
 #include <map>
 #include <string>
@@ -19,15 +19,18 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/drivers/ranking.hpp"
+#include "cli/names/read_for_model.hpp"
+#include "cli/names/row_texts.hpp"
+#include "cli/names/words.hpp"
 #include "cli/report/file_name_format.hpp"
 #include "cli/run/session.hpp"
 #include "cli/streams/messages.hpp"
+#include "cli/tensors/entries.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/core/per_mode.hpp"
+#include "polyad/core/printable.hpp"
 #include "polyad/io/array_npz.hpp"
 #include "polyad/io/atomic_file.hpp"
-#include "polyad/io/tensor_file.hpp"
 
 namespace polyad::cli {
 
@@ -50,105 +53,128 @@ struct Place {
 
 /// The rules for the indices of a query.
 struct QueryRules {
-  std::string option;                  // that gives one
-  std::vector<std::uint64_t> extents;  // of the modes that have an index
-  std::vector<int> modes;
-  std::uint64_t base = 1;
-  bool averages      = false;  // takes *
-  bool known         = false;  // has to be a row of the model
+  std::string option;      // that gives one
+  std::vector<int> modes;  // that have an index
+  bool averages = false;   // takes *
+  bool known    = false;   // has to be a row of the model that has entries
 };
 
-std::uint64_t parse_index(std::string_view word, std::size_t position, QueryRules const& rules,
-                          Place const& place) {
-  if (rules.averages && word == "*") return every_row;
-  std::uint64_t number    = 0;
-  auto const [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-  if (error != std::errc() || end != word.data() + word.size() || number < rules.base ||
-      number - rules.base == every_row)
-    refuse_at(place, rules.option,
-              fmt::format("takes indices from {} on{}, not '{}'", rules.base, rules.averages ? ", or *" : "",
-                          word.substr(0, 40)));
-  std::uint64_t const rows = rules.extents[position];
-  if (rules.known && number - rules.base >= rows)
-    refuse_at(place, rules.option,
-              fmt::format("{} is no row of mode {}: the model has {}, which count from {}", number,
-                          rules.modes[position], rows, rules.base));
-  return number - rules.base;
-}
-
-/// Queries, with their original words.
+/// Queries, with their words as they are printed, and names that the model does not know.
 struct Queries {
   std::vector<std::uint64_t> indices;
   std::vector<std::string> texts;
+  std::vector<std::string> unknown;
 };
 
-void add_query(std::vector<std::pair<std::string_view, std::uint64_t>> const& words, QueryRules const& rules,
-               Place place, Queries& queries) {
-  std::size_t const width = rules.extents.size();
-  if (words.size() != width) {
-    place.column = words.size() > width ? words[width].second : 0;
-    refuse_at(place, rules.option,
-              fmt::format("gives {} indices for the {} {}", words.size(), width,
-                          rules.averages ? "other modes" : "row that the others are compared with"));
-  }
-  std::string text;
-  for (std::size_t i = 0; i < width; ++i) {
-    place.column = words[i].second;
-    queries.indices.push_back(parse_index(words[i].first, i, rules, place));
-    text += std::string(words[i].first) + " ";
-  }
-  queries.texts.push_back(std::move(text));
-}
+/// Reads the rows of queries by a model's names.
+class QueryReader {
+public:
+  QueryReader(io::HostFastTucker const& model, RowTexts& rows, QueryRules rules)
+      : m_model(model), m_rows(rows), m_rules(std::move(rules)) {}
 
-/// Reads one query a line; skips empty lines and those that begin with #.
-Queries read_queries(std::filesystem::path const& path, QueryRules const& rules) {
-  std::ifstream file(path, std::ios::binary);
-  std::string const name = path.string();
-  if (!file || std::filesystem::is_directory(path)) throw InputError(name, 0, 0, "cannot be read");
-  Queries queries;
-  std::string line;
-  std::vector<std::pair<std::string_view, std::uint64_t>> words;
-  for (std::uint64_t number = 1; std::getline(file, line); ++number) {
-    words.clear();
-    auto const is_blank = [&](std::size_t i) { return line[i] == ' ' || line[i] == '\t' || line[i] == '\r'; };
-    for (std::size_t i = 0; i < line.size();) {
-      std::size_t const begin = i;
-      while (i < line.size() && !is_blank(i)) ++i;
-      if (i > begin) words.emplace_back(std::string_view(line).substr(begin, i - begin), begin + 1);
-      while (i < line.size() && is_blank(i)) ++i;
+  void add(std::vector<Word> const& words, Place place, Queries& queries) const {
+    std::size_t const width = m_rules.modes.size();
+    if (words.size() != width) {
+      place.column = words.size() > width ? words[width].column : 0;
+      refuse_at(place, m_rules.option,
+                fmt::format("gives {} indices for the {} {}", words.size(), width,
+                            m_rules.averages ? "other modes" : "row that the others are compared with"));
     }
-    if (words.empty() || words[0].first[0] == '#') continue;
-    add_query(words, rules, {name, number, 0}, queries);
+    std::string text;
+    for (std::size_t i = 0; i < width; ++i) {
+      place.column = words[i].column;
+      queries.indices.push_back(row_of(m_rules.modes[i], words[i], place, queries));
+      bool const is_name = words[i].is_quoted || m_rows.has_labels(m_rules.modes[i]);
+      text += (is_name && !words[i].is_star() ? quoted_if_needed(words[i].text) : words[i].text) + " ";
+    }
+    queries.texts.push_back(std::move(text));
   }
-  if (file.bad()) throw InputError(name, 0, 0, "cannot be read");
-  if (queries.texts.empty()) throw InputError(name, 0, 0, "holds no query");
-  return queries;
-}
+
+  /// Reads one query a line; skips empty lines and those that begin with #.
+  [[nodiscard]] Queries read(std::filesystem::path const& path) const {
+    std::ifstream file(path, std::ios::binary);
+    std::string const name = path.string();
+    if (!file || std::filesystem::is_directory(path)) throw InputError(name, 0, 0, "cannot be read");
+    Queries queries;
+    std::string line;
+    for (std::uint64_t number = 1; std::getline(file, line); ++number) {
+      if (auto const first = line.find_first_not_of(" \t\r"); first == line.npos || line[first] == '#')
+        continue;
+      std::vector<Word> words;
+      try {
+        words = split_words(line, true);
+      } catch (UsageError const& error) {
+        throw InputError(name, number, 0, error.what());
+      }
+      add(words, {name, number, 0}, queries);
+    }
+    if (file.bad()) throw InputError(name, 0, 0, "cannot be read");
+    if (queries.texts.empty()) throw InputError(name, 0, 0, "holds no query");
+    return queries;
+  }
+
+private:
+  std::uint64_t row_of(int mode, Word const& word, Place const& place, Queries& queries) const {
+    if (m_rules.averages && word.is_star()) return every_row;
+    auto const row  = m_rows.row(mode, word);
+    auto const text = printable(std::string_view(word.text).substr(0, 40));
+    if (!row)
+      refuse_at(place, m_rules.option,
+                fmt::format("takes indices from {} on{}, not '{}'", m_rows.base(),
+                            m_rules.averages ? ", or *" : "", text));
+    std::uint64_t const rows = m_rows.rows(mode);
+    if (*row >= rows && m_rows.has_labels(mode)) {
+      if (m_rules.known)
+        refuse_at(place, m_rules.option,
+                  fmt::format("'{}' is not a row of {} in the model", text, m_rows.mode_text(mode)));
+      queries.unknown.push_back(fmt::format("'{}' in {}", text, m_rows.mode_text(mode)));
+    }
+    if (m_rules.known && *row >= rows)
+      refuse_at(place, m_rules.option,
+                fmt::format("{} is not a row of {}: the model has {}, which count from {}", text,
+                            m_rows.mode_text(mode), rows, m_rows.base()));
+    if (m_rules.known && !is_observed(m_model.observed, mode, *row))
+      refuse_at(place, m_rules.option,
+                fmt::format("{} is a row of {} that has no entries in the training set", text,
+                            m_rows.mode_text(mode)));
+    return *row;
+  }
+
+  io::HostFastTucker const& m_model;
+  RowTexts& m_rows;
+  QueryRules m_rules;
+};
 
 /// The queries of the file, or the one of the command line. The latter is not printed in front of its rows.
-Queries queries_of(std::filesystem::path const& file, std::vector<std::string> const& at,
-                   QueryRules const& rules) {
-  if (!file.empty()) return read_queries(file, rules);
-  std::vector<std::pair<std::string_view, std::uint64_t>> words;
-  for (auto const& word : at) words.emplace_back(word, 0);
+Queries queries_of(std::filesystem::path const& file, std::vector<Word> const& at,
+                   QueryReader const& reader) {
+  if (!file.empty()) return reader.read(file);
   Queries queries;
-  add_query(words, rules, {}, queries);
+  reader.add(at, {}, queries);
   queries.texts[0].clear();
   return queries;
 }
 
-void expect_mode_of(io::HostFastTucker const& model, int mode) {
-  if (mode < 0 || mode >= model.order())
-    throw UsageError(fmt::format("mode {} of a model of {} modes, which count from 0", mode, model.order()));
+/// The words of --for, which may have been given as several arguments.
+std::vector<Word> words_of(std::vector<std::string> const& arguments) {
+  std::vector<Word> words;
+  try {
+    for (auto const& argument : arguments)
+      for (auto& word : split_words(argument, false)) words.push_back(std::move(word));
+  } catch (UsageError const& error) {
+    throw UsageError(std::string("--for ") + error.what());
+  }
+  return words;
 }
 
+/// Queries and rows count alike: as the model's rows do.
 void write_arrays(RankedRows const& found, std::uint64_t base, std::filesystem::path const& output) {
   std::map<std::string, io::HostArray> arrays;
   auto& query = arrays["query"];
   auto& row   = arrays["row"];
   auto& score = arrays["score"];
   for (std::size_t q = 0; q + 1 < found.starts.size(); ++q)
-    query.elements.resize(found.starts[q + 1], static_cast<double>(q));
+    query.elements.resize(found.starts[q + 1], static_cast<double>(q + base));
   for (auto const k : found.rows) row.elements.push_back(static_cast<double>(k + base));
   score.elements = found.scores;
   for (auto* array : {&query, &row, &score}) array->shape = {found.rows.size()};
@@ -156,15 +182,16 @@ void write_arrays(RankedRows const& found, std::uint64_t base, std::filesystem::
 }
 
 /// A line a row, or three arrays of that length.
-void put(RankedRows const& found, Queries const& queries, std::uint64_t base,
+void put(RankedRows const& found, Queries const& queries, int mode, RowTexts const& rows,
          std::filesystem::path const& output) {
   if (output.extension() == ".npz") {
-    write_arrays(found, base, output);
+    write_arrays(found, rows.has_labels(mode) ? 0 : static_cast<std::uint64_t>(rows.base()), output);
   } else {
     std::string text;
     for (std::size_t q = 0; q < queries.texts.size(); ++q)
       for (auto i = found.starts[q]; i < found.starts[q + 1]; ++i)
-        text += fmt::format("{}{} {:.6g}\n", queries.texts[q], found.rows[i] + base, found.scores[i]);
+        text +=
+            fmt::format("{}{} {:.6g}\n", queries.texts[q], rows.text(mode, found.rows[i]), found.scores[i]);
     io::AtomicFile file(output);
     file.write(text);
     file.commit();
@@ -177,40 +204,36 @@ void put(RankedRows const& found, Queries const& queries, std::uint64_t base,
 int run(RecommendOptions const& options, Report& report) {
   expect_usable_device();
   io::expect_writable(options.output);
-  auto model = io::read_fast_tucker(options.model);
-  expect_mode_of(model, options.mode);
+  auto model     = io::read_fast_tucker(options.model);
+  int const mode = mode_of_text(options.mode, model.names.labels, model.order(), "--mode");
   if (!options.clip.empty()) {
     model.lowest  = options.clip[0];
     model.highest = options.clip[1];
   }
+  RowTexts rows(model.names, model.extents, base_of_model(model.names, options.index_base, options.model));
   QueryRules rules;
   rules.option   = "--for";
-  rules.base     = static_cast<std::uint64_t>(options.index_base);
   rules.averages = true;
   rules.known    = options.cold_start == ColdStart::refuse;
-  for (int n = 0; n < model.order(); ++n) {
-    if (n == options.mode) continue;
-    rules.modes.push_back(n);
-    rules.extents.push_back(of_mode(model.extents, n));
-  }
-  auto const queries = queries_of(options.file, options.at, rules);
+  for (int n = 0; n < model.order(); ++n)
+    if (n != mode) rules.modes.push_back(n);
+  auto const queries = queries_of(options.file, words_of(options.at), QueryReader(model, rows, rules));
   io::CoordinateList seen;
-  if (!options.seen.empty()) {
-    seen = io::read_tensor(options.seen,
-                           {.index_base = options.index_base, .memory_bytes = options.common.max_memory})
-               .tensor;
-    if (seen.order() != model.order())
-      throw InputError(options.seen.string(), 0, 0,
-                       fmt::format("has {} modes, but the model has {}", seen.order(), model.order()));
-  }
+  if (!options.seen.empty())
+    seen = read_for_model({.path = options.seen}, rows.base(), model.names, model.extents, options.common)
+               .file.tensor;
   Session const session(options.common.threads, options.common.verbose);
   report.backend   = session.backend();
-  auto const found = recommend_rows(model, options.mode, queries.indices, options.count, std::move(seen));
-  if (found.unknown > 0)
-    say("polyad: {} queries have an index that the model does not know: their answers use the known biases "
-        "only\n",
-        found.unknown);
-  put(found, queries, rules.base, options.output);
+  auto const found = recommend_rows(model, mode, queries.indices, options.count, std::move(seen));
+  if (found.unknown > 0) {
+    auto const shown = std::min<std::size_t>(queries.unknown.size(), 3);
+    say("polyad: {} queries have an index that the model does not know{}{}: their answers use the known "
+        "biases only\n",
+        found.unknown, shown > 0 ? ", such as " : "",
+        fmt::join(queries.unknown.begin(), queries.unknown.begin() + static_cast<std::ptrdiff_t>(shown),
+                  ", "));
+  }
+  put(found, queries, mode, rows, options.output);
   return 0;
 }
 
@@ -218,18 +241,17 @@ int run(SimilarOptions const& options, Report& report) {
   expect_usable_device();
   io::expect_writable(options.output);
   auto const model = io::read_fast_tucker(options.model);
-  expect_mode_of(model, options.mode);
+  int const mode   = mode_of_text(options.mode, model.names.labels, model.order(), "--mode");
+  RowTexts rows(model.names, model.extents, base_of_model(model.names, options.index_base, options.model));
   QueryRules rules;
-  rules.option  = "--index";
-  rules.base    = static_cast<std::uint64_t>(options.index_base);
-  rules.known   = true;
-  rules.modes   = {options.mode};
-  rules.extents = {of_mode(model.extents, options.mode)};
+  rules.option = "--index";
+  rules.known  = true;
+  rules.modes  = {mode};
   auto const queries =
-      queries_of(options.file, {options.index ? std::to_string(*options.index) : std::string()}, rules);
+      queries_of(options.file, {Word{options.index.value_or(""), true, 0}}, QueryReader(model, rows, rules));
   Session const session(options.common.threads, options.common.verbose);
   report.backend = session.backend();
-  put(similar_rows(model, options.mode, queries.indices, options.count), queries, rules.base, options.output);
+  put(similar_rows(model, mode, queries.indices, options.count), queries, mode, rows, options.output);
   return 0;
 }
 

@@ -34,6 +34,7 @@ void print(Report const& report) {
   show("norm        {:.15g}\n", stats.norm);
   show("linear      an index of {} bits\n", stats.linear_bits);
   show("indices     from {}\n", input.base);
+  show("{}", labels_text(input.labels));
   int const order = static_cast<int>(input.dims.size());
   show("\n{:>4} {:>12} {:>12} {:>12} {:>12} {:>12} {:>12} {:>12}\n", "mode", "size", "empty", "slices",
        "of one", "longest", "mean", "deviation");

@@ -12,6 +12,7 @@
 #include "cli/report/report.hpp"
 #include "polyad/io/coordinate_list.hpp"
 #include "polyad/io/fast_tucker_file.hpp"
+#include "polyad/io/labels.hpp"
 #include "polyad/tensor/fast_tucker_state.hpp"
 
 namespace polyad::cli {
@@ -22,6 +23,7 @@ struct CompletionSets {
   io::CoordinateList validation;
   io::CoordinateList test;
   io::CoordinateList cold;
+  io::RowNames names = {};  // what the rows are called
 };
 
 using OnEpoch = std::function<bool(IterationReport const&)>;

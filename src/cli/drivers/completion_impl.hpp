@@ -297,6 +297,8 @@ CompletedModel complete_as(TrainOptions const& options, CompletionSets&& sets, R
   std::optional<Communicator<Space>> world;
   if (ranks().size > 1) world.emplace(make_communicator(options.deterministic));
   expect_completion_fits<Scalar, Index>(world, options, sets, asked, format, wanted, report);
+  auto const observed           = observed_rows(sets.train);
+  auto const names              = sets.names;
   auto const data               = to_data<Scalar, Index>(space, std::move(sets), asked, format);
   FastTuckerCallback const tell = [&](FastTuckerEpoch const& epoch) { return on_epoch(to_report(epoch)); };
   FastTuckerResult<Scalar, Space> result;
@@ -333,7 +335,9 @@ CompletedModel complete_as(TrainOptions const& options, CompletionSets&& sets, R
   report.result = std::move(summary);
   if (ranks().rank != 0) return {};
   return {io::without_factors(space, result.model),
-          [space, model = result.model](std::filesystem::path const& path) { save(space, model, path); }};
+          [space, model = result.model, names, observed](std::filesystem::path const& path) {
+            save(space, model, path, names, observed);
+          }};
 }
 
 template <class Index>

@@ -106,8 +106,8 @@ StopReason report_als(Report& report, OnIteration const& on_iteration, SaveModel
   });
   if (!is_root) return result.reason;
   report_run(result, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), report);
-  save = [model = result.model](std::filesystem::path const& path) {
-    polyad::save(Kokkos::DefaultExecutionSpace(), model, path);
+  save = [model = result.model, names = report.input->names()](std::filesystem::path const& path) {
+    polyad::save(Kokkos::DefaultExecutionSpace(), model, path, names);
   };
   return result.reason;
 }

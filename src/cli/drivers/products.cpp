@@ -178,7 +178,8 @@ int decompose_as(TuckerOptions const& options, Communicator<Space> const& world,
   report_imbalance(report, result.imbalance);
   report_peak_memory(report);
   report.result = to_report(result);
-  if (world.rank() == 0 && !options.output.empty()) save(world.space(), result.model, options.output);
+  if (world.rank() == 0 && !options.output.empty())
+    save(world.space(), result.model, options.output, report.input->names());
   return result.reason == StopReason::interrupted ? signal_of_ranks() : 0;
 }
 
@@ -228,7 +229,7 @@ void decompose(TuckerOptions const& options, io::CoordinateList&& tensor, Report
       return on_iteration({it.iteration, it.fit, it.delta, it.seconds, {}});
     });
     report.result     = to_report(result);
-    if (!options.output.empty()) save(space, result.model, options.output);
+    if (!options.output.empty()) save(space, result.model, options.output, report.input->names());
   });
 }
 

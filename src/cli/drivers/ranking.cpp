@@ -23,7 +23,8 @@ RankedRows recommend_rows(io::HostFastTucker const& host, int mode, std::vector<
   auto const model = io::to_model<double>(space, host);
   std::span<count_t const> const asked(queries);
   RankingOptions options;
-  options.count = count;
+  options.count    = count;
+  options.observed = host.observed;
   if (seen.nnz() == 0) return to_ranked(recommend(space, model, mode, asked, options));
   return with_index_type(seen, [&](auto index) {
     using Index = typename decltype(index)::type;
@@ -36,7 +37,8 @@ RankedRows similar_rows(io::HostFastTucker const& host, int mode, std::vector<st
                         std::uint64_t count) {
   Space const space;
   RankingOptions options;
-  options.count = count;
+  options.count    = count;
+  options.observed = host.observed;
   return to_ranked(
       similar(space, io::to_model<double>(space, host), mode, std::span<count_t const>(rows), options));
 }

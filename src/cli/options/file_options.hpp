@@ -27,7 +27,8 @@ struct CommonOptions {
 /// A tensor and how it is to be read.
 struct TensorInput {
   std::filesystem::path path;
-  int index_base         = -1;      // -1: told by the file
+  int index_base         = -1;      // -1: as the file says
+  int index_base_of_text = -1;      // the base of rows that a text refers to; -1: as the file says
   std::string duplicates = "keep";  // or sum, last, error
   bool drop_zeros        = false;
   bool allow_non_finite  = false;
@@ -54,6 +55,7 @@ struct CompareOptions {
   CommonOptions common;
   std::filesystem::path a, b;
   std::optional<double> at_least;  // none: the default of the comparison
+  int index_base = -1;             // the first row's number in texts; -1: as the model says, or the files
 };
 
 struct GenOptions {

@@ -24,23 +24,37 @@ int mode_outside(io::CoordinateList const& list, std::uint64_t p, std::vector<st
   return -1;
 }
 
-std::pair<io::CoordinateList, io::CoordinateList> split_off_cold(io::CoordinateList&& list,
-                                                                 std::vector<std::uint64_t> const& extents,
-                                                                 std::string const& file, bool allowed,
-                                                                 std::uint64_t first) {
+bool is_observed(std::vector<std::vector<std::uint8_t>> const& observed, int mode, std::uint64_t row) {
+  if (observed.empty()) return true;
+  auto const& rows = of_mode(observed, mode);
+  return row >= rows.size() || rows[row] != 0;
+}
+
+std::pair<io::CoordinateList, io::CoordinateList> split_off_cold(
+    io::CoordinateList&& list, std::vector<std::uint64_t> const& extents,
+    std::vector<std::vector<std::uint8_t>> const& observed, RowTexts const& rows, std::string const& file,
+    bool allowed, std::uint64_t first) {
   if (list.extents.size() != extents.size())
     throw InputError(file, 0, 0,
                      "has " + std::to_string(list.extents.size()) + " modes, but the model has " +
                          std::to_string(extents.size()));
   auto parts          = io::partition(list, [&](std::uint64_t p) {
     int const n = mode_outside(list, p, extents);
-    if (n >= 0 && !allowed)
+    if (allowed) return n >= 0;
+    auto const refuse = [&](int mode, std::string const& reason) {
       throw InputError(file, 0, 0,
-                       "entry " + std::to_string(first + p + 1) + " has index " +
-                           std::to_string(index_of(list, p, n)) + " (from 0) in mode " + std::to_string(n) +
-                           ", of which the training set has " + std::to_string(of_mode(extents, n)) +
-                           " rows; --cold-start bias predicts it from its biases");
-    return n >= 0;
+                       "entry " + std::to_string(first + p + 1) + " has row " +
+                           rows.text(mode, index_of(list, p, mode)) + " of " + rows.mode_text(mode) + ", " +
+                           reason + "; --cold-start bias predicts it from its biases");
+    };
+    if (n >= 0 && rows.has_labels(n)) refuse(n, "which the training set does not have");
+    if (n >= 0)
+      refuse(n, "of which the training set has " + std::to_string(of_mode(extents, n)) +
+                    " rows, which count from " + std::to_string(rows.base()));
+    for (int m = 0; m < list.order(); ++m)
+      if (!is_observed(observed, m, index_of(list, p, m)))
+        refuse(m, "of which the training set has no entries");
+    return false;
   });
   list                = {};
   parts.first.extents = extents;

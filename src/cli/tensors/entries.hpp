@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/names/row_texts.hpp"
 #include "polyad/io/coordinate_list.hpp"
 
 namespace polyad::cli {
@@ -18,11 +19,21 @@ namespace polyad::cli {
 [[nodiscard]] int mode_outside(io::CoordinateList const& list, std::uint64_t p,
                                std::vector<std::uint64_t> const& extents);
 
-/// Moves the entries outside `extents` into the second list, and gives the first list these extents.
-/// \param first  the number of the first entry in the file, from 0
-/// \throws InputError naming `file`, the entry and its index, unless `allowed`
+/// Whether the training set of a model has entries of a row, as far as the model knows.
+/// \param observed  as HostFastTucker has it
+[[nodiscard]] bool is_observed(std::vector<std::vector<std::uint8_t>> const& observed, int mode,
+                               std::uint64_t row);
+
+/// Moves the entries outside the extents of the training set into the second list, and gives the first list
+/// these extents. Unless `allowed`, there must be none, and each row of an entry must have entries in the
+/// training set.
+/// \param rows      what the rows are called, those outside included
+/// \param observed  as HostFastTucker has it
+/// \param first     the number of the first entry in the file, from 0
+/// \throws InputError naming `file`, the entry and its row, unless `allowed`
 [[nodiscard]] std::pair<io::CoordinateList, io::CoordinateList> split_off_cold(
-    io::CoordinateList&& list, std::vector<std::uint64_t> const& extents, std::string const& file,
+    io::CoordinateList&& list, std::vector<std::uint64_t> const& extents,
+    std::vector<std::vector<std::uint8_t>> const& observed, RowTexts const& rows, std::string const& file,
     bool allowed, std::uint64_t first = 0);
 
 /// Says on stderr how many entries lie outside the training set's extents, where some do.

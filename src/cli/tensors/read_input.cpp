@@ -13,6 +13,7 @@
 #include "cli/run/session.hpp"
 #include "cli/streams/messages.hpp"
 #include "polyad/core/error.hpp"
+#include "polyad/core/printable.hpp"
 #include "polyad/core/quantity_text.hpp"
 #include "polyad/io/clean_list.hpp"
 #include "polyad/io/tensor_file.hpp"
@@ -37,15 +38,16 @@ void expect_no_duplicates(TensorInput const& input, io::TensorFile const& file) 
 }
 
 io::ReadOptions read_options(TensorInput const& input, CommonOptions const& common) {
-  return {.index_base       = input.index_base,
-          .allow_non_finite = input.allow_non_finite,
-          .drop_zeros       = input.drop_zeros,
-          .threads          = common.threads > 0 ? common.threads : threads_of_rank(),
-          .memory_bytes     = common.max_memory};
+  return {.index_base         = input.index_base,
+          .index_base_of_text = input.index_base_of_text,
+          .allow_non_finite   = input.allow_non_finite,
+          .drop_zeros         = input.drop_zeros,
+          .threads            = common.threads > 0 ? common.threads : threads_of_rank(),
+          .memory_bytes       = common.max_memory};
 }
 
 /// Reports what was read, and treats duplicates as the input says.
-io::CoordinateList settle(io::TensorFile&& file, TensorInput const& input, Report& report, bool is_verbose) {
+io::TensorFile settle(io::TensorFile&& file, TensorInput const& input, Report& report, bool is_verbose) {
   stop_if_interrupted("reading the tensor");
   InputReport facts;
   facts.path    = input.path.string();
@@ -65,21 +67,32 @@ io::CoordinateList settle(io::TensorFile&& file, TensorInput const& input, Repor
   facts.keeps_last = input.duplicates == "last";
   if (facts.keeps_last) facts.duplicates = io::merge_duplicates(file.tensor, io::Duplicates::last);
   facts.nnz    = file.tensor.nnz();
+  facts.labels = file.labels;
   report.input = facts;
-  return std::move(file.tensor);
+  return std::move(file);
 }
 
 }  // namespace
 
-io::CoordinateList read_input(TensorInput const& input, CommonOptions const& common, Report& report,
-                              io::FilePart const& part) {
+io::TensorFile read_input_file(TensorInput const& input, CommonOptions const& common, Report& report,
+                               io::FilePart const& part) {
   return settle(io::read_tensor_part(input.path, read_options(input, common), part), input, report,
                 common.verbose && part.part == 0);
 }
 
+io::TensorFile read_input_file(io::InputFile& file, TensorInput const& input, CommonOptions const& common,
+                               Report& report) {
+  return settle(file.read_tensor(read_options(input, common)), input, report, common.verbose);
+}
+
+io::CoordinateList read_input(TensorInput const& input, CommonOptions const& common, Report& report,
+                              io::FilePart const& part) {
+  return read_input_file(input, common, report, part).tensor;
+}
+
 io::CoordinateList read_input(io::InputFile& file, TensorInput const& input, CommonOptions const& common,
                               Report& report) {
-  return settle(file.read_tensor(read_options(input, common)), input, report, common.verbose);
+  return read_input_file(file, input, common, report).tensor;
 }
 
 io::CoordinateList read_input(std::filesystem::path const& path, int index_base, CommonOptions const& common,
@@ -93,6 +106,21 @@ std::optional<std::uint64_t> line_of_nonzero(std::filesystem::path const& path, 
   } catch (InputError const&) {  // the file has changed since it was read
     return std::nullopt;
   }
+}
+
+std::string labels_text(io::Labels const& labels) {
+  constexpr std::size_t most_shown = 3;
+  std::string text;
+  for (std::size_t n = 0; n < labels.size(); ++n) {
+    auto const& mode = labels[n];
+    if (mode.name.empty() && !mode.has_rows()) continue;
+    text += fmt::format("{:<11} {}", fmt::format("mode {}", n), printable(mode.name));
+    if (mode.has_rows()) text += fmt::format("{}{} labels", mode.name.empty() ? "" : ": ", mode.rows());
+    for (std::size_t row = 0; row < std::min(mode.rows(), most_shown); ++row)
+      text += fmt::format(", '{}'", printable(mode.label(row).substr(0, 40)));
+    text += mode.rows() > most_shown ? ", ...\n" : "\n";
+  }
+  return text;
 }
 
 std::string dims_text(std::vector<std::uint64_t> const& dims) {

@@ -30,10 +30,20 @@ namespace polyad::cli {
 [[nodiscard]] io::CoordinateList read_input(io::InputFile& file, TensorInput const& input,
                                             CommonOptions const& common, Report& report);
 
+/// The same with what the file says of itself.
+[[nodiscard]] io::TensorFile read_input_file(TensorInput const& input, CommonOptions const& common,
+                                             Report& report, io::FilePart const& part = {});
+[[nodiscard]] io::TensorFile read_input_file(io::InputFile& file, TensorInput const& input,
+                                             CommonOptions const& common, Report& report);
+
 /// The line of a nonzero, counted from 0, of a file that was read; nothing if it is not known, or has
 /// changed.
 [[nodiscard]] std::optional<std::uint64_t> line_of_nonzero(std::filesystem::path const& path,
                                                            std::uint64_t nonzero);
+
+/// A line for each mode that has a name or labels: "mode 0      user: 6040 labels, 'alice', 'bob', ...".
+/// Empty without names.
+[[nodiscard]] std::string labels_text(io::Labels const& labels);
 
 /// "30 x 24 x 662 x 1088"
 [[nodiscard]] std::string dims_text(std::vector<std::uint64_t> const& dims);

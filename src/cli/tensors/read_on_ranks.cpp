@@ -25,28 +25,52 @@ io::CoordinateList read_on_ranks(TensorInput const& input, CommonOptions const& 
   return list;
 }
 
-std::vector<std::uint64_t> empty_slices_on_ranks(io::CoordinateList const& part) {
-  auto const all   = mpi_communicator(Kokkos::DefaultExecutionSpace()).host();
+namespace {
+
+/// Whether each row of a mode occurs in any part. All ranks call it.
+std::vector<bool> occurring_rows(io::CoordinateList const& part, std::size_t n) {
   auto const order = static_cast<std::size_t>(part.order());
+  std::vector<bool> occurs(part.extents[n]);
+  std::visit(
+      [&](auto const& indices) {
+        for (std::size_t e = n; e < indices.size(); e += order) occurs[indices[e]] = true;
+      },
+      part.indices);
+  if (ranks().size == 1) return occurs;
+  auto const all = mpi_communicator(Kokkos::DefaultExecutionSpace()).host();
+  // Blocks of rows: the ranks add up numbers, not bits.
+  constexpr std::size_t block = std::size_t(1) << 20;
+  for (std::size_t first = 0; first < occurs.size(); first += block) {
+    std::vector<std::uint32_t> ranks_with(std::min(block, occurs.size() - first));
+    for (std::size_t i = 0; i < ranks_with.size(); ++i) ranks_with[i] = occurs[first + i] ? 1 : 0;
+    all.all_reduce(ranks_with.data(), ranks_with.size());
+    for (std::size_t i = 0; i < ranks_with.size(); ++i) occurs[first + i] = ranks_with[i] > 0;
+  }
+  return occurs;
+}
+
+}  // namespace
+
+std::vector<std::uint64_t> empty_slices_on_ranks(io::CoordinateList const& part) {
   std::vector<std::uint64_t> empty;
-  for (std::size_t n = 0; n < order; ++n) {
-    std::vector<bool> here(part.extents[n]);
-    std::visit(
-        [&](auto const& indices) {
-          for (std::size_t e = n; e < indices.size(); e += order) here[indices[e]] = true;
-        },
-        part.indices);
-    // Blocks of rows: the ranks add up numbers, not bits.
-    constexpr std::size_t block = std::size_t(1) << 20;
-    empty.push_back(0);
-    for (std::size_t first = 0; first < here.size(); first += block) {
-      std::vector<std::uint32_t> ranks_with(std::min(block, here.size() - first));
-      for (std::size_t i = 0; i < ranks_with.size(); ++i) ranks_with[i] = here[first + i] ? 1 : 0;
-      all.all_reduce(ranks_with.data(), ranks_with.size());
-      empty.back() += static_cast<std::uint64_t>(std::count(ranks_with.begin(), ranks_with.end(), 0U));
-    }
+  for (std::size_t n = 0; n < part.extents.size(); ++n) {
+    auto const occurs = occurring_rows(part, n);
+    empty.push_back(static_cast<std::uint64_t>(std::count(occurs.begin(), occurs.end(), false)));
   }
   return empty;
+}
+
+std::vector<std::vector<std::uint8_t>> observed_rows(io::CoordinateList const& part) {
+  std::vector<std::vector<std::uint8_t>> observed(part.extents.size());
+  bool some_are_empty = false;
+  for (std::size_t n = 0; n < observed.size(); ++n) {
+    auto const occurs = occurring_rows(part, n);
+    if (std::find(occurs.begin(), occurs.end(), false) == occurs.end()) continue;
+    observed[n].assign(occurs.begin(), occurs.end());
+    some_are_empty = true;
+  }
+  if (!some_are_empty) observed.clear();
+  return observed;
 }
 
 bool needs_wide_index_on_ranks(io::CoordinateList const& part) {

@@ -41,6 +41,11 @@ std::string write_output(std::filesystem::path const& path, io::CoordinateList c
     if (auto const reached = extents_reached(tensor); reached != tensor.extents)
       say("polyad: frostt has no place for the extents {}: {} will be read as {}\n",
           dims_text(tensor.extents), FileName(path), dims_text(reached));
+  bool const has_labels = std::any_of(options.labels.begin(), options.labels.end(),
+                                      [](auto const& mode) { return mode.has_rows(); });
+  if (has_labels && options.dialect != io::Dialect::npz)
+    say("polyad: {} has no place for the names of rows: {} has their numbers alone\n",
+        io::to_string(*options.dialect), FileName(path));
   if (!std::holds_alternative<FactsReport>(report.result)) report.result = FactsReport{};
   auto& facts = std::get<FactsReport>(report.result);
   facts.facts.emplace_back("write_s", seconds);

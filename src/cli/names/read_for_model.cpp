@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/names/read_for_model.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "cli/report/file_name_format.hpp"
+#include "cli/streams/messages.hpp"
+#include "cli/tensors/entries.hpp"
+#include "cli/tensors/read_input.hpp"
+#include "polyad/core/error.hpp"
+#include "polyad/core/printable.hpp"
+#include "polyad/io/match_rows.hpp"
+
+namespace polyad::cli {
+
+namespace {
+
+/// Lines of N indices read as N - 1 indices and a value: the value is the last index.
+io::CoordinateList with_last_index(io::CoordinateList&& list, int base, std::string const& file) {
+  io::CoordinateList places;
+  places.extents    = list.extents;
+  auto& indices     = places.indices.emplace<io::UninitializedVector<std::uint64_t>>();
+  std::uint64_t top = 0;
+  for (std::uint64_t p = 0; p < list.nnz(); ++p) {
+    for (int n = 0; n < list.order(); ++n) indices.push_back(index_of(list, p, n));
+    double const number = list.values[p] - base;
+    if (!(number >= 0 && number < 0x1p53) || number != std::floor(number))
+      throw InputError(file, 0, 0,
+                       fmt::format("entry {} ends with {}, which is not an index", p + 1, list.values[p]));
+    indices.push_back(static_cast<std::uint64_t>(number));
+    top = std::max(top, indices.back() + 1);
+    places.values.push_back(0);
+  }
+  places.extents.push_back(top);
+  list = {};
+  return places;
+}
+
+/// The names, followed by the labels that were not known.
+io::RowNames with_unknown(io::RowNames names, io::Labels const& unknown) {
+  for (std::size_t n = 0; n < names.labels.size(); ++n)
+    if (names.labels[n].has_rows())
+      for (std::size_t row = 0; row < unknown[n].rows(); ++row) names.labels[n].add(unknown[n].label(row));
+  return names;
+}
+
+}  // namespace
+
+EntriesForModel read_for_model(TensorInput input, int base, io::RowNames const& names,
+                               std::vector<std::uint64_t> const& extents, CommonOptions const& common,
+                               bool may_lack_values) {
+  input.index_base_of_text = base;
+  std::string const path   = input.path.string();
+  Report report;
+  EntriesForModel result;
+  result.file         = read_input_file(input, common, report);
+  result.facts        = std::move(*report.input);
+  auto& tensor        = result.file.tensor;
+  result.lacks_values = may_lack_values && tensor.extents.size() + 1 == extents.size();
+  if (result.lacks_values) {
+    tensor = with_last_index(std::move(tensor), result.file.report.index_base, path);
+    if (!result.file.labels.empty()) result.file.labels.emplace_back();
+  }
+  result.facts.dims = tensor.extents;
+  if (tensor.extents.size() != extents.size())
+    throw InputError(path, 0, 0,
+                     fmt::format("has {} modes, but the model has {}", tensor.order(), extents.size()));
+  auto known         = names;
+  known.index_base   = base;
+  auto const unknown = io::match_rows(result.file, known, extents, path);
+  for (auto const& mode : unknown) result.unknown += mode.rows();
+  result.names = with_unknown(std::move(known), unknown);
+  return result;
+}
+
+void warn_of_unknown_labels(EntriesForModel const& entries, std::vector<std::uint64_t> const& extents) {
+  if (entries.unknown == 0) return;
+  std::string text;
+  std::uint64_t shown = 0;
+  for (std::size_t n = 0; n < entries.names.labels.size(); ++n) {
+    auto const& mode = entries.names.labels[n];
+    for (std::uint64_t row = extents[n]; row < mode.rows() && shown < 3; ++row, ++shown)
+      text += fmt::format("{}'{}'{}", shown > 0 ? ", " : "", printable(mode.label(row)),
+                          mode.name.empty() ? "" : fmt::format(" ({})", printable(mode.name)));
+  }
+  say("polyad: {} names in {} are unknown to the model{}{}\n", entries.unknown, entries.facts.path,
+      shown > 0 ? ", such as " : "", text);
+}
+
+}  // namespace polyad::cli

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads entries that refer to the rows of a model, or of the tensor that it was trained on.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "cli/options/options.hpp"
+#include "cli/report/report.hpp"
+#include "polyad/io/labels.hpp"
+#include "polyad/io/tensor_file.hpp"
+
+namespace polyad::cli {
+
+struct EntriesForModel {
+  io::TensorFile file;  // its rows are the model's, followed by those that the model lacks
+  InputReport facts;    // what the file is, before its rows were matched
+  /// What the rows are called, those that the model lacks included.
+  io::RowNames names;
+  std::uint64_t unknown = 0;      // labels that the model lacks
+  bool lacks_values     = false;  // what was read as values are numbers of rows
+};
+
+/// Reads the file; texts count from `base`, unless their dialect says otherwise. If it has a mode less than
+/// the model, what it gives as values are numbers of the last mode's rows; the values are then 0.
+/// \param names, extents  of the model
+/// \throws InputError for a file that is damaged, or of another number of modes; UsageError for rows that
+///         are called otherwise than the model's
+[[nodiscard]] EntriesForModel read_for_model(TensorInput input, int base, io::RowNames const& names,
+                                             std::vector<std::uint64_t> const& extents,
+                                             CommonOptions const& common, bool may_lack_values = false);
+
+/// Says on stderr which labels the model lacks, if there are any.
+void warn_of_unknown_labels(EntriesForModel const& entries, std::vector<std::uint64_t> const& extents);
+
+}  // namespace polyad::cli

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/names/row_texts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <utility>
+
+#include "polyad/core/error.hpp"
+#include "polyad/core/per_mode.hpp"
+#include "polyad/core/printable.hpp"
+
+namespace polyad::cli {
+
+namespace {
+
+std::optional<std::uint64_t> number_of(std::string const& text) {
+  std::uint64_t number  = 0;
+  auto const* const end = text.data() + text.size();
+  auto const parsed     = std::from_chars(text.data(), end, number);
+  if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+int base_of_model(io::RowNames const& names, int index_base, std::filesystem::path const& model) {
+  if (index_base >= 0) return index_base;
+  if (names.index_base >= 0) return names.index_base;
+  bool const all_have_labels =
+      !names.labels.empty() &&
+      std::all_of(names.labels.begin(), names.labels.end(), [](auto const& mode) { return mode.has_rows(); });
+  if (all_have_labels) return 0;
+  throw UsageError(model.string() +
+                   ": the model does not say whether its rows count from 0 or from 1; say it with "
+                   "--index-base");
+}
+
+int mode_of_text(std::string const& text, io::Labels const& labels, int order, std::string const& option) {
+  if (auto const number = number_of(text)) {
+    if (*number >= static_cast<std::uint64_t>(order))
+      throw UsageError(fmt::format("{} {} of {} modes, which count from 0", option, text, order));
+    return static_cast<int>(*number);
+  }
+  if (auto const mode = io::find_mode(labels, text)) return *mode;
+  std::string names;
+  for (auto const& mode : labels)
+    if (!mode.name.empty()) names += (names.empty() ? "" : ", ") + printable(mode.name);
+  throw UsageError(fmt::format("{} takes the number of a mode, from 0 on{}, not '{}'", option,
+                               names.empty() ? "" : ", or one of the names " + names,
+                               printable(text.substr(0, 40))));
+}
+
+RowTexts::RowTexts(io::RowNames const& names, std::vector<std::uint64_t> extents, int base)
+    : m_names(names), m_extents(std::move(extents)), m_base(base), m_indices(m_extents.size()) {}
+
+bool RowTexts::has_labels(int mode) const {
+  return !m_names.labels.empty() && of_mode(m_names.labels, mode).has_rows();
+}
+
+std::string RowTexts::mode_text(int mode) const {
+  std::string const name = m_names.labels.empty() ? "" : of_mode(m_names.labels, mode).name;
+  return name.empty() ? fmt::format("mode {}", mode) : fmt::format("mode {} ({})", mode, printable(name));
+}
+
+std::string RowTexts::text(int mode, std::uint64_t row) const {
+  if (has_labels(mode) && row < rows(mode)) return quoted_if_needed(of_mode(m_names.labels, mode).label(row));
+  return std::to_string(row + static_cast<std::uint64_t>(m_base));
+}
+
+std::optional<std::uint64_t> RowTexts::row(int mode, Word const& word) {
+  if (has_labels(mode)) {
+    auto& index = of_mode(m_indices, mode);
+    if (!index) index.emplace(of_mode(m_names.labels, mode));
+    return index->find(word.text).value_or(rows(mode));
+  }
+  auto const number = number_of(word.text);
+  auto const base   = static_cast<std::uint64_t>(m_base);
+  if (!number || *number < base || *number - base == std::numeric_limits<std::uint64_t>::max())
+    return std::nullopt;
+  return *number - base;
+}
+
+std::uint64_t RowTexts::rows(int mode) const {
+  return of_mode(m_extents, mode);
+}
+
+}  // namespace polyad::cli

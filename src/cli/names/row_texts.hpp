@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause What the rows and modes of a model are called on the command line,
+// in files and in output: by their labels or, in modes without labels, by numbers that count as the file
+// counted from which the model was made.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/names/words.hpp"
+#include "polyad/io/labels.hpp"
+#include "polyad/io/match_rows.hpp"
+
+namespace polyad::cli {
+
+/// The index base of a model's rows: --index-base or, if that is -1, what the model's file says.
+/// \throws UsageError if neither is known and a mode has no labels
+[[nodiscard]] int base_of_model(io::RowNames const& names, int index_base,
+                                std::filesystem::path const& model);
+
+/// The mode that a number from 0 or a name stands for. \param option  its name, for messages
+/// \throws UsageError
+[[nodiscard]] int mode_of_text(std::string const& text, io::Labels const& labels, int order,
+                               std::string const& option);
+
+class RowTexts {
+public:
+  /// \param names  must live as long
+  /// \param base   of modes without labels
+  RowTexts(io::RowNames const& names, std::vector<std::uint64_t> extents, int base);
+
+  [[nodiscard]] bool has_labels(int mode) const;
+  /// "mode 0" or "mode 0 (user)"
+  [[nodiscard]] std::string mode_text(int mode) const;
+  /// A label, quoted if it has to be, or a number. Rows that the model lacks have numbers.
+  [[nodiscard]] std::string text(int mode, std::uint64_t row) const;
+  /// The row of a label or number. If the model has no such label, the first row after its own, which
+  /// stands for all of them. Nothing for a number that is none, or below the base. A number may be beyond
+  /// the model's rows.
+  [[nodiscard]] std::optional<std::uint64_t> row(int mode, Word const& word);
+  [[nodiscard]] std::uint64_t rows(int mode) const;
+  [[nodiscard]] int base() const { return m_base; }
+
+private:
+  io::RowNames const& m_names;
+  std::vector<std::uint64_t> m_extents;
+  int m_base;
+  std::vector<std::optional<io::LabelIndex>> m_indices;
+};
+
+}  // namespace polyad::cli

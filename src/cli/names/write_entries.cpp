@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/names/write_entries.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <string>
+
+#include "cli/names/row_texts.hpp"
+#include "cli/names/words.hpp"
+#include "cli/tensors/entries.hpp"
+#include "polyad/io/atomic_file.hpp"
+#include "polyad/io/tensor_file.hpp"
+
+namespace polyad::cli {
+
+namespace {
+
+constexpr std::size_t bytes_at_once = std::size_t(1) << 20;
+
+void write_lines(std::filesystem::path const& path, io::CoordinateList const& list, io::RowNames const& names,
+                 char separator, bool has_header) {
+  RowTexts const rows(names, list.extents, names.index_base == 0 ? 0 : 1);
+  io::AtomicFile file(path);
+  std::string text;
+  if (has_header) {
+    for (int n = 0; n < list.order(); ++n) {
+      auto const mode   = static_cast<std::size_t>(n);
+      bool const has_it = mode < names.labels.size() && !names.labels[mode].name.empty();
+      text += (has_it ? quoted_if_needed(names.labels[mode].name) : fmt::format("mode_{}", n)) + separator;
+    }
+    text += "value\n";
+  }
+  for (std::uint64_t p = 0; p < list.nnz(); ++p) {
+    for (int n = 0; n < list.order(); ++n) text += rows.text(n, index_of(list, p, n)) + separator;
+    char number[32];
+    text.append(number, std::to_chars(number, number + sizeof number, list.values[p]).ptr);
+    text += '\n';
+    if (text.size() < bytes_at_once) continue;
+    file.write(text);
+    text.clear();
+  }
+  file.write(text);
+  file.commit();
+}
+
+}  // namespace
+
+void write_entries(std::filesystem::path const& path, io::CoordinateList const& list,
+                   io::RowNames const& names, CommonOptions const& common) {
+  auto const ending   = path.extension();
+  bool const is_table = ending == ".csv" || ending == ".tsv";
+  bool const has_labels =
+      std::any_of(names.labels.begin(), names.labels.end(), [](auto const& mode) { return mode.has_rows(); });
+  bool const holds_them = ending == ".npz" || ending == ".pten";
+  if (is_table) return write_lines(path, list, names, ending == ".csv" ? ',' : '\t', true);
+  if (has_labels && !holds_them) return write_lines(path, list, names, ' ', false);
+  io::write_tensor(path, list,
+                   {.threads    = common.threads,
+                    .index_base = names.index_base == 0 ? 0 : 1,
+                    .labels     = holds_them ? names.labels : io::Labels{}});
+}
+
+}  // namespace polyad::cli

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Writes entries whose rows have names.
+#pragma once
+
+#include <filesystem>
+
+#include "cli/options/options.hpp"
+#include "polyad/io/coordinate_list.hpp"
+#include "polyad/io/labels.hpp"
+
+namespace polyad::cli {
+
+/// Writes an entry a line: the labels or numbers of its rows, quoted as in CSV if they have to be, and its
+/// value. Names that end with .csv or .tsv get commas or tabs and a line with the names of the columns,
+/// others blanks. An npz or a .pten is written by io::write_tensor, as are entries without labels in other
+/// files.
+/// \param names  for all rows of the list; the index base counts for numbers in text
+/// \throws as io::write_tensor
+void write_entries(std::filesystem::path const& path, io::CoordinateList const& list,
+                   io::RowNames const& names, CommonOptions const& common);
+
+}  // namespace polyad::cli
