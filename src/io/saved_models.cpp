@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "io/checkpoint_blocks.hpp"
 #include "io/fast_tucker_blocks.hpp"
 #include "io/ktensor_blocks.hpp"
 #include "io/matrix_blocks.hpp"
