@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The labels of one column that one thread has met, and the numbers of a mode's rows that follow from those
+// of all threads.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "io/delimited/label_table.hpp"
+#include "io/read_memory.hpp"
+
+namespace polyad::io {
+
+/// Integers, until a label is none: then all are texts, and keep their numbers. An integer has one form, as it
+/// is printed: 7 is one, but 007 and +7 are texts.
+class ColumnLabels {
+public:
+  explicit ColumnLabels(ReadMemory& memory) : m_memory(&memory) {}
+
+  /// The number of a label within this thread. \param place  where it stands; they increase from call to call
+  std::uint32_t number_integer(std::int64_t label, std::uint64_t place) {
+    if (m_is_text) return number_printed(label, place);
+    return settle(m_integers.number(label), m_integers.size(), place);
+  }
+  std::uint32_t number_text(std::string_view label, std::uint64_t place) {
+    if (!m_is_text) become_text();
+    return settle(m_texts.number(label), m_texts.size(), place);
+  }
+  /// Whether the last label was new.
+  [[nodiscard]] bool was_new() const noexcept { return m_was_new; }
+
+  void become_text();
+  [[nodiscard]] bool is_text() const noexcept { return m_is_text; }
+  [[nodiscard]] std::size_t size() const noexcept { return m_first.size(); }
+  [[nodiscard]] std::vector<std::int64_t> const& integers() const noexcept { return m_integers.labels(); }
+  [[nodiscard]] ModeLabels const& texts() const noexcept { return m_texts.labels(); }
+  /// Where each label came first.
+  [[nodiscard]] std::vector<std::uint64_t> const& first() const noexcept { return m_first; }
+
+private:
+  std::uint32_t settle(std::uint32_t number, std::size_t labels, std::uint64_t place) {
+    m_was_new = labels > m_first.size();
+    if (m_was_new) {
+      m_first.push_back(place);
+      if ((labels & (labels - 1)) == 0) count_memory();
+    }
+    return number;
+  }
+  std::uint32_t number_printed(std::int64_t label, std::uint64_t place);
+  void count_memory();
+
+  ReadMemory* m_memory;
+  HeldMemory m_held;
+  IntegerTable m_integers;
+  TextTable m_texts;
+  std::vector<std::uint64_t> m_first;
+  bool m_is_text = false, m_was_new = false;
+};
+
+/// The rows of a mode.
+struct Numbering {
+  std::uint64_t rows = 0;
+  ModeLabels labels;                                // without a name
+  std::vector<std::vector<std::uint32_t>> of_each;  // the row of each label of each thread
+};
+
+/// Integers in ascending order, texts as they come first. The result depends only on where labels stand.
+[[nodiscard]] Numbering number_rows(std::vector<ColumnLabels*> const& of_threads, ReadMemory& memory);
+
+/// Reads an integer in the one form that it has: no plus, no zeros before it, and it fits 64 bits.
+[[nodiscard]] std::optional<std::int64_t> read_integer(std::string_view label);
+
+}  // namespace polyad::io
