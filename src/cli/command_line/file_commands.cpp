@@ -93,6 +93,7 @@ void FileCommands::add_compare() {
                   "Exit with status 8 below this factor match score (unset: 0.99) or fit (unset: any)")
       ->type_name("X");
   add_max_memory(command);
+  add_table(command);
   add_common(command);
   command.footer(
       "The factor match score of two components is the product of their columns' cosines, whatever their "

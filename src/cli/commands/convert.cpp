@@ -23,6 +23,9 @@ int run(ConvertOptions const& options, Report& report) {
                                     .packed           = options.packed,
                                     .threads          = options.common.threads},
                                    report);
+  if (!report.input->labels.empty())
+    say("polyad: the labels of {} are not in {}: its rows have numbers\n", report.input->path,
+        FileName(options.output));
   show("tensor   {}: {} ({})\n{}", report.input->path, tensor_text(*report.input), report.input->dialect,
        wrote);
   return 0;

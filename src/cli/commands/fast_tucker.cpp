@@ -26,6 +26,7 @@
 #include "polyad/io/atomic_file.hpp"
 #include "polyad/io/checkpoint.hpp"
 #include "polyad/io/clean_list.hpp"
+#include "polyad/io/match_labels.hpp"
 #include "polyad/io/tensor_file.hpp"
 
 namespace polyad::cli {
@@ -40,10 +41,32 @@ constexpr std::uint64_t validation_stream = 101;
 /// entries may not show its own. A binary training set always counts from 0 and says nothing of the base of
 /// texts.
 int base_of_test(TrainOptions const& options, InputReport const& train) {
+  if (train.table) return -1;
   for (auto const binary :
        {io::Dialect::pten, io::Dialect::npz, io::Dialect::genten_binary, io::Dialect::splatt_binary})
     if (train.dialect == io::to_string(binary)) return options.index_base;
   return train.base;
+}
+
+/// Gives the test set the numbering of the training set. Each rank has a part of coordinate text, but tables
+/// are on rank 0 alone.
+void match_test(TrainOptions const& options, InputReport& train, InputReport& facts, io::CoordinateList& test,
+                io::CoordinateList const& of_train) {
+  if (ranks().rank != 0 || test.order() != of_train.order()) return;  // refused later
+  io::TensorFile second{std::move(test), {}, std::move(facts.labels)};
+  auto const unknown = io::match_labels(second, train.labels, of_train.extents);
+  test               = std::move(second.tensor);
+  for (std::size_t n = 0; n < unknown.size(); ++n) {
+    if (unknown[n].count == 0) continue;
+    std::string const name = train.labels[n].name.empty() ? fmt::format("mode {}", n) : train.labels[n].name;
+    std::string const text =
+        fmt::format("{}: {} {} of {} {} not in the training set, such as '{}'", options.test.string(),
+                    unknown[n].count, unknown[n].count == 1 ? "label" : "labels", name,
+                    unknown[n].count == 1 ? "is" : "are", unknown[n].first);
+    if (options.cold_start == ColdStart::refuse)
+      throw InputError(options.test.string(), 0, 0, text.substr(options.test.string().size() + 2));
+    say("polyad: {}\n", FileName(text));
+  }
 }
 
 /// Divides a list of which each rank has a part, as on one rank.
@@ -80,6 +103,7 @@ CompletionSets read_sets(TrainOptions const& options, Report& report) {
   if (!options.test.empty()) {
     Report facts;
     auto test        = read(options.test, base_of_test(options, *report.input), facts);
+    match_test(options, *report.input, *facts.input, test, sets.train);
     auto const first = sums_of_ranks(test.nnz()).before;
     std::tie(sets.test, sets.cold) =
         split_off_cold(std::move(test), sets.train.extents, options.test.string(),

@@ -55,6 +55,10 @@ int run(PredictOptions const& options, Report& report) {
     model.highest = options.clip[1];
   }
   auto places          = read_input(options.places, options.index_base, options.common, report);
+  if (report.input->table)
+    throw UsageError(fmt::format(
+        "{} is a table, whose ids are labels, but {} has no labels: give indices as coordinate text",
+        FileName(file), FileName(options.model)));
   bool const no_values = places.order() == model.order() - 1;
   if (no_values) places = with_last_index(std::move(places), report.input->base, file);
   report.input->dims = places.extents;

@@ -27,6 +27,7 @@
 #include "polyad/core/per_mode.hpp"
 #include "polyad/io/array_npz.hpp"
 #include "polyad/io/atomic_file.hpp"
+#include "polyad/io/input_file.hpp"
 #include "polyad/io/tensor_file.hpp"
 
 namespace polyad::cli {
@@ -137,6 +138,15 @@ Queries queries_of(std::filesystem::path const& file, std::vector<std::string> c
   return queries;
 }
 
+io::CoordinateList read_seen(RecommendOptions const& options) {
+  io::InputFile file(options.seen);
+  if (file.is_table())
+    throw UsageError(fmt::format(
+        "{} is a table, whose ids are labels, but {} has no labels: give indices as coordinate text",
+        FileName(options.seen), FileName(options.model)));
+  return file.read_tensor({.index_base = options.index_base, .memory_bytes = options.common.max_memory}).tensor;
+}
+
 void expect_mode_of(io::HostFastTucker const& model, int mode) {
   if (mode < 0 || mode >= model.order())
     throw UsageError(fmt::format("mode {} of a model of {} modes, which count from 0", mode, model.order()));
@@ -196,9 +206,7 @@ int run(RecommendOptions const& options, Report& report) {
   auto const queries = queries_of(options.file, options.at, rules);
   io::CoordinateList seen;
   if (!options.seen.empty()) {
-    seen = io::read_tensor(options.seen,
-                           {.index_base = options.index_base, .memory_bytes = options.common.max_memory})
-               .tensor;
+    seen = read_seen(options);
     if (seen.order() != model.order())
       throw InputError(options.seen.string(), 0, 0,
                        fmt::format("has {} modes, but the model has {}", seen.order(), model.order()));

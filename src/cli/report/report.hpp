@@ -14,6 +14,8 @@
 #include "cli/options/option_list.hpp"
 #include "cli/report/file_name.hpp"
 #include "polyad/formats/format_candidate.hpp"
+#include "polyad/io/delimited_text.hpp"
+#include "polyad/io/labels.hpp"
 
 namespace polyad::cli {
 
@@ -36,6 +38,8 @@ struct InputReport {
   std::vector<std::uint64_t> empty_slices;
   std::vector<std::uint64_t> stored_rows = {};  // per mode, if only those that occur are stored
   double read_s                          = 0;
+  std::optional<io::DelimitedReport> table;  // what was found in a table of text
+  io::Labels labels;                         // of modes and rows; not written
 };
 
 struct FormatReport {
