@@ -22,14 +22,14 @@ public:
   /// The number of a label within this thread. \param place  where it stands; they increase from call to call
   std::uint32_t number_integer(std::int64_t label, std::uint64_t place) {
     if (m_is_text) return number_printed(label, place);
-    return settle(m_integers.number(label), m_integers.size(), place);
+    std::uint32_t const number = m_integers.number(label);
+    return settle(number, m_integers.size(), place);
   }
   std::uint32_t number_text(std::string_view label, std::uint64_t place) {
     if (!m_is_text) become_text();
-    return settle(m_texts.number(label), m_texts.size(), place);
+    std::uint32_t const number = m_texts.number(label);
+    return settle(number, m_texts.size(), place);
   }
-  /// Whether the last label was new.
-  [[nodiscard]] bool was_new() const noexcept { return m_was_new; }
 
   void become_text();
   [[nodiscard]] bool is_text() const noexcept { return m_is_text; }
@@ -41,8 +41,7 @@ public:
 
 private:
   std::uint32_t settle(std::uint32_t number, std::size_t labels, std::uint64_t place) {
-    m_was_new = labels > m_first.size();
-    if (m_was_new) {
+    if (labels > m_first.size()) {
       m_first.push_back(place);
       if ((labels & (labels - 1)) == 0) count_memory();
     }
@@ -56,7 +55,7 @@ private:
   IntegerTable m_integers;
   TextTable m_texts;
   std::vector<std::uint64_t> m_first;
-  bool m_is_text = false, m_was_new = false;
+  bool m_is_text = false;
 };
 
 /// The rows of a mode.

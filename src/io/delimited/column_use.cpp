@@ -121,7 +121,7 @@ private:
     }
     for (auto column = chosen.rbegin(); column != chosen.rend(); ++column)
       if (m_layout.has_header && names_value(m_layout.names[*column]) && *column != time &&
-          m_rows.mostly(*column, looks_numeric))
+          m_rows.somewhere(*column, looks_numeric))
         return *column;
     if (chosen.size() < 2 || chosen.back() == time) return none;
     auto const last   = chosen.back();
@@ -158,9 +158,9 @@ private:
 }  // namespace
 
 bool names_value(std::string_view name) {
-  static constexpr std::array<std::string_view, 17> words = {
+  static constexpr std::array<std::string_view, 22> words = {
       "value",  "values",   "rating", "ratings", "score",     "scores", "count", "counts", "weight",
-      "weights", "quantity", "qty",    "amount",  "frequency", "freq",   "stars", "val"};
+      "weights", "quantity", "qty",    "amount",  "frequency", "freq",   "stars", "val", "n", "total", "sum", "sales", "price"};
   return is_one_of(words, lower_case(name));
 }
 

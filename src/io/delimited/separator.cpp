@@ -158,7 +158,7 @@ char const* behind_empty_line(Separator separator, char const* p, char const* en
 bool has_decimal_comma(std::string_view field) {
   std::string text(without_plus(field));
   auto const comma = text.find(',');
-  if (comma == std::string::npos) return false;
+  if (comma == std::string::npos || comma + 1 == text.size() || !is_digit(text[comma + 1])) return false;
   text[comma]  = '.';
   double value = 0;
   return read_decimal(text, false, value) != DecimalFault::not_a_number;

@@ -30,7 +30,7 @@ std::string_view first_line(std::string_view text) {
 }
 
 /// The records of the sample, of which the last may be cut off.
-std::vector<Record> records_of(Separator separator, std::string_view text, bool is_whole) {
+std::vector<Record> records_of(Separator separator, std::string_view text) {
   std::vector<Record> records;
   char const *p = text.data(), *const end = p + text.size();
   while (p < end && records.size() < most_sample_records) {
@@ -40,8 +40,7 @@ std::vector<Record> records_of(Separator separator, std::string_view text, bool 
     }
     auto record = take_record(separator, p, end);
     if (!record) {
-      if (!is_whole && std::find(p, end, '"') != end && records.size() > 1) break;
-      records.emplace_back();  // wrong: the reader says how
+      if (records.empty()) records.emplace_back();  // wrong, or cut off
       break;
     }
     p = record->next;
@@ -68,9 +67,9 @@ struct Fitness {
   [[nodiscard]] bool is_even() const { return alike == records.size(); }
 };
 
-Fitness fitness_of(std::string_view delimiter, std::string_view text, bool is_whole) {
+Fitness fitness_of(std::string_view delimiter, std::string_view text) {
   Fitness fitness{Separator::of(delimiter), {}, 0, 0};
-  fitness.records = records_of(fitness.separator, text, is_whole);
+  fitness.records = records_of(fitness.separator, text);
   if (fitness.records.empty()) return fitness;
   fitness.fields = fitness.records.front().fields.size();
   for (Record const& record : fitness.records) fitness.alike += record.fields.size() == fitness.fields ? 1 : 0;
@@ -87,20 +86,20 @@ bool has_decimal_commas_only(std::vector<Record> const& records) {
 
 /// The separator that explains the first records. Tabs and :: are hardly ever part of a field; blanks often
 /// are. Of the others, the one with more fields.
-std::optional<Fitness> find_separator(std::string_view text, bool is_whole) {
+std::optional<Fitness> find_separator(std::string_view text) {
   for (bool const even : {true, false}) {
     for (auto const* const mark : {"\t", "::"})
-      if (auto fitness = fitness_of(mark, text, is_whole); fitness.is_plausible() && fitness.is_even() == even)
+      if (auto fitness = fitness_of(mark, text); fitness.is_plausible() && fitness.is_even() == even)
         return fitness;
     std::optional<Fitness> best;
     for (auto const* const mark : {";", "|", ","}) {
-      auto fitness = fitness_of(mark, text, is_whole);
+      auto fitness = fitness_of(mark, text);
       if (!fitness.is_plausible() || fitness.is_even() != even) continue;
       if (mark == ";"sv && has_decimal_commas_only(fitness.records)) return fitness;
       if (!best || fitness.fields > best->fields) best = std::move(fitness);
     }
     if (best) return best;
-    if (auto fitness = fitness_of(" ", text, is_whole); fitness.is_plausible() && fitness.is_even() == even)
+    if (auto fitness = fitness_of(" ", text); fitness.is_plausible() && fitness.is_even() == even)
       return fitness;
   }
   return std::nullopt;
@@ -174,8 +173,8 @@ void pass_comments(std::string_view& text, TableLayout& layout, std::optional<Se
     std::size_t const bytes = std::min(text.find('\n') + 1, text.size());
     auto const next         = text.substr(bytes);
     if (separator && line.find_first_not_of(" \t") != std::string_view::npos) {
-      auto const one = records_of(*separator, text.substr(0, bytes), true);
-      auto const two = records_of(*separator, next, true);
+      auto const one = records_of(*separator, text.substr(0, bytes));
+      auto const two = records_of(*separator, next);
       if (!one.empty() && !two.empty() && one[0].fields.size() > 1 &&
           one[0].fields.size() == two[0].fields.size())
         return;
@@ -231,7 +230,7 @@ std::optional<TableLayout> recognise_table(std::string_view sample, bool is_whol
                             looks_numeric(without_return(line))))
     return std::nullopt;
   if (!separator) {
-    auto const found = find_separator(rest, is_whole);
+    auto const found = find_separator(rest);
     if (!found && !options.is_set()) return std::nullopt;
     if (!found)
       throw InputError(file, comments.lines + 1, 0,
@@ -240,7 +239,7 @@ std::optional<TableLayout> recognise_table(std::string_view sample, bool is_whol
   }
   layout.separator = *separator;
   pass_comments(text, layout, separator);
-  auto records = records_of(*separator, text, is_whole);
+  auto records = records_of(*separator, text);
   if (records.empty() || records.front().fields.empty()) {
     if (!options.is_set()) return std::nullopt;
     throw InputError(file, layout.lines + 1, 0,

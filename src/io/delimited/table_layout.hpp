@@ -55,7 +55,14 @@ struct SampleRows {
     auto const& fields = records[record].fields;
     return column < fields.size() ? std::string_view(fields[column]) : std::string_view();
   }
-  /// Whether `is` holds for more than half of the column's fields that are not empty.
+  /// Whether `is` holds for a field of the column.
+  template <class Is>
+  [[nodiscard]] bool somewhere(std::size_t column, Is const& is) const {
+    for (std::size_t r = 0; r < records.size(); ++r)
+      if (is(field(r, column))) return true;
+    return false;
+  }
+  /// Whether `is` holds for at least half of the column's fields that are not empty.
   template <class Is>
   [[nodiscard]] bool mostly(std::size_t column, Is const& is) const {
     std::size_t yes = 0, all = 0;
@@ -64,7 +71,7 @@ struct SampleRows {
         ++all;
         yes += is(text) ? 1 : 0;
       }
-    return 2 * yes > all;
+    return yes > 0 && 2 * yes >= all;
   }
 };
 
