@@ -48,7 +48,8 @@ std::string entries_text(polyad::io::TensorFile const& file) {
           if (p > 0) text += ' ';
           for (std::size_t n = 0; n < order; ++n) {
             auto const row = static_cast<std::size_t>(indices[p * order + n]);
-            text += (n > 0 ? "," : "") + std::to_string(row) + ":" + std::string(file.labels.at(n).label(row));
+            text +=
+                (n > 0 ? "," : "") + std::to_string(row) + ":" + std::string(file.labels.at(n).label(row));
           }
           text += "=" + number_text(file.tensor.values[p]);
         }
@@ -80,8 +81,8 @@ TableOutcome read_table_all_ways(std::string_view text, DelimitedOptions const& 
   TemporaryFolder const folder;
   folder.write("t", text);
   ReadOptions options;
-  options.table   = table;
-  options.threads = 1;
+  options.table       = table;
+  options.threads     = 1;
   auto const expected = read_table(folder, options);
   for (std::size_t const chunk : {1, 2, 3, 5, 7, 11, 16, 23, 40, 64})
     for (int const threads : {1, 2, 3, 5, 8}) {
@@ -92,7 +93,7 @@ TableOutcome read_table_all_ways(std::string_view text, DelimitedOptions const& 
       REQUIRE(outcome.error == expected.error);
       REQUIRE(outcome == expected);
     }
-  options.threads = 1;
+  options.threads     = 1;
   auto const in_parts = read_table(folder, options, 3);
   REQUIRE(in_parts.error == expected.error);
   REQUIRE(in_parts.entries == expected.entries);
@@ -157,7 +158,8 @@ TEST_CASE("table: coordinate text stays what it is", "[io]") {
   REQUIRE(dialect_of("1 2 3\n4 5 6\n") == Dialect::frostt);
   REQUIRE(dialect_of("196\t242\t3\t881250949\n186\t302\t3\t891717742\n") == Dialect::frostt);
   REQUIRE(dialect_of("2\n3 4\n1 1 1\n") == Dialect::dims_header);
-  REQUIRE(dialect_of("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 1\n") == Dialect::matrix_market);
+  REQUIRE(dialect_of("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 1\n") ==
+          Dialect::matrix_market);
   REQUIRE(dialect_of("sptensor\n2\n3 3\n1\n1 1 5\n") == Dialect::tensor_toolbox);
   REQUIRE(dialect_of("1\t2\t3\n") == Dialect::frostt);
   // A mistake in coordinates is no label.
@@ -209,8 +211,9 @@ TEST_CASE("table: columns that the user names", "[io]") {
           "comma-separated with a header: columns a, b; each line counts 1");
   REQUIRE(found_in("a,b\nc,d\n", {.header = false}) ==
           "comma-separated without a header: columns 0, 1; each line counts 1");
-  REQUIRE(table_error("a,b\nc,d\n") ==
-          "t:1:1: may name the columns or be a row: no column holds numbers; say which with the header: 'a,b'");
+  REQUIRE(
+      table_error("a,b\nc,d\n") ==
+      "t:1:1: may name the columns or be a row: no column holds numbers; say which with the header: 'a,b'");
   REQUIRE_THROWS_AS(read_table_all_ways(text, {.columns = {"user", "user"}}), UsageError);
   REQUIRE_THROWS_AS(read_table_all_ways(text, {.columns = {"user", "city"}}), UsageError);
   REQUIRE_THROWS_AS(read_table_all_ways(text, {.columns = {"user", "4"}}), UsageError);
@@ -254,8 +257,9 @@ TEST_CASE("table: faults have their place", "[io]") {
 }
 
 TEST_CASE("table: steps of time", "[io]") {
-  std::string const text = "user,at,n\na,2024-01-31T23:30:00Z,1\nb,2024-02-02 00:15:00+01:00,2\nc,2024-02-03,4\n";
-  auto const in          = [&](TimeUnit unit) { return entries_of(text, {.time = "at", .time_unit = unit}); };
+  std::string const text =
+      "user,at,n\na,2024-01-31T23:30:00Z,1\nb,2024-02-02 00:15:00+01:00,2\nc,2024-02-03,4\n";
+  auto const in = [&](TimeUnit unit) { return entries_of(text, {.time = "at", .time_unit = unit}); };
   REQUIRE(in(TimeUnit::day) == "0:a,0:2024-01-31=1 1:b,1:2024-02-01=2 2:c,3:2024-02-03=4");
   REQUIRE(in(TimeUnit::hour) == "0:a,0:2024-01-31T23=1 1:b,24:2024-02-01T23=2 2:c,49:2024-02-03T00=4");
   REQUIRE(in(TimeUnit::week) == "0:a,0:2024-W05=1 1:b,0:2024-W05=2 2:c,0:2024-W05=4");
@@ -273,17 +277,19 @@ TEST_CASE("table: steps of time", "[io]") {
           "t:3:3: column 'at' is not a time in seconds since 1970, as the first one is: '1260759144000'");
   REQUIRE(table_error("u,at,n\na,20240131,1\n", by_day).find("neither seconds nor milliseconds") !=
           std::string::npos);
-  for (std::string const wrong : {"2024-02-30", "2024-1-3", "2024-01-03T25:00", "2024-01-03T10:00+1", "03.01.2024"})
+  for (std::string const wrong :
+       {"2024-02-30", "2024-1-3", "2024-01-03T25:00", "2024-01-03T10:00+1", "03.01.2024"})
     REQUIRE(table_error("u,at,n\na,2024-01-03,1\nb," + wrong + ",1\n", by_day) ==
             "t:3:3: column 'at' is not an ISO date such as 2024-01-31T15:30:00Z: '" + wrong + "'");
   // Before 1970, and at the turn of ISO years.
   REQUIRE(polyad::io::step_label(-1, TimeUnit::hour) == "1969-12-31T23");
   REQUIRE(polyad::io::step_label(-1, TimeUnit::month) == "1969-12");
   std::int64_t week = 0;
-  for (auto const& [date, label] : std::vector<std::pair<std::string, std::string>>{{"2021-01-03", "2020-W53"},
-                                                                                    {"2021-01-04", "2021-W01"},
-                                                                                    {"2019-12-30", "2020-W01"},
-                                                                                    {"1969-12-29", "1970-W01"}}) {
+  for (auto const& [date, label] :
+       std::vector<std::pair<std::string, std::string>>{{"2021-01-03", "2020-W53"},
+                                                        {"2021-01-04", "2021-W01"},
+                                                        {"2019-12-30", "2020-W01"},
+                                                        {"1969-12-29", "1970-W01"}}) {
     REQUIRE(!polyad::io::read_step(date, polyad::io::TimeForm::iso, TimeUnit::week, week));
     REQUIRE(polyad::io::step_label(week, TimeUnit::week) == label);
   }
@@ -318,8 +324,8 @@ TEST_CASE("table: the labels of another table", "[io]") {
     folder.write("t", text);
     return polyad::io::read_tensor(folder / "t");
   };
-  auto const first = read("user,item,rating\nbob,30,1\namy,10,2\n");
-  auto second      = read("item,user,rating\n10,bob,5\n20,zoe,6\n30,amy,7\n");
+  auto const first   = read("user,item,rating\nbob,30,1\namy,10,2\n");
+  auto second        = read("item,user,rating\n10,bob,5\n20,zoe,6\n30,amy,7\n");
   auto const unknown = polyad::io::match_labels(second, first.labels, first.tensor.extents);
   REQUIRE(entries_text(second) == "0:bob,0:10=5 2:zoe,2:20=6 1:amy,1:30=7");
   REQUIRE(unknown[0].count == 1);

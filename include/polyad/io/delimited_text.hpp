@@ -47,7 +47,7 @@ struct DelimitedReport {
   std::vector<std::string> columns;  // of the modes, by name, else by number
   std::string value;                 // of the values; empty: there is none, and each line counts 1
   std::vector<std::string> left_out;
-  std::string time;                  // the column that counts steps; empty: none does
+  std::string time;  // the column that counts steps; empty: none does
   std::optional<TimeUnit> time_unit;
 };
 

@@ -55,9 +55,10 @@ void add_table(Command& command) {
     };
   };
   command
-      .add_option("--delimiter", table.delimiter,
-                  "Of a table of text: comma, tab, semicolon, pipe, colons, blanks; unset: by the first lines",
-                  list_name("delimiter", table.delimiter))
+      .add_option(
+          "--delimiter", table.delimiter,
+          "Of a table of text: comma, tab, semicolon, pipe, colons, blanks; unset: by the first lines",
+          list_name("delimiter", table.delimiter))
       ->type_name("NAME");
   command
       .add_option("--header", *header,
@@ -66,7 +67,8 @@ void add_table(Command& command) {
       ->check(CLI::IsMember({"yes", "no"}))
       ->type_name("yes|no");
   command
-      .add_option("--columns", table.columns, "The columns of a table to read, by name or by number from 0 on",
+      .add_option("--columns", table.columns,
+                  "The columns of a table to read, by name or by number from 0 on",
                   [&table](OptionList& list) {
                     if (!table.columns.empty())
                       list.emplace_back("table_columns", fmt::format("{}", fmt::join(table.columns, ",")));
@@ -74,7 +76,8 @@ void add_table(Command& command) {
       ->delimiter(',')
       ->type_name("NAME,NAME,...");
   command
-      .add_option("--value", table.value, "The column of a table that holds the values; none: each line counts 1",
+      .add_option("--value", table.value,
+                  "The column of a table that holds the values; none: each line counts 1",
                   list_name("value_column", table.value))
       ->type_name("NAME");
   command

@@ -102,7 +102,7 @@ CompletionSets read_sets(TrainOptions const& options, Report& report) {
           fmt::format("--time-bins and --time-reg take one number or {}, not {}", order, numbers));
   if (!options.test.empty()) {
     Report facts;
-    auto test        = read(options.test, base_of_test(options, *report.input), facts);
+    auto test = read(options.test, base_of_test(options, *report.input), facts);
     match_test(options, *report.input, *facts.input, test, sets.train);
     auto const first = sums_of_ranks(test.nnz()).before;
     std::tie(sets.test, sets.cold) =

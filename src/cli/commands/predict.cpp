@@ -54,7 +54,7 @@ int run(PredictOptions const& options, Report& report) {
     model.lowest  = options.clip[0];
     model.highest = options.clip[1];
   }
-  auto places          = read_input(options.places, options.index_base, options.common, report);
+  auto places = read_input(options.places, options.index_base, options.common, report);
   if (report.input->table)
     throw UsageError(fmt::format(
         "{} is a table, whose ids are labels, but {} has no labels: give indices as coordinate text",

@@ -144,7 +144,8 @@ io::CoordinateList read_seen(RecommendOptions const& options) {
     throw UsageError(fmt::format(
         "{} is a table, whose ids are labels, but {} has no labels: give indices as coordinate text",
         FileName(options.seen), FileName(options.model)));
-  return file.read_tensor({.index_base = options.index_base, .memory_bytes = options.common.max_memory}).tensor;
+  return file.read_tensor({.index_base = options.index_base, .memory_bytes = options.common.max_memory})
+      .tensor;
 }
 
 void expect_mode_of(io::HostFastTucker const& model, int mode) {

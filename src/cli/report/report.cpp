@@ -41,14 +41,14 @@ Json to_json(io::DelimitedReport const& table) {
 
 Json to_json(InputReport const& input) {
   Json json = {{"path", input.path.name},
-          {"dialect", input.dialect},
-          {"base", input.base},
-          {"dims", input.dims},
-          {"nnz", input.nnz},
-          {"duplicates", input.duplicates},
-          {"empty_slices", input.empty_slices},
-          {"stored_rows", input.stored_rows},
-          {"read_s", input.read_s}};
+               {"dialect", input.dialect},
+               {"base", input.base},
+               {"dims", input.dims},
+               {"nnz", input.nnz},
+               {"duplicates", input.duplicates},
+               {"empty_slices", input.empty_slices},
+               {"stored_rows", input.stored_rows},
+               {"read_s", input.read_s}};
   if (input.table) json["table"] = to_json(*input.table);
   return json;
 }

@@ -38,7 +38,8 @@ Numbering number_integers(std::vector<ColumnLabels*> const& of_threads) {
     auto& rows = numbering.of_each.emplace_back();
     rows.reserve(labels->size());
     for (auto const label : labels->integers())
-      rows.push_back(static_cast<std::uint32_t>(std::lower_bound(sorted.begin(), sorted.end(), label) - sorted.begin()));
+      rows.push_back(
+          static_cast<std::uint32_t>(std::lower_bound(sorted.begin(), sorted.end(), label) - sorted.begin()));
   }
   for (auto const label : sorted) numbering.labels.add(PrintedInteger(label).text());
   numbering.rows = sorted.size();
@@ -83,7 +84,8 @@ Numbering number_texts(std::vector<ColumnLabels*> const& of_threads) {
 void ColumnLabels::become_text() {
   if (m_is_text) return;
   m_is_text = true;
-  for (auto const label : m_integers.labels()) static_cast<void>(m_texts.number(PrintedInteger(label).text()));
+  for (auto const label : m_integers.labels())
+    static_cast<void>(m_texts.number(PrintedInteger(label).text()));
   m_integers = {};
   count_memory();
 }
@@ -106,7 +108,8 @@ Numbering number_rows(std::vector<ColumnLabels*> const& of_threads, ReadMemory& 
     is_text |= own->is_text();
   }
   // Numbers, places, a table of at most four slots for a label, and the labels themselves.
-  std::uint64_t const each = 2 * sizeof(std::uint32_t) + 2 * sizeof(std::uint64_t) + 4 * sizeof(std::uint64_t);
+  std::uint64_t const each =
+      2 * sizeof(std::uint32_t) + 2 * sizeof(std::uint64_t) + 4 * sizeof(std::uint64_t);
   HeldMemory held;
   held.resize(memory, "the labels of a column", labels * each + 2 * bytes);
   detail::expect_fits_host("the labels of a column", labels * each + 2 * bytes);

@@ -54,7 +54,8 @@ public:
     for (auto const column : chosen) {
       if (column == value) continue;
       bool const is_time       = column == time;
-      m_layout.columns[column] = {is_time ? ColumnUse::Kind::time : ColumnUse::Kind::labels, m_layout.order++};
+      m_layout.columns[column] = {is_time ? ColumnUse::Kind::time : ColumnUse::Kind::labels,
+                                  m_layout.order++};
       report.columns.push_back(m_layout.names[column]);
     }
     m_layout.has_value = value != none;
@@ -63,8 +64,7 @@ public:
       report.value                 = m_layout.names[value];
     }
     for (std::size_t c = 0; c < m_layout.columns.size(); ++c)
-      if (m_layout.columns[c].kind == ColumnUse::Kind::left_out)
-        report.left_out.push_back(m_layout.names[c]);
+      if (m_layout.columns[c].kind == ColumnUse::Kind::left_out) report.left_out.push_back(m_layout.names[c]);
     if (m_layout.order == 0)
       throw InputError(m_file, 0, 0, "has no column that names rows; say which one with columns");
     if (time != none) settle_time(time);
@@ -159,22 +159,25 @@ private:
 
 bool names_value(std::string_view name) {
   static constexpr std::array<std::string_view, 22> words = {
-      "value",  "values",   "rating", "ratings", "score",     "scores", "count", "counts", "weight",
-      "weights", "quantity", "qty",    "amount",  "frequency", "freq",   "stars", "val", "n", "total", "sum", "sales", "price"};
+      "value",  "values",  "rating",   "ratings", "score",  "scores",    "count", "counts",
+      "weight", "weights", "quantity", "qty",     "amount", "frequency", "freq",  "stars",
+      "val",    "n",       "total",    "sum",     "sales",  "price"};
   return is_one_of(words, lower_case(name));
 }
 
 bool names_time(std::string_view name) {
-  static constexpr std::array<std::string_view, 7> words = {"ts", "hour", "day", "week", "month", "year", "epoch"};
-  std::string const word = lower_case(name);
+  static constexpr std::array<std::string_view, 7> words = {"ts",    "hour", "day",  "week",
+                                                            "month", "year", "epoch"};
+  std::string const word                                 = lower_case(name);
   for (std::string_view const part : {"time", "date", "stamp"})
     if (word.find(part) != std::string::npos) return true;
   return is_one_of(words, word) || word.ends_with("_at");
 }
 
 bool names_rows(std::string_view name) {
-  static constexpr std::array<std::string_view, 6> words = {"user", "item", "movie", "product", "name", "customer"};
-  std::string const word = lower_case(name);
+  static constexpr std::array<std::string_view, 6> words = {"user",    "item", "movie",
+                                                            "product", "name", "customer"};
+  std::string const word                                 = lower_case(name);
   return is_one_of(words, word) || (word.ends_with("id") && word != "paid" && word != "bid");
 }
 

@@ -33,7 +33,8 @@ public:
         m_layout(layout),
         m_memory(memory),
         m_threads(detail::thread_count(options.threads)),
-        m_blocks(input, compression, layout.bytes, memory.chunk_bytes(options.chunk_bytes, m_threads), memory) {}
+        m_blocks(input, compression, layout.bytes, memory.chunk_bytes(options.chunk_bytes, m_threads),
+                 memory) {}
 
   /// \throws InputError for the first fault in the file
   void parse() {

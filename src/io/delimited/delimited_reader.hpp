@@ -18,6 +18,7 @@ namespace polyad::io {
 [[nodiscard]] std::optional<TableLayout> find_table(RawInput& input, ReadOptions const& options);
 
 /// \throws InputError naming file, line and column of the first fault; MemoryError; UsageError for an index base
-[[nodiscard]] TensorFile read_delimited(RawInput& input, ReadOptions const& options, TableLayout const& layout);
+[[nodiscard]] TensorFile read_delimited(RawInput& input, ReadOptions const& options,
+                                        TableLayout const& layout);
 
 }  // namespace polyad::io

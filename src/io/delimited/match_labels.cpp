@@ -70,10 +70,11 @@ std::vector<UnknownLabels> match_labels(TensorFile& second, Labels const& first,
   POLYAD_EXPECTS(extents.size() == order, "has ", order, " modes, not ", extents.size());
   std::vector<UnknownLabels> unknown(order);
   if (first.empty() && second.labels.empty()) return unknown;
-  auto const has_rows = [](Labels const& labels, std::size_t n) { return !labels.empty() && labels[n].has_rows(); };
-  auto const modes    = first.empty() || second.labels.empty()
-                            ? modes_by_name(Labels(order), Labels(order))
-                            : modes_by_name(first, second.labels);
+  auto const has_rows = [](Labels const& labels, std::size_t n) {
+    return !labels.empty() && labels[n].has_rows();
+  };
+  auto const modes = first.empty() || second.labels.empty() ? modes_by_name(Labels(order), Labels(order))
+                                                            : modes_by_name(first, second.labels);
   for (std::size_t n = 0; n < order; ++n)
     if (has_rows(first, n) != has_rows(second.labels, modes[n]))
       throw UsageError("the rows of mode " + std::to_string(n) + " have labels in " +
@@ -92,9 +93,9 @@ std::vector<UnknownLabels> match_labels(TensorFile& second, Labels const& first,
     }
     labels[n] = std::move(own);
   }
-  bool const is_wide =
-      std::any_of(matched.extents.begin(), matched.extents.end(),
-                  [](std::uint64_t extent) { return extent > std::numeric_limits<std::uint32_t>::max(); });
+  bool const is_wide = std::any_of(matched.extents.begin(), matched.extents.end(), [](std::uint64_t extent) {
+    return extent > std::numeric_limits<std::uint32_t>::max();
+  });
   if (is_wide) matched.indices.emplace<1>();
   std::visit(
       [&](auto& to, auto const& from) {

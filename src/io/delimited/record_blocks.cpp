@@ -97,7 +97,7 @@ std::optional<RecordBlock> RecordBlocks::read_block() {
     }
     if (size > longest_record) {
       m_ended = block.is_cut = true;
-      block.storage[size++] = '\n';
+      block.storage[size++]  = '\n';
       break;
     }
     capacity = std::min(2 * capacity, longest_record + 1);

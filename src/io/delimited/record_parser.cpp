@@ -18,7 +18,8 @@ namespace {
 
 constexpr std::uint64_t blocks_shift = 32;  // records of a block in a place
 
-constexpr double tens[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+constexpr double tens[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                           1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
 
 /// [-]digits[.digits] with at most 15 digits: an exact integer over an exact power of ten, rounded once.
 bool read_short_decimal(std::string_view text, double& value) {
@@ -51,7 +52,8 @@ bool read_short_integer(std::string_view text, std::int64_t& number) {
   constexpr std::size_t most_digits = 18;
   bool const is_negative            = text.starts_with('-');
   if (is_negative) text.remove_prefix(1);
-  if (text.empty() || text.size() > most_digits || (text[0] == '0' && (text.size() > 1 || is_negative))) return false;
+  if (text.empty() || text.size() > most_digits || (text[0] == '0' && (text.size() > 1 || is_negative)))
+    return false;
   std::int64_t size = 0;
   for (char const c : text) {
     if (c < '0' || c > '9') return false;
@@ -90,7 +92,8 @@ void RecordParser::fail(RecordBlock const& block, char const* at, std::string re
   char const* const begin = block.text.data();
   char const* line        = at;
   while (line > begin && line[-1] != '\n') --line;
-  result.fault = Fault{1 + lines_in(begin, line), static_cast<std::uint64_t>(at - line) + 1, std::move(reason)};
+  result.fault =
+      Fault{1 + lines_in(begin, line), static_cast<std::uint64_t>(at - line) + 1, std::move(reason)};
 }
 
 bool RecordParser::take_value(std::string_view text, ParsedRecords& result) {
@@ -102,7 +105,7 @@ bool RecordParser::take_value(std::string_view text, ParsedRecords& result) {
     m_reason = "is not finite: " + in_quotes(text);
   else
     m_reason = std::string(to_string(fault)) + ": " + in_quotes(text) +
-               (fault == DecimalFault::not_that_integer                             ? "; with a point after its digits it is rounded"
+               (fault == DecimalFault::not_that_integer ? "; with a point after its digits it is rounded"
                 : fault == DecimalFault::not_a_number && has_decimal_comma(text) ? "; decimals have a point"
                                                                                  : "");
   return false;
@@ -148,7 +151,8 @@ bool RecordParser::take(std::size_t column, std::string_view text, ParsedRecords
 }
 
 /// One record in every form. \return behind it, or null after a fault
-char const* RecordParser::take_careful_record(RecordBlock const& block, char const* p, ParsedRecords& result) {
+char const* RecordParser::take_careful_record(RecordBlock const& block, char const* p,
+                                              ParsedRecords& result) {
   char const* const end     = block.text.data() + block.text.size();
   char const* const start   = p;
   std::size_t const columns = m_layout.columns.size();
@@ -165,8 +169,8 @@ char const* RecordParser::take_careful_record(RecordBlock const& block, char con
         next = take_field(m_layout.separator, next.next, end, m_buffer);
       if (c < columns) at = field.next - 1 - (field.next - 1 > field.begin && field.next[-2] == '\r' ? 1 : 0);
       fail(block, at,
-           "expected " + std::to_string(columns) + " fields, " + m_layout.separator.description() + ", found " +
-               std::to_string(found) + ": " +
+           "expected " + std::to_string(columns) + " fields, " + m_layout.separator.description() +
+               ", found " + std::to_string(found) + ": " +
                in_quotes({start, static_cast<std::size_t>(std::find(start, end, '\n') - start)}),
            result);
       return nullptr;
@@ -174,7 +178,8 @@ char const* RecordParser::take_careful_record(RecordBlock const& block, char con
     if (!take(c, field.text, result)) {
       bool const is_value = m_layout.columns[c].kind == ColumnUse::Kind::value;
       fail(block, field.begin,
-           (is_value ? "the value of column " : "column ") + in_quotes(m_layout.names[c]) + " " + m_reason, result);
+           (is_value ? "the value of column " : "column ") + in_quotes(m_layout.names[c]) + " " + m_reason,
+           result);
       return nullptr;
     }
     p = field.next;
@@ -222,8 +227,8 @@ void RecordParser::parse_plain(RecordBlock const& block, ParsedRecords& result) 
         is_plain = false;
         break;
       }
-      is_plain = (*p == '\n') == is_last &&
-                 take(c, {begin, static_cast<std::size_t>(field_end - begin)}, result);
+      is_plain =
+          (*p == '\n') == is_last && take(c, {begin, static_cast<std::size_t>(field_end - begin)}, result);
       if constexpr (kind == Separator::Kind::single) p += is_last ? 0 : 1;
       if constexpr (kind == Separator::Kind::colons) p += is_last ? 0 : 2;
     }

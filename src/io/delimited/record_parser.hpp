@@ -26,10 +26,10 @@ inline constexpr std::int64_t step_offset = std::int64_t{1} << 31;
 struct ParsedRecords {
   Piece<std::uint32_t> rows;  // N for each record: numbers of labels within the thread, or steps
   Piece<double> values;
-  std::uint64_t lines     = 0;
-  std::uint32_t least     = std::numeric_limits<std::uint32_t>::max();  // of the steps
-  std::uint32_t most      = 0;
-  std::size_t thread      = 0;  // whose labels the numbers are of
+  std::uint64_t lines = 0;
+  std::uint32_t least = std::numeric_limits<std::uint32_t>::max();  // of the steps
+  std::uint32_t most  = 0;
+  std::size_t thread  = 0;     // whose labels the numbers are of
   std::optional<Fault> fault;  // its line is that within the block
 };
 

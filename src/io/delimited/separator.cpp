@@ -17,12 +17,10 @@ namespace {
 struct NamedDelimiter {
   std::string_view text, name, description;
 };
-constexpr NamedDelimiter named_delimiters[] = {{",", "comma", "comma-separated"},
-                                               {"\t", "tab", "tab-separated"},
-                                               {";", "semicolon", "semicolon-separated"},
-                                               {"|", "pipe", "separated by |"},
-                                               {"::", "colons", "separated by ::"},
-                                               {" ", "blanks", "separated by blanks"}};
+constexpr NamedDelimiter named_delimiters[] = {
+    {",", "comma", "comma-separated"},         {"\t", "tab", "tab-separated"},
+    {";", "semicolon", "semicolon-separated"}, {"|", "pipe", "separated by |"},
+    {"::", "colons", "separated by ::"},       {" ", "blanks", "separated by blanks"}};
 
 /// Without the CR of a CRLF line end, and without padding.
 std::string_view trimmed(Separator separator, char const* begin, char const* end, bool ends_record) {
@@ -52,7 +50,8 @@ Field take_quoted(Separator separator, char const* p, char const* end, std::stri
   char const* begin = p + 1;
   bool is_copied    = false;
   for (p = begin;;) {
-    auto const* const quote = static_cast<char const*>(std::memchr(p, '"', static_cast<std::size_t>(end - p)));
+    auto const* const quote =
+        static_cast<char const*>(std::memchr(p, '"', static_cast<std::size_t>(end - p)));
     if (quote == nullptr) {
       field.fault  = field.begin;
       field.reason = "begins a quoted field that is not closed";

@@ -72,7 +72,8 @@ Fitness fitness_of(std::string_view delimiter, std::string_view text) {
   fitness.records = records_of(fitness.separator, text);
   if (fitness.records.empty()) return fitness;
   fitness.fields = fitness.records.front().fields.size();
-  for (Record const& record : fitness.records) fitness.alike += record.fields.size() == fitness.fields ? 1 : 0;
+  for (Record const& record : fitness.records)
+    fitness.alike += record.fields.size() == fitness.fields ? 1 : 0;
   return fitness;
 }
 
@@ -233,8 +234,9 @@ std::optional<TableLayout> recognise_table(std::string_view sample, bool is_whol
     auto const found = find_separator(rest);
     if (!found && !options.is_set()) return std::nullopt;
     if (!found)
-      throw InputError(file, comments.lines + 1, 0,
-                       "what separates the fields is not clear; say it with the delimiter: " + in_quotes(line));
+      throw InputError(
+          file, comments.lines + 1, 0,
+          "what separates the fields is not clear; say it with the delimiter: " + in_quotes(line));
     separator = found->separator;
   }
   layout.separator = *separator;
@@ -245,13 +247,14 @@ std::optional<TableLayout> recognise_table(std::string_view sample, bool is_whol
     throw InputError(file, layout.lines + 1, 0,
                      text.empty() ? "holds no nonzeros" : "the first line is no record: " + in_quotes(line));
   }
-  auto header = options.header ? options.header : is_header(records, options);
+  auto header         = options.header ? options.header : is_header(records, options);
   bool const is_blank = separator->kind == Separator::Kind::blanks || separator->mark == '\t';
   if (!options.is_set() && is_blank && !shows_words(records, header.value_or(false))) return std::nullopt;
   if (!header)
-    throw InputError(file, layout.lines + 1, 1,
-                     "may name the columns or be a row: no column holds numbers; say which with the header: " +
-                         in_quotes(first_line(text)));
+    throw InputError(
+        file, layout.lines + 1, 1,
+        "may name the columns or be a row: no column holds numbers; say which with the header: " +
+            in_quotes(first_line(text)));
   auto const& first = records.front();
   // Empty lines before it count, too.
   std::string_view before = text.substr(0, static_cast<std::size_t>(first.next - text.data()));
@@ -275,8 +278,8 @@ std::optional<TableLayout> recognise_table(std::string_view sample, bool is_whol
 }
 
 std::string describe(DelimitedReport const& report) {
-  std::string text =
-      Separator::of(report.delimiter).description() + (report.has_header ? " with" : " without") + " a header:";
+  std::string text = Separator::of(report.delimiter).description() +
+                     (report.has_header ? " with" : " without") + " a header:";
   text += report.columns.size() == 1 ? " column" : " columns";
   for (std::size_t n = 0; n < report.columns.size(); ++n)
     text += (n == 0 ? " " : ", ") + report.columns[n] +
@@ -287,7 +290,8 @@ std::string describe(DelimitedReport const& report) {
   if (report.left_out.empty()) return text;
   text += "; left out:";
   for (std::size_t n = 0; n < report.left_out.size(); ++n)
-    text += (n == 0 ? " " : ", ") + (report.left_out[n].empty() ? "the one without a name" : report.left_out[n]);
+    text +=
+        (n == 0 ? " " : ", ") + (report.left_out[n].empty() ? "the one without a name" : report.left_out[n]);
   return text;
 }
 

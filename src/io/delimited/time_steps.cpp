@@ -138,7 +138,8 @@ std::optional<std::string> read_step(std::string_view field, TimeForm form, Time
                                      std::int64_t& step) {
   std::int64_t seconds = 0;
   if (form == TimeForm::iso) {
-    if (!read_iso(field, seconds)) return "is not an ISO date such as 2024-01-31T15:30:00Z: " + in_quotes(field);
+    if (!read_iso(field, seconds))
+      return "is not an ISO date such as 2024-01-31T15:30:00Z: " + in_quotes(field);
   } else {
     double number = 0;
     if (field.empty() || !is_digit(field.front()) || read_decimal(field, false, number) != DecimalFault::none)
@@ -169,9 +170,7 @@ std::optional<std::string> read_step(std::string_view field, TimeForm form, Time
 }
 
 std::string step_label(std::int64_t step, TimeUnit unit) {
-  auto const date_of = [](std::int64_t days) {
-    return year_month_day{sys_days(std::chrono::days(days))};
-  };
+  auto const date_of = [](std::int64_t days) { return year_month_day{sys_days(std::chrono::days(days))}; };
   auto const text_of = [](year_month_day const& date) {
     return formatted("%04d-%02u-%02u", static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
                      static_cast<unsigned>(date.day()));
