@@ -3,6 +3,7 @@
 // of all threads.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -31,6 +32,21 @@ public:
     return settle(number, m_texts.size(), place);
   }
 
+  /// As number_integer and number_text, but some labels later, when the cache has what is needed: *to becomes
+  /// the number at the latest in finish(). The text must stay until then.
+  void number_later(std::int64_t label, std::uint64_t place, std::uint32_t* to) {
+    m_integers.prefetch(label);
+    push({{}, static_cast<std::uint64_t>(label), place, to});
+  }
+  void number_later(std::string_view label, std::uint64_t place, std::uint32_t* to) {
+    std::uint64_t const hash = TextTable::hash_of(label);
+    m_texts.prefetch(hash);
+    push({label, hash, place, to});
+  }
+  void finish() {
+    while (m_done < m_pushed) pop();
+  }
+
   void become_text();
   [[nodiscard]] bool is_text() const noexcept { return m_is_text; }
   [[nodiscard]] std::size_t size() const noexcept { return m_first.size(); }
@@ -40,6 +56,27 @@ public:
   [[nodiscard]] std::vector<std::uint64_t> const& first() const noexcept { return m_first; }
 
 private:
+  /// Labels between a prefetch and its use.
+  static constexpr std::size_t delay = 16;
+  struct Pending {
+    std::string_view text;  // empty: an integer
+    std::uint64_t number_or_hash = 0, place = 0;
+    std::uint32_t* to = nullptr;
+  };
+  void push(Pending const& pending) {
+    if (m_pushed - m_done == delay) pop();
+    m_pending[m_pushed++ % delay] = pending;
+  }
+  void pop() {
+    Pending const& next = m_pending[m_done++ % delay];
+    if (next.text.empty()) {
+      *next.to = number_integer(static_cast<std::int64_t>(next.number_or_hash), next.place);
+    } else {
+      if (!m_is_text) become_text();
+      std::uint32_t const number = m_texts.number(next.text, next.number_or_hash);
+      *next.to                   = settle(number, m_texts.size(), next.place);
+    }
+  }
   std::uint32_t settle(std::uint32_t number, std::size_t labels, std::uint64_t place) {
     if (labels > m_first.size()) {
       m_first.push_back(place);
@@ -55,6 +92,8 @@ private:
   IntegerTable m_integers;
   TextTable m_texts;
   std::vector<std::uint64_t> m_first;
+  std::array<Pending, delay> m_pending{};
+  std::size_t m_pushed = 0, m_done = 0;
   bool m_is_text = false;
 };
 

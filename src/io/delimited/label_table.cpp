@@ -46,7 +46,8 @@ void TextTable::grow() {
     std::uint64_t const hash = hash_of(m_labels.label(k));
     std::size_t at           = hash >> m_shift;
     while (m_slots[at].number != empty) at = (at + 1) & (slots - 1);
-    m_slots[at] = {static_cast<std::uint32_t>(hash), k};
+    m_slots[at]        = slot_of(m_labels.label(k), hash);
+    m_slots[at].number = k;
   }
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Numbers labels in the order in which they come: a hash table with open addressing and linear probing. A
-// slot of a text has a part of its hash and its number, so that other labels are hardly ever compared.
+// Numbers labels in the order in which they come: hash tables with open addressing and linear probing.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +16,10 @@ namespace polyad::io {
 /// Integers in [-2^63, 2^63), numbered from 0 on.
 class IntegerTable {
 public:
+  /// Loads what number() needs into the cache.
+  void prefetch(std::int64_t label) const noexcept {
+    if (!m_slots.empty()) __builtin_prefetch(&m_slots[place(label)]);
+  }
   /// The number of a label, which is new if it is that of size() before the call.
   std::uint32_t number(std::int64_t label) {
     if (2 * m_labels.size() >= m_slots.size()) grow();
@@ -54,52 +57,11 @@ private:
   int m_shift = 64;
 };
 
-/// Texts, numbered from 0 on.
+/// Texts, numbered from 0 on. A slot has the beginning of its text, so that most texts are compared where
+/// their slots are.
 class TextTable {
 public:
-  /// The number of a label, which is new if it is that of size() before the call.
-  std::uint32_t number(std::string_view label) {
-    if (2 * m_labels.rows() >= m_slots.size()) grow();
-    std::uint64_t const hash = hash_of(label);
-    auto const tag           = static_cast<std::uint32_t>(hash);
-    for (std::size_t at = hash >> m_shift;; at = (at + 1) & (m_slots.size() - 1)) {
-      Slot& slot = m_slots[at];
-      if (slot.number == empty) {
-        slot = {tag, static_cast<std::uint32_t>(m_labels.rows())};
-        m_labels.add(label);
-        return slot.number;
-      }
-      if (slot.tag == tag && m_labels.label(slot.number) == label) return slot.number;
-    }
-  }
-  /// The number of a label, or nothing_found.
-  [[nodiscard]] std::uint32_t find(std::string_view label) const {
-    if (m_slots.empty()) return empty;
-    std::uint64_t const hash = hash_of(label);
-    auto const tag           = static_cast<std::uint32_t>(hash);
-    for (std::size_t at = hash >> m_shift;; at = (at + 1) & (m_slots.size() - 1)) {
-      Slot const& slot = m_slots[at];
-      if (slot.number == empty || (slot.tag == tag && m_labels.label(slot.number) == label))
-        return slot.number;
-    }
-  }
-  static constexpr std::uint32_t nothing_found = ~std::uint32_t{0};
-
-  [[nodiscard]] std::size_t size() const noexcept { return m_labels.rows(); }
-  [[nodiscard]] ModeLabels const& labels() const noexcept { return m_labels; }
-  [[nodiscard]] ModeLabels take_labels() && { return std::move(m_labels); }
-  [[nodiscard]] std::uint64_t bytes() const noexcept {
-    return m_slots.capacity() * sizeof(Slot) + m_labels.bytes.capacity() +
-           m_labels.ends.capacity() * sizeof(std::uint64_t);
-  }
-
-private:
-  static constexpr std::uint32_t empty = nothing_found;
-  struct Slot {
-    std::uint32_t tag    = 0;
-    std::uint32_t number = empty;
-  };
-  /// Folds a word of eight bytes after the other into the product of two 64-bit numbers.
+  /// Folds one word of eight bytes after the other into a product of two numbers of 64 bits.
   [[nodiscard]] static std::uint64_t hash_of(std::string_view label) noexcept {
     std::uint64_t hash = 0x9E3779B97F4A7C15 ^ label.size();
     char const* p      = label.data();
@@ -115,6 +77,65 @@ private:
       hash = mixed(hash ^ word);
     }
     return mixed(hash);
+  }
+  /// Loads what number() needs into the cache.
+  void prefetch(std::uint64_t hash) const noexcept {
+    if (!m_slots.empty()) __builtin_prefetch(&m_slots[hash >> m_shift]);
+  }
+  /// The number of a label, which is new if it is that of size() before the call.
+  std::uint32_t number(std::string_view label) { return number(label, hash_of(label)); }
+  std::uint32_t number(std::string_view label, std::uint64_t hash) {
+    if (2 * m_labels.rows() >= m_slots.size()) grow();
+    Slot const wanted = slot_of(label, hash);
+    for (std::size_t at = hash >> m_shift;; at = (at + 1) & (m_slots.size() - 1)) {
+      Slot& slot = m_slots[at];
+      if (slot.number == empty) {
+        slot        = wanted;
+        slot.number = static_cast<std::uint32_t>(m_labels.rows());
+        m_labels.add(label);
+        return slot.number;
+      }
+      if (is_that(slot, wanted, label)) return slot.number;
+    }
+  }
+  /// The number of a label, or nothing_found.
+  [[nodiscard]] std::uint32_t find(std::string_view label) const {
+    if (m_slots.empty()) return empty;
+    std::uint64_t const hash = hash_of(label);
+    Slot const wanted        = slot_of(label, hash);
+    for (std::size_t at = hash >> m_shift;; at = (at + 1) & (m_slots.size() - 1)) {
+      Slot const& slot = m_slots[at];
+      if (slot.number == empty || is_that(slot, wanted, label)) return slot.number;
+    }
+  }
+  static constexpr std::uint32_t nothing_found = ~std::uint32_t{0};
+
+  [[nodiscard]] std::size_t size() const noexcept { return m_labels.rows(); }
+  [[nodiscard]] ModeLabels const& labels() const noexcept { return m_labels; }
+  [[nodiscard]] ModeLabels take_labels() && { return std::move(m_labels); }
+  [[nodiscard]] std::uint64_t bytes() const noexcept {
+    return m_slots.capacity() * sizeof(Slot) + m_labels.bytes.capacity() +
+           m_labels.ends.capacity() * sizeof(std::uint64_t);
+  }
+
+private:
+  static constexpr std::uint32_t empty     = nothing_found;
+  static constexpr std::size_t start_bytes = 16;
+  struct Slot {
+    char start[start_bytes] = {};  // of the label, and zeros after it
+    std::uint64_t check     = 0;   // the bytes of a short label, a hash of a long one
+    std::uint32_t number    = empty;
+  };
+  [[nodiscard]] static Slot slot_of(std::string_view label, std::uint64_t hash) noexcept {
+    Slot slot;
+    bool const is_short = label.size() <= start_bytes;
+    std::memcpy(slot.start, label.data(), is_short ? label.size() : start_bytes);
+    slot.check = is_short ? label.size() : hash | ~(~std::uint64_t{0} >> 1);
+    return slot;
+  }
+  [[nodiscard]] bool is_that(Slot const& slot, Slot const& wanted, std::string_view label) const noexcept {
+    return slot.check == wanted.check && std::memcmp(slot.start, wanted.start, start_bytes) == 0 &&
+           (label.size() <= start_bytes || m_labels.label(slot.number) == label);
   }
   [[nodiscard]] static std::uint64_t mixed(std::uint64_t x) noexcept {
     x *= 0xD6E8FEB86659FD93;

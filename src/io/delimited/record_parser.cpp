@@ -111,8 +111,13 @@ bool RecordParser::take_value(std::string_view text, ParsedRecords& result) {
   return false;
 }
 
+void RecordParser::finish_labels() {
+  for (auto& labels : m_labels) labels.finish();
+}
+
 /// Takes the text of a column. \return whether it is right; else m_reason says why not
-bool RecordParser::take(std::size_t column, std::string_view text, ParsedRecords& result) {
+/// \param is_buffered  the text changes with the next field
+bool RecordParser::take(std::size_t column, std::string_view text, ParsedRecords& result, bool is_buffered) {
   ColumnUse const use = m_layout.columns[column];
   if (use.kind == ColumnUse::Kind::left_out) return true;
   if (text.empty()) {
@@ -135,18 +140,19 @@ bool RecordParser::take(std::size_t column, std::string_view text, ParsedRecords
   auto& labels        = m_labels[use.mode];
   std::int64_t number = 0;
   if (read_short_integer(text, number)) {
-    row = labels.number_integer(number, m_place);
+    labels.number_later(number, m_place, &row);
     return true;
   }
   if (auto const integer = read_integer(text)) {
-    row = labels.number_integer(*integer, m_place);
+    labels.number_later(*integer, m_place, &row);
     return true;
   }
   if (!is_utf8(text)) {
     m_reason = "is not UTF-8 text: " + in_quotes(text);
     return false;
   }
-  row = labels.number_text(text, m_place);
+  labels.number_later(text, m_place, &row);
+  if (is_buffered) labels.finish();
   return true;
 }
 
@@ -175,7 +181,7 @@ char const* RecordParser::take_careful_record(RecordBlock const& block, char con
            result);
       return nullptr;
     }
-    if (!take(c, field.text, result)) {
+    if (!take(c, field.text, result, field.text.data() == m_buffer.data())) {
       bool const is_value = m_layout.columns[c].kind == ColumnUse::Kind::value;
       fail(block, field.begin,
            (is_value ? "the value of column " : "column ") + in_quotes(m_layout.names[c]) + " " + m_reason,
@@ -227,8 +233,8 @@ void RecordParser::parse_plain(RecordBlock const& block, ParsedRecords& result) 
         is_plain = false;
         break;
       }
-      is_plain =
-          (*p == '\n') == is_last && take(c, {begin, static_cast<std::size_t>(field_end - begin)}, result);
+      is_plain = (*p == '\n') == is_last &&
+                 take(c, {begin, static_cast<std::size_t>(field_end - begin)}, result, false);
       if constexpr (kind == Separator::Kind::single) p += is_last ? 0 : 1;
       if constexpr (kind == Separator::Kind::colons) p += is_last ? 0 : 2;
     }
@@ -269,6 +275,7 @@ ParsedRecords RecordParser::parse(RecordBlock const& block, std::uint64_t number
     parse_plain<Separator::Kind::colons>(block, result);
   else
     parse_plain<Separator::Kind::blanks>(block, result);
+  finish_labels();
   if (!m_layout.has_value) std::fill_n(result.values.begin(), m_record, 1.0);
   m_slabs.shrink(result.values, m_record);
   m_slabs.shrink(result.rows, m_record * m_layout.order);

@@ -47,7 +47,8 @@ private:
   void parse_plain(RecordBlock const& block, ParsedRecords& result);
   void parse_carefully(RecordBlock const& block, ParsedRecords& result, char const* p);
   char const* take_careful_record(RecordBlock const& block, char const* p, ParsedRecords& result);
-  bool take(std::size_t column, std::string_view text, ParsedRecords& result);
+  bool take(std::size_t column, std::string_view text, ParsedRecords& result, bool is_buffered);
+  void finish_labels();
   bool take_value(std::string_view text, ParsedRecords& result);
   void fail(RecordBlock const& block, char const* at, std::string reason, ParsedRecords& result) const;
 
