@@ -12,6 +12,7 @@
 
 #include "io/binary_kind.hpp"
 #include "io/decoder.hpp"
+#include "io/delimited/delimited_reader.hpp"
 #include "io/text_blocks.hpp"
 #include "io/text_header.hpp"
 #include "io/tokens.hpp"
@@ -145,7 +146,7 @@ std::optional<std::uint64_t> line_of_nonzero(std::filesystem::path const& path, 
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored)) return std::nullopt;
   RawInput input(path);
-  if (recognise_binary(input)) return std::nullopt;
+  if (recognise_binary(input) || find_table(input, {})) return std::nullopt;
   ReadMemory memory;
   TextBlocks blocks(input, recognise(input), std::size_t{1} << 20, memory);
   LeadingBlocks leading(blocks);

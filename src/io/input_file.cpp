@@ -5,7 +5,9 @@
 #include <array>
 #include <string_view>
 
+#include "io/binary_kind.hpp"
 #include "io/decoder.hpp"
+#include "io/delimited/delimited_reader.hpp"
 #include "io/raw_input.hpp"
 #include "io/readers.hpp"
 #include "io/zip.hpp"
@@ -48,6 +50,10 @@ InputFile::Kind InputFile::kind() {
   std::size_t const first = text.find_first_not_of(" \t\r\n");
   bool const is_model     = first != std::string_view::npos && text.substr(first).starts_with("ktensor");
   return is_model ? Kind::cp_model : Kind::tensor;
+}
+
+bool InputFile::is_table(ReadOptions const& options) {
+  return !recognise_binary(*m_input) && find_table(*m_input, options);
 }
 
 TensorFile InputFile::read_tensor(ReadOptions const& options) {

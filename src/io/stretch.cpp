@@ -12,6 +12,7 @@
 
 #include "io/binary_kind.hpp"
 #include "io/decoder.hpp"
+#include "io/delimited/delimited_reader.hpp"
 #include "io/pten.hpp"
 #include "io/raw_input.hpp"
 #include "io/readers.hpp"
@@ -78,7 +79,9 @@ TensorFile read_by_first(RawInput* input, ReadOptions const& options, Stretch co
                       words[5],
                       words[6],
                       words[7],
-                      std::bit_cast<double>(words[8])};
+                      std::bit_cast<double>(words[8]),
+                      {},
+                      false};
   auto const begin = words.begin() + std::ptrdiff_t(facts);
   file.tensor.extents.assign(begin, begin + static_cast<std::ptrdiff_t>(words[0]));
   if (std::any_of(file.tensor.extents.begin(), file.tensor.extents.end(),
@@ -93,6 +96,7 @@ TensorFile read_stretch(RawInput& input, ReadOptions const& options, Stretch con
   auto const binary = recognise_binary(input);
   if (binary && options.index_base == 1) return read_tensor(input, options);  // refuses it, on every part
   bool const is_plain_text = !binary && recognise(input) == Compression::none;
+  if (is_plain_text && find_table(input, options)) return read_by_first(&input, options, stretch);
   if (is_plain_text) return read_tns(input, options, stretch);
   if (binary == Dialect::pten) return read_pten(input, options, stretch);
   return read_by_first(&input, options, stretch);

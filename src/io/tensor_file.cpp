@@ -7,6 +7,7 @@
 #include <string>
 
 #include "io/binary_kind.hpp"
+#include "io/delimited/delimited_reader.hpp"
 #include "io/foreign_binary.hpp"
 #include "io/npz_names.hpp"
 #include "io/pten.hpp"
@@ -37,7 +38,13 @@ TensorFile read_tensor(std::filesystem::path const& path, ReadOptions const& opt
 
 TensorFile read_tensor(RawInput& input, ReadOptions const& options) {
   auto const kind = recognise_binary(input);
-  if (!kind) return read_tns(input, options);
+  if (!kind) {
+    if (auto const layout = find_table(input, options)) return read_delimited(input, options, *layout);
+    return read_tns(input, options);
+  }
+  if (options.table.is_set())
+    throw UsageError(input.name() + ": " + std::string(to_string(*kind)) +
+                     " has no columns to choose; leave the options of delimited text out");
   if (options.index_base != -1 && options.index_base != 0)
     throw UsageError(input.name() + ": " + std::string(to_string(*kind)) +
                      " counts from 0; leave the index base out");
@@ -107,6 +114,7 @@ void write_tensor(std::filesystem::path const& path, CoordinateList const& tenso
       return write_tensor_npz(path, tensor, options.single_precision, options.labels);
     case Dialect::genten_binary:
     case Dialect::splatt_binary:
+    case Dialect::delimited:
       throw UsageError(std::string(to_string(*dialect)) + " is read, not written");
     case Dialect::matrix_market:
       if (tensor.order() != 2)

@@ -9,6 +9,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <deque>
 #include <limits>
@@ -280,6 +281,15 @@ UninitializedVector<Index> assemble(BlockParser& parser, int order, int base, in
   return indices;
 }
 
+/// Whether the values are seconds or milliseconds since 1970, of the years 1990 to 2099: then they are the
+/// times of a table, whose values are in another column.
+bool look_like_times(UninitializedVector<double> const& values) {
+  constexpr double first = 631152000, last = 4102444800, milli = 1000;
+  return std::all_of(values.begin(), values.end(), [](double x) {
+    return std::trunc(x) == x && ((x >= first && x < last) || (x >= milli * first && x < milli * last));
+  });
+}
+
 }  // namespace
 
 std::string_view to_string(Dialect dialect) noexcept {
@@ -302,6 +312,8 @@ std::string_view to_string(Dialect dialect) noexcept {
       return "genten-binary";
     case Dialect::splatt_binary:
       return "splatt-binary";
+    case Dialect::delimited:
+      return "delimited";
   }
   return "?";
 }
@@ -344,7 +356,9 @@ TensorFile read_tns(RawInput& input, ReadOptions const& options, Stretch const& 
   }
   if (header.rules.symmetry != Symmetry::none)
     mirror(file.tensor, header.rules.symmetry == Symmetry::skew ? -1 : 1, memory);
-  file.report.zeros   = settle_zeros(file.tensor, options.drop_zeros, input.name(), stretch);
+  file.report.zeros = settle_zeros(file.tensor, options.drop_zeros, input.name(), stretch);
+  file.report.values_look_like_times =
+      header.dialect == Dialect::frostt && order > 1 && look_like_times(file.tensor.values);
   file.report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return file;
 }

@@ -98,7 +98,7 @@ class Numbers(ToolTest):
             for option in (*whole, *others, *sizes):
                 self.assertIn(option, text)
             listed = set(re.findall(r"(--[a-z-]+) (?:N|K|R|X|S|BYTES|MODE|I|J|B|SHARE|R1|P1|J\[|X\[|B\[)(?=[ \[,\n])", text))
-            short = {"-r": ("--rank", "--ranks"), "-i": ("--iterations",), "-t": ("--threads",), "-j": ("--columns",),
+            short = {"-r": ("--rank", "--ranks"), "-i": ("--iterations",), "-t": ("--threads",), "-j": ("--factor-columns",),
                      "-n": ("--count", "--nnz")}
             known = {name for option in (*whole, *others, *sizes) for name in short.get(option, (option,))}
             self.assertLessEqual(listed - known - {"--threads", "--max-memory", "--for", "--dims", "--checkpoint-every"},

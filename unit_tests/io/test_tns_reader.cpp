@@ -379,9 +379,6 @@ TEST_CASE("tns: letters and other text", "[io]") {
   REQUIRE(error_of("1 2 -\n") == "t:1:5: the value is not a number: '-'");
   REQUIRE(error_of("1 2 +-3\n") == "t:1:5: the value is not a number: '+-3'");
   REQUIRE(error_of("1 +-2 3\n") == "t:1:3: index 2 is not a number: '+-2'");
-  REQUIRE(error_of("1,2,3\n") ==
-          "t:1:2: separates its fields with ','; coordinate text has blanks or tabs between numbers: "
-          "'1,2,3'");
   REQUIRE(error_of("1 2 3\n1 \x01\x02 3\n") == "t:2:3: index 2 is not a number: '\\x01\\x02'");
   REQUIRE(error_of("1 2\r3 4\n") == "t:1:3: index 2 is not a number: '2\\x0D3'");
   REQUIRE(error_of(std::string_view("1 2 3\n1 \0 3\n", 12)) == "t:2:3: index 2 is not a number: '\\x00'");

@@ -32,6 +32,9 @@ public:
   /// Comes before the reading. \throws InputError, such as for an archive that is cut short
   [[nodiscard]] Kind kind();
 
+  /// Whether the file is a table of text, whose ids are labels. Comes before the reading. \throws InputError
+  [[nodiscard]] bool is_table(ReadOptions const& options = {});
+
   // Each reads the file as the function of that name reads a path. An archive can be read again.
   [[nodiscard]] TensorFile read_tensor(ReadOptions const& options = {});
   [[nodiscard]] TensorFile read_tensor_part(ReadOptions const& options, FilePart const& part);

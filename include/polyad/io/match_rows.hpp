@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause One numbering for two tables: the rows of a second table, such as a
-// test set, get the numbers that a first one or a model gives them. Rows are matched by their labels. In
-// modes without labels a number is a row.
+// SPDX-License-Identifier: BSD-3-Clause
+// One numbering for two tables: the rows of a second table, such as a test set, get the numbers that a first
+// one or a model gives them. Rows are matched by their labels. In modes without labels a number is a row.
 #pragma once
 
 #include <cstddef>

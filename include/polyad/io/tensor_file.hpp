@@ -12,11 +12,12 @@
 #include <vector>
 
 #include "polyad/io/coordinate_list.hpp"
+#include "polyad/io/delimited_text.hpp"
 #include "polyad/io/labels.hpp"
 
 namespace polyad::io {
 
-/// How a file lays out a tensor. The last four are no text.
+/// How a file lays out a tensor. The last five are no coordinate text.
 enum class Dialect {
   frostt,           // lines alone
   extended_frostt,  // "N nnz", the extents, lines
@@ -26,7 +27,8 @@ enum class Dialect {
   pten,             // docs/file-formats.md
   npz,              // numpy's archive with "coords", "data" and "shape"
   genten_binary,    // "sptn"
-  splatt_binary
+  splatt_binary,
+  delimited  // a table of text, such as CSV, whose ids are labels (io/delimited_text.hpp)
 };
 
 /// How the bytes of a file are compressed.
@@ -55,6 +57,8 @@ struct ReadOptions {
   std::size_t chunk_bytes = std::size_t{1} << 20;
   /// Most memory for reading, in bytes: the mapped file, what is unpacked, the list; unset: what is free.
   std::optional<std::uint64_t> memory_bytes = {};
+  /// How to read a table of text. If anything is set, text is taken for a table.
+  DelimitedOptions table = {};
 };
 
 struct ReadReport {
@@ -68,16 +72,23 @@ struct ReadReport {
   /// Bytes of text after decompression, and of the file as it lies on disk.
   std::uint64_t text_bytes = 0, file_bytes = 0;
   double seconds = 0;
+  /// What was found in a table of text; rows count from 0 there.
+  std::optional<DelimitedReport> table = {};
+  /// Whether all values of coordinate text look like times in seconds or milliseconds since 1970.
+  bool values_look_like_times = false;
 };
 
 struct TensorFile {
   CoordinateList tensor;
   ReadReport report;
+  /// The names of the modes and the labels of their rows; empty if nothing is named. If a file is read in
+  /// parts, the first part has the labels.
   Labels labels = {};
 };
 
 /// Reads text of any dialect, plain or compressed, .pten, npz and the binary files of GenTen and SPLATT: the
-/// content decides. Binary kinds count from 0; an options.index_base of 1 is refused for them.
+/// content decides. Binary kinds count from 0; an options.index_base of 1 is refused for them, and any for
+/// tables of text, whose ids are labels: integers are numbered in ascending order, texts as they come first.
 /// \throws InputError, for text with line and column; MemoryError; UsageError for options out of range
 [[nodiscard]] TensorFile read_tensor(std::filesystem::path const& path, ReadOptions const& options = {});
 

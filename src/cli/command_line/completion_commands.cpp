@@ -101,7 +101,7 @@ void add_fast_tucker(Command command, TrainOptions& options) {
                   "Hold this share of the training entries out, for --patience")
       ->type_name("SHARE");
   command
-      .add_option("-j,--columns", options.columns,
+      .add_option("-j,--factor-columns", options.columns,
                   "Columns of the factors: one number, or one a mode; unset: the rank",
                   listed_as("columns", options.columns, ","))
       ->delimiter(',')

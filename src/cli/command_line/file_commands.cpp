@@ -98,6 +98,7 @@ void FileCommands::add_compare() {
       ->check(CLI::IsMember({"0", "1"}))
       ->type_name("0|1");
   add_max_memory(command);
+  add_table(command);
   add_common(command);
   command.footer(
       "The factor match score of two components is the product of their columns' cosines, whatever their "

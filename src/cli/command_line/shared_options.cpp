@@ -3,7 +3,9 @@
 
 #include <charconv>
 #include <cmath>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "cli/command_line/checks.hpp"
 
@@ -43,6 +45,59 @@ void add_max_memory(Command& command) {
             "Most memory to read with, in bytes or as 8G; unset: what is free");
 }
 
+void add_table(Command& command) {
+  io::DelimitedOptions& table = command.common().table;
+  // The words of options that become other types; they live as long as the steps below.
+  auto const header = std::make_shared<std::string>(), unit = std::make_shared<std::string>();
+  auto const list_name = [](std::string name, std::string const& value) {
+    return [name = std::move(name), &value](OptionList& list) {
+      if (!value.empty()) list.emplace_back(name, value);
+    };
+  };
+  command
+      .add_option(
+          "--delimiter", table.delimiter,
+          "Of a table of text: comma, tab, semicolon, pipe, colons, blanks; unset: by the first lines",
+          list_name("delimiter", table.delimiter))
+      ->type_name("NAME");
+  command
+      .add_option("--header", *header,
+                  "Whether the first line of a table names the columns; unset: by the first lines",
+                  list_name("header", *header))
+      ->check(CLI::IsMember({"yes", "no"}))
+      ->type_name("yes|no");
+  command
+      .add_option("--columns", table.columns,
+                  "The columns of a table to read, by name or by number from 0 on",
+                  [&table](OptionList& list) {
+                    if (!table.columns.empty())
+                      list.emplace_back("table_columns", fmt::format("{}", fmt::join(table.columns, ",")));
+                  })
+      ->delimiter(',')
+      ->type_name("NAME,NAME,...");
+  command
+      .add_option("--value", table.value,
+                  "The column of a table that holds the values; none: each line counts 1",
+                  list_name("value_column", table.value))
+      ->type_name("NAME");
+  command
+      .add_option("--time", table.time,
+                  "A column of a table with times: seconds or milliseconds since 1970, or ISO dates",
+                  list_name("time_column", table.time))
+      ->type_name("NAME");
+  command
+      .add_option("--time-unit", *unit, "The steps of --time: hour, day, week, month or year, in UTC",
+                  list_name("time_unit", *unit))
+      ->check(CLI::IsMember({"hour", "day", "week", "month", "year"}))
+      ->type_name("UNIT");
+  command.after_parsing([&table, header, unit] {
+    if (!header->empty()) table.header = *header == "yes";
+    if (!table.delimiter.empty()) table.delimiter = io::delimiter(table.delimiter);
+    if (!unit->empty()) table.time_unit = io::time_unit(*unit);
+    if (table.time.empty() != unit->empty()) refuse("--time and --time-unit are given together");
+  });
+}
+
 void add_tensor(Command& command, std::filesystem::path& tensor, int& index_base, std::string const& meaning,
                 std::string const& base_meaning) {
   command.add_input("TENSOR", tensor, meaning, unlisted)->required()->type_name("");
@@ -50,6 +105,7 @@ void add_tensor(Command& command, std::filesystem::path& tensor, int& index_base
       ->check(CLI::IsMember({"0", "1"}))
       ->type_name("0|1");
   add_max_memory(command);
+  add_table(command);
 }
 
 void add_duplicates(Command& command, std::string& duplicates, std::vector<std::string> const& allowed) {

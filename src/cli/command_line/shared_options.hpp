@@ -17,7 +17,8 @@ namespace polyad::cli {
 void add_common(Command& command);
 
 inline constexpr auto any_tensor =
-    "Coordinate text of any dialect, plain or packed with xz, gzip or zstd; .pten; npz; GenTen's or SPLATT's "
+    "Coordinate text of any dialect or a table such as CSV, plain or packed with xz, gzip or zstd; .pten; "
+    "npz; GenTen's or SPLATT's "
     "binary; - reads text from stdin";
 
 /// --max-memory, of commands that read a tensor
@@ -25,7 +26,10 @@ void add_max_memory(Command& command);
 
 inline constexpr auto any_base = "Number of the first index; unset: 0 if any index is 0, else 1";
 
-/// The positional TENSOR, --index-base and --max-memory. "-" becomes the name of stdin.
+/// --delimiter, --header, --columns, --value, --time and --time-unit, of commands that read tables of text
+void add_table(Command& command);
+
+/// The positional TENSOR, --index-base, --max-memory and the options of tables. "-" becomes the name of stdin.
 void add_tensor(Command& command, std::filesystem::path& tensor, int& index_base,
                 std::string const& meaning = any_tensor, std::string const& base_meaning = any_base);
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/options/option_list.hpp"
+#include "polyad/io/delimited_text.hpp"
 
 namespace polyad::cli {
 
@@ -20,6 +21,7 @@ struct CommonOptions {
   bool quiet          = false;              // no progress and no notes
   bool data_on_stdout = false;              // stdout carries an output's data: results go to stderr
   std::optional<std::uint64_t> max_memory;  // bytes to read tensors with; none: what is free
+  io::DelimitedOptions table;               // how tables of text are read
   OptionList listed;                        // all options of the command, as the report lists them
   std::optional<std::uint64_t> seed;        // of commands that have one
 };

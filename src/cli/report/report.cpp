@@ -29,16 +29,28 @@ Json to_json(BackendReport const& backend) {
   return {{"name", backend.name}, {"concurrency", backend.concurrency}, {"device", backend.device}};
 }
 
+Json to_json(io::DelimitedReport const& table) {
+  Json json = {{"delimiter", table.delimiter},
+               {"header", table.has_header},
+               {"columns", table.columns},
+               {"value", table.value},
+               {"left_out", table.left_out}};
+  if (table.time_unit) json["time"] = {{"column", table.time}, {"unit", io::to_string(*table.time_unit)}};
+  return json;
+}
+
 Json to_json(InputReport const& input) {
-  return {{"path", input.path.name},
-          {"dialect", input.dialect},
-          {"base", input.base},
-          {"dims", input.dims},
-          {"nnz", input.nnz},
-          {"duplicates", input.duplicates},
-          {"empty_slices", input.empty_slices},
-          {"stored_rows", input.stored_rows},
-          {"read_s", input.read_s}};
+  Json json = {{"path", input.path.name},
+               {"dialect", input.dialect},
+               {"base", input.base},
+               {"dims", input.dims},
+               {"nnz", input.nnz},
+               {"duplicates", input.duplicates},
+               {"empty_slices", input.empty_slices},
+               {"stored_rows", input.stored_rows},
+               {"read_s", input.read_s}};
+  if (input.table) json["table"] = to_json(*input.table);
+  return json;
 }
 
 Json to_json(std::optional<FormatTimes> const& times) {

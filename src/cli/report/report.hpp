@@ -14,6 +14,7 @@
 #include "cli/options/option_list.hpp"
 #include "cli/report/file_name.hpp"
 #include "polyad/formats/format_candidate.hpp"
+#include "polyad/io/delimited_text.hpp"
 #include "polyad/io/labels.hpp"
 
 namespace polyad::cli {
@@ -35,9 +36,10 @@ struct InputReport {
   std::uint64_t duplicates = 0;      // nonzeros that were added to another one, or replaced it
   bool keeps_last          = false;  // the last of several at one place counts, not their sum
   std::vector<std::uint64_t> empty_slices;
-  std::vector<std::uint64_t> stored_rows = {};  // per mode, if only those that occur are stored
-  double read_s                          = 0;
-  io::Labels labels                      = {};  // what the rows are called; not part of the report
+  std::vector<std::uint64_t> stored_rows   = {};  // per mode, if only those that occur are stored
+  double read_s                            = 0;
+  std::optional<io::DelimitedReport> table = {};  // what was found in a table of text
+  io::Labels labels                        = {};  // what the rows are called; not part of the report
 
   /// The names for a model of this tensor.
   [[nodiscard]] io::RowNames names() const { return {base, labels}; }

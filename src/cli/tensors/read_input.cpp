@@ -43,11 +43,22 @@ io::ReadOptions read_options(TensorInput const& input, CommonOptions const& comm
           .allow_non_finite   = input.allow_non_finite,
           .drop_zeros         = input.drop_zeros,
           .threads            = common.threads > 0 ? common.threads : threads_of_rank(),
-          .memory_bytes       = common.max_memory};
+          .memory_bytes       = common.max_memory,
+          .table              = common.table};
+}
+
+/// Says what was found in a table of text, or that coordinate text may be one.
+void show_columns(io::ReadReport const& found, std::string const& path, bool is_quiet) {
+  if (found.table && !is_quiet) say("polyad: {}: {}\n", FileName(path), FileName(io::describe(*found.table)));
+  if (found.values_look_like_times)
+    say("polyad: {}: the last column looks like times, but was read as the values. For other columns, count "
+        "them from 0: --columns 0,1,2 takes the third one as the values\n",
+        FileName(path));
 }
 
 /// Reports what was read, and treats duplicates as the input says.
-io::TensorFile settle(io::TensorFile&& file, TensorInput const& input, Report& report, bool is_verbose) {
+io::TensorFile settle(io::TensorFile&& file, TensorInput const& input, Report& report,
+                      CommonOptions const& common, bool is_first_part) {
   stop_if_interrupted("reading the tensor");
   InputReport facts;
   facts.path    = input.path.string();
@@ -55,7 +66,9 @@ io::TensorFile settle(io::TensorFile&& file, TensorInput const& input, Report& r
   facts.base    = file.report.index_base;
   facts.dims    = file.tensor.extents;
   facts.read_s  = file.report.seconds;
-  if (is_verbose)
+  if (is_first_part) show_columns(file.report, facts.path.name, common.quiet);
+  facts.table = file.report.table;
+  if (common.verbose && is_first_part)
     say("read {} ({}, {}, base {}): {} lines, {:.1f} MB in {}, {:.0f} MB/s; {} zeros\n", facts.path,
         facts.dialect, io::to_string(file.report.compression), facts.base, file.report.lines,
         static_cast<double>(std::max(file.report.text_bytes, file.report.file_bytes)) / 1e6,
@@ -76,13 +89,13 @@ io::TensorFile settle(io::TensorFile&& file, TensorInput const& input, Report& r
 
 io::TensorFile read_input_file(TensorInput const& input, CommonOptions const& common, Report& report,
                                io::FilePart const& part) {
-  return settle(io::read_tensor_part(input.path, read_options(input, common), part), input, report,
-                common.verbose && part.part == 0);
+  return settle(io::read_tensor_part(input.path, read_options(input, common), part), input, report, common,
+                part.part == 0);
 }
 
 io::TensorFile read_input_file(io::InputFile& file, TensorInput const& input, CommonOptions const& common,
                                Report& report) {
-  return settle(file.read_tensor(read_options(input, common)), input, report, common.verbose);
+  return settle(file.read_tensor(read_options(input, common)), input, report, common, true);
 }
 
 io::CoordinateList read_input(TensorInput const& input, CommonOptions const& common, Report& report,

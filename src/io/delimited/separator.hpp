@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What separates the fields of a line, and how one field is taken off a record: RFC 4180, with blanks around
+// fields that are not quoted left out.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace polyad::io {
+
+struct Separator {
+  /// blanks: any number of blanks and tabs
+  enum class Kind { single, colons, blanks } kind = Kind::single;
+  char mark                                       = ',';
+
+  /// \param delimiter  as DelimitedOptions has it: one of , tab ; | :: and a blank
+  [[nodiscard]] static Separator of(std::string_view delimiter);
+  /// As in DelimitedOptions.
+  [[nodiscard]] std::string text() const;
+  /// "comma-separated"
+  [[nodiscard]] std::string description() const;
+
+  /// Whether a field ends at p, which is not the end of a line. One more byte can be read.
+  [[nodiscard]] bool is_at(char const* p) const noexcept {
+    if (kind == Kind::single) return *p == mark;
+    if (kind == Kind::colons) return p[0] == ':' && p[1] == ':';
+    return *p == ' ' || *p == '\t';
+  }
+  /// Whether c is left out in front of a field and behind it.
+  [[nodiscard]] bool is_padding(char c) const noexcept {
+    return c == ' ' || (c == '\t' && !(kind == Kind::single && mark == '\t'));
+  }
+};
+
+/// One field of a record.
+struct Field {
+  std::string_view text;        // without its quotes; in the record, or in a buffer of the caller
+  char const* begin = nullptr;  // where it stands
+  char const* next  = nullptr;  // behind the separator, or behind the line end
+  bool ends_record  = false;
+  char const* fault = nullptr;  // where it is wrong; null: nowhere
+  std::string_view reason;
+};
+
+/// Takes the field at p. \param end  of the text, whose last byte is a line end. \param buffer  for a quoted
+/// field with quotes in it
+[[nodiscard]] Field take_field(Separator separator, char const* p, char const* end, std::string& buffer);
+
+/// The fields of the record at p, and the end of the record; nothing for one that is wrong.
+struct Record {
+  std::vector<std::string> fields;
+  std::vector<std::uint64_t> columns;  // where each begins in its line, from 1
+  char const* next = nullptr;
+};
+[[nodiscard]] std::optional<Record> take_record(Separator separator, char const* p, char const* end);
+
+/// Whether the line at p holds nothing but blanks. \return behind its line end, else null
+[[nodiscard]] char const* behind_empty_line(Separator separator, char const* p, char const* end);
+
+/// "2,5"
+[[nodiscard]] bool has_decimal_comma(std::string_view field);
+/// Whether the field is a decimal number, also with a comma for the point.
+[[nodiscard]] bool looks_numeric(std::string_view field);
+
+}  // namespace polyad::io
