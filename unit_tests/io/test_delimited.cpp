@@ -334,13 +334,10 @@ TEST_CASE("table: a second table gets the numbers of the first", "[io]") {
   REQUIRE(unknown[0].label(0) == "zoe");
   REQUIRE(unknown[1].rows() == 1);
   REQUIRE(unknown[1].label(0) == "20");
-  std::vector<std::uint64_t> users, items;
-  for (std::uint64_t p = 0; p < 3; ++p) {
-    users.push_back(polyad::io::index_of(second.tensor, p, 0));
-    items.push_back(polyad::io::index_of(second.tensor, p, 1));
-  }
-  REQUIRE(users == std::vector<std::uint64_t>{0, 2, 1});
-  REQUIRE(items == std::vector<std::uint64_t>{0, 2, 1});
+  second.labels = first.labels;
+  second.labels[0].add("zoe");
+  second.labels[1].add("20");
+  REQUIRE(entries_text(second) == "0:bob,0:10=5 2:zoe,2:20=6 1:amy,1:30=7");
   auto numbers = read("1 1 3\n2 2 1\n");
   REQUIRE_THROWS_AS(match(numbers), UsageError);
   auto renamed = read("guest,item,rating\nbob,30,1\n");
