@@ -29,6 +29,7 @@
 #include "cp/facts_of_run.hpp"
 #include "cp/gather_factors.hpp"
 #include "cp/iteration_numbers.hpp"
+#include "cp/measured_fit.hpp"
 #include "cp/numbers_on_host.hpp"
 #include "cp/run_updates.hpp"
 #include "cp/shared_rows.hpp"
@@ -41,7 +42,6 @@
 #include "dense/scale_columns.hpp"
 #include "dense/scale_matrix.hpp"
 #include "fit/fit.hpp"
-#include "fit/measure_cp.hpp"
 #include "fit/stop_rule.hpp"
 #include "fit/sum_cells.hpp"
 #include "polyad/core/error.hpp"
@@ -303,14 +303,7 @@ private:
     if (is_exact_enough<Scalar>(fit)) return fit;
     StoredCp<Scalar, Space> stored{m_result.model.factors, {}, m_result.model.weights};
     for (int n = 0; n < order(); ++n) stored.owned.push_back(owned_rows(n));
-    try {
-      return measure_cp_fit(m_space, *m_tensor, stored, m_norm.scale, m_rank_sums);
-    } catch (MemoryError const&) {  // the formula's fit has its bound, and a run that has ended is not lost
-      if (m_ranks) throw;           // the others wait for this rank
-    } catch (std::bad_alloc const&) {
-      if (m_ranks) throw;
-    }
-    return fit;
+    return measured_fit_or(fit, m_space, *m_tensor, stored, m_norm.scale, m_rank_sums, m_ranks != nullptr);
   }
   [[nodiscard]] RunRanks const& run_ranks() const { return m_ranks ? *m_ranks : m_one_rank; }
   [[nodiscard]] int order() const { return m_tensor->extents().order(); }
