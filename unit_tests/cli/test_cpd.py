@@ -266,7 +266,7 @@ class Cpd(ToolTest):
             with self.subTest(options=options):
                 self.fail_with(2, "cpd", self.path, "-r", 2, *options, says=says)
         self.write_start([(-1, 1)] * 3)
-        self.fail_with(2, "cpd", self.path, "-r", 3, "--init", "given.ktns", "--nonnegative", says="violates the bounds")
+        self.fail_with(2, "cpd", self.path, "-r", 3, "--init", "given.ktns", "--nonnegative=0", says="violates the bounds")
 
     def test_every_format(self):
         want = als_fits(self.tensor, self.DIMS, random_start(self.DIMS, self.RANK, 0), 4)
