@@ -101,10 +101,13 @@ class Completion(ToolTest):
         squares = [(value - predict(model, at))**2 for at, value in self.lines[3600:]]
         self.assertAlmostEqual(math.sqrt(sum(squares) / 400), errors["test"], places=4)
 
-    def test_a_binary_training_set_says_nothing_of_the_base_of_text(self):
+    def test_text_counts_from_0_with_a_binary_training_set(self):
         self.succeed("convert", self.train, "train.npz")
-        common = ("--test", self.test, "-j", 4, "-r", 4, "--shrink", 10, "-i", 3, "-t", 1)
-        errors = [self.report_of("fast-tucker", train, *common)["result"]["rmse"] for train in (self.train, "train.npz")]
+        from_0 = self.write("from_0.tns", "".join(" ".join(str(int(i) - 1) for i in line.split()[:3]) + f" {line.split()[3]}\n"
+                                                  for line in self.test.read_text().splitlines()))
+        common = ("-j", 4, "-r", 4, "--shrink", 10, "-i", 3, "-t", 1)
+        errors = [self.report_of("fast-tucker", train, "--test", test, *common)["result"]["rmse"]
+                  for train, test in ((self.train, self.test), ("train.npz", from_0))]
         self.assertEqual(errors[0], errors[1])
 
     def test_report_lists_the_options(self):
@@ -315,7 +318,9 @@ class Completion(ToolTest):
         self.assertEqual((self.folder / "q.tns").read_text(), (self.folder / "p.tns").read_text())
         places = self.write("from_zero.tns", "".join(" ".join(map(str, at)) + "\n" for at, _ in self.lines[3600:]))
         self.succeed("predict", "m.npz", places, "--index-base", 0, "-o", "r.tns")
-        self.assertEqual((self.folder / "r.tns").read_text(), (self.folder / "p.tns").read_text())
+        lines_from_0 = [line.split() for line in (self.folder / "r.tns").read_text().splitlines()]
+        self.assertEqual([[*(str(int(i) + 1) for i in line[:3]), line[3]] for line in lines_from_0],
+                         [line.split() for line in (self.folder / "p.tns").read_text().splitlines()])
 
     def test_recommend_and_similar(self):
         self.succeed("fast-tucker", self.train, "-r", 4, "--clip", "0,6", "-o", "m.npz", "--precision", "f64")
@@ -484,7 +489,7 @@ class Completion(ToolTest):
                            ("7,99", late)):
             for film, value in rows(at).items():
                 self.assertAlmostEqual(value, wanted[film], delta=2e-5 * (1 + abs(value)))
-        for says, *arguments in (("--time-mode 3 of a tensor of 3", "--time-mode", 3),
+        for says, *arguments in (("--time-mode 3 of 3 modes", "--time-mode", 3),
                                  ("take one number or 3, not 2", "--time-mode", 1, "--time-bins", "3,3"),
                                  ("want --time-mode", "--time-bins", 3),
                                  ("wants --time-bins", "--time-mode", 1, "--time-reg", 3),
@@ -542,7 +547,7 @@ class Completion(ToolTest):
     def test_cold_start(self):
         outside = self.write("outside.tns", "41 1 1 3.0\n1 1 1 3.0\n")
         self.fail_with(3, "fast-tucker", self.train, "--test", outside, "--cold-start", "refuse",
-                       says=["entry 1 has index 40", "mode 0", "40 rows", "--cold-start"])
+                       says=["entry 1 has row 41 of mode 0", "40 rows, which count from 1", "--cold-start"])
         report = self.report_of("fast-tucker", self.train, "--test", outside, "-o", "m.npz")
         self.assertEqual(report["result"]["cold"], 1)
         self.assertEqual(report["result"]["entries"]["test"], 2)

@@ -120,9 +120,12 @@ def descended(tensor, dims, factors, iterations, bounds, penalties, sweeps):
             for row, v in zip(factors[n], V):
                 for _ in range(sweeps):
                     for r in range(rank):
+                        curvature = H[r][r] + ridge
+                        if curvature == 0 and l1 == 0:
+                            continue  # a component that is zero in another mode keeps its column
                         z = v[r] - sum(row[s] * H[s][r] for s in range(rank) if s != r)
                         z = math.copysign(max(abs(z) - l1, 0), z)
-                        row[r] = min(max(z / (H[r][r] + ridge), low), high)
+                        row[r] = min(max(z / curvature if curvature > 0 else 0, low), high)
         model = sum(math.prod(sum(row[r] * row[s] for row in factor) for factor in factors)
                     for r in range(rank) for s in range(rank))
         inner = sum(value * sum(math.prod(factors[m][at[m]][r] for m in range(len(dims))) for r in range(rank))
@@ -205,11 +208,10 @@ class Cpd(ToolTest):
                 self.fail_with(2, "cpd", self.path, "-r", 2, *options, says=says)
 
     def test_constraints_are_those_of_plain_loops(self):
-        start = self.report_of("cpd", self.path, "-r", 3, "-i", 0, "-o", "start.ktns", "--seed", 5)
         infinite = math.inf
         for options, bounds, penalties, sweeps in (
                 (("--nonnegative",), [(0, infinite)] * 3, [(0, 0)] * 3, 1),
-                (("--nonnegative=0,2", "--inner", 3), [(0, infinite), (-infinite, infinite), (0, infinite)], [(0, 0)] * 3, 3),
+                (("--nonnegative=0,2", "--inner", 3, "--lower=1:-9"), [(0, infinite), (-9, infinite), (0, infinite)], [(0, 0)] * 3, 3),
                 (("--nonnegative", "--l1=0.25", "--l1=1:0.5", "--ridge=2:1"), [(0, infinite)] * 3,
                  [(0.25, 0), (0.5, 0), (0.25, 1)], 1),
                 (("--lower=0:-0.25", "--upper=0:0.5", "--lower=1:-1", "--upper=1:1", "--l1=2:1"),
@@ -224,7 +226,6 @@ class Cpd(ToolTest):
                     self.assertAlmostEqual(report["result"]["objective"], objectives[-1], delta=1e-8 * objectives[-1])
                 self.assertGreaterEqual(report["result"]["kkt_violation"], 0)
                 self.assertEqual(len(report["result"]["zeros"]), 3)
-        self.assertEqual(start["result"]["fit"] > -1e9, True)
 
     def write_start(self, bounds):
         """A random start within the bounds, as a model file with weights of 1."""
@@ -232,7 +233,7 @@ class Cpd(ToolTest):
         for n, (size, (low, high)) in enumerate(zip(self.DIMS, bounds)):
             lines += ["matrix", "2", f"{size} 3"]
             first = 0 if math.isinf(low) else low
-            width = 1 if math.isinf(high) or math.isinf(low) else high - low
+            width = 1 if math.isinf(high) else high - low
             lines += [" ".join(repr(first + width * uniform(5, n, i, r)) for r in range(3)) for i in range(size)]
         return self.folder / self.write("given.ktns", "\n".join(lines) + "\n")
 
@@ -265,7 +266,7 @@ class Cpd(ToolTest):
             with self.subTest(options=options):
                 self.fail_with(2, "cpd", self.path, "-r", 2, *options, says=says)
         self.write_start([(-1, 1)] * 3)
-        self.fail_with(2, "cpd", self.path, "-r", 3, "--init", "given.ktns", "--nonnegative", says="violates the bounds")
+        self.fail_with(2, "cpd", self.path, "-r", 3, "--init", "given.ktns", "--nonnegative=0", says="violates the bounds")
 
     def test_every_format(self):
         want = als_fits(self.tensor, self.DIMS, random_start(self.DIMS, self.RANK, 0), 4)

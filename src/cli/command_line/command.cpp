@@ -58,7 +58,10 @@ CLI::Option* Command::add_flag(std::string const& names, bool& value, std::strin
 
 CLI::Option* Command::add_flag_with_text(std::string const& name, std::string& value,
                                          std::string const& usual, std::string const& meaning) {
-  auto* const option = m_app->add_flag(name + "{" + usual + "}", value, meaning);
+  auto* const option = m_app->add_flag(name, value, meaning);
+  after_parsing([&value, usual] {
+    if (value == "true") value = usual;  // CLI11's text for a flag without one
+  });
   list(listed_as(name_in_report(*option), value));
   return option;
 }
