@@ -552,7 +552,7 @@ class Completion(ToolTest):
         self.assertEqual(report["result"]["cold"], 1)
         self.assertEqual(report["result"]["entries"]["test"], 2)
         self.fail_with(3, "predict", "m.npz", outside, "--cold-start", "refuse", "-o", "p.tns",
-                       says="entry 1 has index 40")
+                       says="entry 1 has row 41 of mode 0")
         self.assertIn("1 entries have an index", self.succeed("predict", "m.npz", outside, "-o", "p.tns").stderr)
         model = load_npz(self.folder / "m.npz")
         first = float((self.folder / "p.tns").read_text().splitlines()[0].split()[3])
