@@ -86,7 +86,7 @@ class Tables(ToolTest):
                  "--shrink", 5, "--bias-reg", 0.001, "-i", 2, "--precision", "f64", "--report", "r.json")
         self.succeed(*train)
         report = json.loads((self.folder / "r.json").read_text())
-        self.assertLess(report["result"]["biases"]["test"]["rmse"], 0.3)  # shuffled labels: about 10
+        self.assertLess(report["result"]["biases"]["rmse"]["test"], 0.3)  # shuffled labels: about 10
         self.write("b.csv", second + "7,1,zoe\n")
         self.assertIn("1 label of user is not in the training set, such as 'zoe'", self.succeed(*train).stderr)
         self.assertIn("such as 'zoe'", self.refuse(3, *train, "--cold-start", "refuse"))

@@ -162,7 +162,7 @@ TEST_CASE("table: coordinate text stays what it is", "[io]") {
           Dialect::matrix_market);
   REQUIRE(dialect_of("sptensor\n2\n3 3\n1\n1 1 5\n") == Dialect::tensor_toolbox);
   REQUIRE(dialect_of("1\t2\t3\n") == Dialect::frostt);
-  // A mistake in coordinates is no label.
+  // A mistake in coordinates does not make a label.
   for (std::string const text : {"1 2 3\n1 b 3\n", "1 b 3\n", "x 2 3\n4 5 6\n", "1 31 2,5\n"}) {
     TemporaryFolder const folder;
     folder.write("t", text);
@@ -197,7 +197,7 @@ TEST_CASE("table: quotes", "[io]") {
   REQUIRE(table_error("a,x,1\n\"b\nc\"d,y,2\n") ==
           "t:3:3: a closing quote is followed by more of the field; a quote within one is written twice");
   REQUIRE(table_error("a,x,1\n5\" disk,y,2\n") ==
-          "t:2:2: a quote stands inside a field that does not begin with one");
+          "t:2:2: a quote is inside a field that does not begin with one");
 }
 
 TEST_CASE("table: columns that the user names", "[io]") {

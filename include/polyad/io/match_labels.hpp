@@ -18,7 +18,7 @@ struct UnknownLabels {
 };
 
 /// Numbers the rows of `second` as `first` does. Modes with the same names in another order are put into that
-/// of the first. Labels that the first does not have become new rows, behind those of the first. Returns them
+/// of the first. Labels that the first does not have become new rows, after those of the first. Returns them
 /// for each mode.
 /// \param first    a tensor's or a model's labels; \param extents  its rows, one number for each mode
 /// \throws UsageError if only one of them has labels in a mode, or names or the number of modes differ

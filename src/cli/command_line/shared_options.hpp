@@ -27,7 +27,7 @@ void add_max_memory(Command& command);
 /// --delimiter, --header, --columns, --value, --time and --time-unit, of commands that read tables of text
 void add_table(Command& command);
 
-/// The positional TENSOR, --index-base, --max-memory and the options of tables. "-" becomes the name of stdin.
+/// The positional TENSOR, --index-base, --max-memory and add_table. "-" becomes the name of stdin.
 void add_tensor(Command& command, std::filesystem::path& tensor, int& index_base,
                 std::string const& meaning = any_tensor);
 

@@ -39,7 +39,7 @@ struct InputReport {
   std::vector<std::uint64_t> stored_rows = {};  // per mode, if only those that occur are stored
   double read_s                          = 0;
   std::optional<io::DelimitedReport> table;  // what was found in a table of text
-  io::Labels labels;                         // of modes and rows; not written
+  io::Labels labels;                         // the names of modes and rows; not written
 };
 
 struct FormatReport {

@@ -81,7 +81,7 @@ std::vector<UnknownLabels> match_labels(TensorFile& second, Labels const& first,
                        (has_rows(first, n) ? "the first file" : "the second file") +
                        " only: they are numbered in two ways");
   if (second.labels.empty()) second.labels.resize(order);
-  std::vector<std::vector<std::uint64_t>> rows(order);  // of the modes of the first
+  std::vector<std::vector<std::uint64_t>> rows(order);  // one list for each mode of the first
   CoordinateList matched;
   Labels labels(order);
   for (std::size_t n = 0; n < order; ++n) {
