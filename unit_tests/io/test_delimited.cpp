@@ -163,7 +163,8 @@ TEST_CASE("table: coordinate text stays what it is", "[io]") {
   REQUIRE(dialect_of("sptensor\n2\n3 3\n1\n1 1 5\n") == Dialect::tensor_toolbox);
   REQUIRE(dialect_of("1\t2\t3\n") == Dialect::frostt);
   // A mistake in coordinates does not make a label.
-  for (std::string const text : {"1 2 3\n1 b 3\n", "1 b 3\n", "x 2 3\n4 5 6\n", "1 31 2,5\n"}) {
+  for (std::string const text :
+       {"1 2 3\n1 b 3\n", "1 b 3\n", "x 2 3\n4 5 6\n", "1 31 2,5\n", "1 1 nan\n2 1 inf\n"}) {
     TemporaryFolder const folder;
     folder.write("t", text);
     REQUIRE_THROWS_AS(polyad::io::read_tensor(folder / "t"), InputError);

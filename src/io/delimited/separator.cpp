@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "io/delimited/separator.hpp"
 
-#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -166,7 +165,6 @@ bool has_decimal_comma(std::string_view field) {
 bool looks_numeric(std::string_view field) {
   double value     = 0;
   auto const fault = read_decimal(field, false, value);
-  if (fault == DecimalFault::none) return std::isfinite(value);
   return fault != DecimalFault::not_a_number || has_decimal_comma(field);
 }
 

@@ -62,7 +62,7 @@ struct Record {
 
 /// "2,5"
 [[nodiscard]] bool has_decimal_comma(std::string_view field);
-/// Whether the field is a decimal number, also with a comma for the point.
+/// Whether the field is a decimal number, also with a comma for the point; NaN and infinity are numbers.
 [[nodiscard]] bool looks_numeric(std::string_view field);
 
 }  // namespace polyad::io
