@@ -102,7 +102,7 @@ TableOutcome read_table_all_ways(std::string_view text, DelimitedOptions const& 
   return expected;
 }
 
-std::string entries_of(std::string_view text, DelimitedOptions const& table = {}) {
+std::string table_entries(std::string_view text, DelimitedOptions const& table = {}) {
   auto const outcome = read_table_all_ways(text, table);
   REQUIRE(outcome.error == "");
   return outcome.entries;
@@ -129,17 +129,17 @@ TEST_CASE("table: separators, with and without a header", "[io]") {
     INFO(mark);
     std::string const rows   = "alice" + mark + "rome" + mark + "3\nbob" + mark + "rome" + mark + "2.5\n";
     std::string const wanted = "0:alice,0:rome=3 1:bob,0:rome=2.5";
-    REQUIRE(entries_of(rows) == wanted);
+    REQUIRE(table_entries(rows) == wanted);
     std::string const header = "who" + mark + "where" + mark + "stars\n";
-    REQUIRE(entries_of(header + rows) == wanted);
-    REQUIRE(entries_of("\xEF\xBB\xBF" + header + rows) == wanted);
-    REQUIRE(entries_of("# made by hand\n\n" + header + rows) == wanted);
-    REQUIRE(entries_of("#" + header + rows) == wanted);
-    REQUIRE(entries_of(header + rows.substr(0, rows.size() - 1)) == wanted);
+    REQUIRE(table_entries(header + rows) == wanted);
+    REQUIRE(table_entries("\xEF\xBB\xBF" + header + rows) == wanted);
+    REQUIRE(table_entries("# made by hand\n\n" + header + rows) == wanted);
+    REQUIRE(table_entries("#" + header + rows) == wanted);
+    REQUIRE(table_entries(header + rows.substr(0, rows.size() - 1)) == wanted);
     std::string crlf;
     for (char const c : header + "\n" + rows) crlf += c == '\n' ? std::string("\r\n") : std::string(1, c);
-    REQUIRE(entries_of(crlf) == wanted);
-    REQUIRE(entries_of(rows, {.delimiter = mark, .header = false}) == wanted);
+    REQUIRE(table_entries(crlf) == wanted);
+    REQUIRE(table_entries(rows, {.delimiter = mark, .header = false}) == wanted);
   }
   REQUIRE(found_in("userId,movieId,rating,timestamp\n1,31,2.5,1260759144\n") ==
           "comma-separated with a header: columns userId, movieId -> value rating; left out: timestamp");
@@ -162,8 +162,9 @@ TEST_CASE("table: coordinate text stays what it is", "[io]") {
           Dialect::matrix_market);
   REQUIRE(dialect_of("sptensor\n2\n3 3\n1\n1 1 5\n") == Dialect::tensor_toolbox);
   REQUIRE(dialect_of("1\t2\t3\n") == Dialect::frostt);
-  // A mistake in coordinates is no label.
-  for (std::string const text : {"1 2 3\n1 b 3\n", "1 b 3\n", "x 2 3\n4 5 6\n", "1 31 2,5\n"}) {
+  // A mistake in coordinates does not make a label.
+  for (std::string const text :
+       {"1 2 3\n1 b 3\n", "1 b 3\n", "x 2 3\n4 5 6\n", "1 31 2,5\n", "1 1 nan\n2 1 inf\n"}) {
     TemporaryFolder const folder;
     folder.write("t", text);
     REQUIRE_THROWS_AS(polyad::io::read_tensor(folder / "t"), InputError);
@@ -173,40 +174,40 @@ TEST_CASE("table: coordinate text stays what it is", "[io]") {
   REQUIRE(polyad::io::read_tensor(folder / "t").report.values_look_like_times);
   folder.write("t", "196\t242\t3\n186\t302\t3\n");
   REQUIRE(!polyad::io::read_tensor(folder / "t").report.values_look_like_times);
-  REQUIRE(entries_of("196\t242\t3\t881250949\n186\t302\t4\t891717742\n", {.columns = {"0", "1", "2"}}) ==
+  REQUIRE(table_entries("196\t242\t3\t881250949\n186\t302\t4\t891717742\n", {.columns = {"0", "1", "2"}}) ==
           "1:196,0:242=3 0:186,1:302=4");
 }
 
 TEST_CASE("table: integers ascend, texts come as they come", "[io]") {
-  REQUIRE(entries_of("30,7,1.5\n-5,9,2\n9223372036854775807,7,1\n-9223372036854775808,9,1\n") ==
+  REQUIRE(table_entries("30,7,1.5\n-5,9,2\n9223372036854775807,7,1\n-9223372036854775808,9,1\n") ==
           "2:30,0:7=1.5 1:-5,1:9=2 3:9223372036854775807,0:7=1 0:-9223372036854775808,1:9=1");
   // One word makes texts of all; what is not the one form of an integer is a text.
-  REQUIRE(entries_of("30,b,1.5\n7,a,2\n30,b,1\nx,a,1\n") == "0:30,0:b=1.5 1:7,1:a=2 0:30,0:b=1 2:x,1:a=1");
-  REQUIRE(entries_of("7,1,1.5\n007,1,2\n+7,1,2\n") == "0:7,0:1=1.5 1:007,0:1=2 2:+7,0:1=2");
-  REQUIRE(entries_of("9223372036854775808,1,1.5\n7,1,1\n") == "0:9223372036854775808,0:1=1.5 1:7,0:1=1");
-  REQUIRE(entries_of("a,x,1\nb,x,1\na,x,1\n") == "0:a,0:x=1 1:b,0:x=1 0:a,0:x=1");
+  REQUIRE(table_entries("30,b,1.5\n7,a,2\n30,b,1\nx,a,1\n") == "0:30,0:b=1.5 1:7,1:a=2 0:30,0:b=1 2:x,1:a=1");
+  REQUIRE(table_entries("7,1,1.5\n007,1,2\n+7,1,2\n") == "0:7,0:1=1.5 1:007,0:1=2 2:+7,0:1=2");
+  REQUIRE(table_entries("9223372036854775808,1,1.5\n7,1,1\n") == "0:9223372036854775808,0:1=1.5 1:7,0:1=1");
+  REQUIRE(table_entries("a,x,1\nb,x,1\na,x,1\n") == "0:a,0:x=1 1:b,0:x=1 0:a,0:x=1");
 }
 
 TEST_CASE("table: quotes", "[io]") {
-  REQUIRE(entries_of("\"a,b\",\"x\",1.5\n\"a \"\"q\"\"\",y,2\n") == "0:a,b,0:x=1.5 1:a \"q\",1:y=2");
-  REQUIRE(entries_of("\"two\nlines\",x,1.5\n\"two\nlines\",y,2\n\"\r\n\",y,\"3\"\n") ==
+  REQUIRE(table_entries("\"a,b\",\"x\",1.5\n\"a \"\"q\"\"\",y,2\n") == "0:a,b,0:x=1.5 1:a \"q\",1:y=2");
+  REQUIRE(table_entries("\"two\nlines\",x,1.5\n\"two\nlines\",y,2\n\"\r\n\",y,\"3\"\n") ==
           "0:two\nlines,0:x=1.5 0:two\nlines,1:y=2 1:\r\n,1:y=3");
-  REQUIRE(entries_of("\"us\ner\",item,rating\n\"5\",6,1\n7,6,2\n") == "0:5,0:6=1 1:7,0:6=2");
-  REQUIRE(entries_of(" \"a b\" , x , 1.5\n") == "0:a b,0:x=1.5");
+  REQUIRE(table_entries("\"us\ner\",item,rating\n\"5\",6,1\n7,6,2\n") == "0:5,0:6=1 1:7,0:6=2");
+  REQUIRE(table_entries(" \"a b\" , x , 1.5\n") == "0:a b,0:x=1.5");
   REQUIRE(table_error("a,x,1\nb,\"y,2\nc,z,3\n") == "t:2:3: begins a quoted field that is not closed");
   REQUIRE(table_error("a,x,1\n\"b\nc\"d,y,2\n") ==
           "t:3:3: a closing quote is followed by more of the field; a quote within one is written twice");
   REQUIRE(table_error("a,x,1\n5\" disk,y,2\n") ==
-          "t:2:2: a quote stands inside a field that does not begin with one");
+          "t:2:2: a quote is inside a field that does not begin with one");
 }
 
 TEST_CASE("table: columns that the user names", "[io]") {
   std::string const text = "user,item,day,stars\na,x,5,1\nb,y,6,2\n";
   REQUIRE(found_in(text) == "comma-separated with a header: columns user, item, day -> value stars");
-  REQUIRE(entries_of(text, {.columns = {"item", "user", "stars"}}) == "0:x,0:a=1 1:y,1:b=2");
-  REQUIRE(entries_of(text, {.columns = {"item", "0"}}) == "0:x,0:a=1 1:y,1:b=1");
-  REQUIRE(entries_of(text, {.columns = {"user"}, .value = "day"}) == "0:a=5 1:b=6");
-  REQUIRE(entries_of(text, {.columns = {"user", "item"}, .value = "none"}) == "0:a,0:x=1 1:b,1:y=1");
+  REQUIRE(table_entries(text, {.columns = {"item", "user", "stars"}}) == "0:x,0:a=1 1:y,1:b=2");
+  REQUIRE(table_entries(text, {.columns = {"item", "0"}}) == "0:x,0:a=1 1:y,1:b=1");
+  REQUIRE(table_entries(text, {.columns = {"user"}, .value = "day"}) == "0:a=5 1:b=6");
+  REQUIRE(table_entries(text, {.columns = {"user", "item"}, .value = "none"}) == "0:a,0:x=1 1:b,1:y=1");
   REQUIRE(found_in("a,b\nc,d\n", {.header = true}) ==
           "comma-separated with a header: columns a, b; each line counts 1");
   REQUIRE(found_in("a,b\nc,d\n", {.header = false}) ==
@@ -259,7 +260,7 @@ TEST_CASE("table: faults have their place", "[io]") {
 TEST_CASE("table: steps of time", "[io]") {
   std::string const text =
       "user,at,n\na,2024-01-31T23:30:00Z,1\nb,2024-02-02 00:15:00+01:00,2\nc,2024-02-03,4\n";
-  auto const in = [&](TimeUnit unit) { return entries_of(text, {.time = "at", .time_unit = unit}); };
+  auto const in = [&](TimeUnit unit) { return table_entries(text, {.time = "at", .time_unit = unit}); };
   REQUIRE(in(TimeUnit::day) == "0:a,0:2024-01-31=1 1:b,1:2024-02-01=2 2:c,3:2024-02-03=4");
   REQUIRE(in(TimeUnit::hour) == "0:a,0:2024-01-31T23=1 1:b,24:2024-02-01T23=2 2:c,49:2024-02-03T00=4");
   REQUIRE(in(TimeUnit::week) == "0:a,0:2024-W05=1 1:b,0:2024-W05=2 2:c,0:2024-W05=4");
@@ -269,8 +270,8 @@ TEST_CASE("table: steps of time", "[io]") {
           "comma-separated with a header: columns user, at (by day) -> value n");
   REQUIRE(found_in(text) == "comma-separated with a header: column user -> value n; left out: at");
   for (std::string const zeros : {"", "000"})
-    REQUIRE(entries_of("u,1260759144" + zeros + ",1.5\nu,1260845544" + zeros + ",2\n",
-                       {.time = "1", .time_unit = TimeUnit::day}) ==
+    REQUIRE(table_entries("u,1260759144" + zeros + ",1.5\nu,1260845544" + zeros + ",2\n",
+                          {.time = "1", .time_unit = TimeUnit::day}) ==
             "0:u,0:2009-12-14=1.5 0:u,1:2009-12-15=2");
   DelimitedOptions const by_day{.time = "at", .time_unit = TimeUnit::day};
   REQUIRE(table_error("u,at,n\na,1260759144,1\nb,1260759144000,1\n", by_day) ==

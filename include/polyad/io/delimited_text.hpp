@@ -44,8 +44,8 @@ struct DelimitedOptions {
 struct DelimitedReport {
   std::string delimiter;             // as in DelimitedOptions
   bool has_header = false;           // a line names the columns
-  std::vector<std::string> columns;  // of the modes, by name, else by number
-  std::string value;                 // of the values; empty: there is none, and each line counts 1
+  std::vector<std::string> columns;  // which make the modes, by name, else by number
+  std::string value;                 // the column of the values; empty: each line counts 1
   std::vector<std::string> left_out;
   std::string time;  // the column that counts steps; empty: none does
   std::optional<TimeUnit> time_unit;

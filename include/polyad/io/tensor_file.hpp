@@ -17,7 +17,7 @@
 
 namespace polyad::io {
 
-/// How a file lays out a tensor. The last five are no coordinate text.
+/// How a file lays out a tensor. The last five are not coordinate text.
 enum class Dialect {
   frostt,           // lines alone
   extended_frostt,  // "N nnz", the extents, lines

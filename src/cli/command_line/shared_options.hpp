@@ -29,7 +29,7 @@ inline constexpr auto any_base = "Number of the first index; unset: 0 if any ind
 /// --delimiter, --header, --columns, --value, --time and --time-unit, of commands that read tables of text
 void add_table(Command& command);
 
-/// The positional TENSOR, --index-base, --max-memory and the options of tables. "-" becomes the name of stdin.
+/// The positional TENSOR, --index-base, --max-memory and add_table. "-" becomes the name of stdin.
 void add_tensor(Command& command, std::filesystem::path& tensor, int& index_base,
                 std::string const& meaning = any_tensor, std::string const& base_meaning = any_base);
 

@@ -14,13 +14,13 @@
 
 namespace polyad::io {
 
-/// Integers, until a label is none: then all are texts, and keep their numbers. An integer has one form, as it
-/// is printed: 7 is one, but 007 and +7 are texts.
+/// All labels are integers until one is not: then all are texts, and keep their numbers. An integer has one
+/// form, as it is printed: 7 is one, but 007 and +7 are texts.
 class ColumnLabels {
 public:
   explicit ColumnLabels(ReadMemory& memory) : m_memory(&memory) {}
 
-  /// The number of a label within this thread. \param place  where it stands; they increase from call to call
+  /// The number of a label within this thread. \param place  in the file; it increases from call to call
   std::uint32_t number_integer(std::int64_t label, std::uint64_t place) {
     if (m_is_text) return number_printed(label, place);
     std::uint32_t const number = m_integers.number(label);
@@ -104,7 +104,7 @@ struct Numbering {
   std::vector<std::vector<std::uint32_t>> of_each;  // the row of each label of each thread
 };
 
-/// Integers in ascending order, texts as they come first. The result depends only on where labels stand.
+/// Integers in ascending order, texts as they come first. The result depends only on the places of labels.
 [[nodiscard]] Numbering number_rows(std::vector<ColumnLabels*> const& of_threads, ReadMemory& memory);
 
 /// Reads an integer in the one form that it has: no plus, no zeros before it, and it fits 64 bits.

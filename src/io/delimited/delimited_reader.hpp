@@ -17,7 +17,8 @@ namespace polyad::io {
 /// \throws InputError, such as for damaged packed data; UsageError if the options do not fit the table
 [[nodiscard]] std::optional<TableLayout> find_table(RawInput& input, ReadOptions const& options);
 
-/// \throws InputError naming file, line and column of the first fault; MemoryError; UsageError for an index base
+/// \throws InputError naming file, line and column of the first fault; MemoryError; UsageError for an index
+///         base
 [[nodiscard]] TensorFile read_delimited(RawInput& input, ReadOptions const& options,
                                         TableLayout const& layout);
 

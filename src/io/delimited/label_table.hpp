@@ -122,7 +122,7 @@ private:
   static constexpr std::uint32_t empty     = nothing_found;
   static constexpr std::size_t start_bytes = 16;
   struct Slot {
-    char start[start_bytes] = {};  // of the label, and zeros after it
+    char start[start_bytes] = {};  // the label's, and zeros after it
     std::uint64_t check     = 0;   // the bytes of a short label, a hash of a long one
     std::uint32_t number    = empty;
   };

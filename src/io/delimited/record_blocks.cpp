@@ -16,7 +16,7 @@ std::uint64_t count_quotes(std::string_view text) {
   return static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '"'));
 }
 
-/// Behind the last line end that has an even number of quotes before it; 0 if there is none.
+/// The place after the last line end that has an even number of quotes before it; 0 if there is none.
 std::size_t end_of_records(std::string_view text, std::uint64_t quotes) {
   std::size_t end = text.size();
   for (;;) {

@@ -156,7 +156,7 @@ bool RecordParser::take(std::size_t column, std::string_view text, ParsedRecords
   return true;
 }
 
-/// One record in every form. \return behind it, or null after a fault
+/// One record in every form. \return the byte after it, or null for a fault
 char const* RecordParser::take_careful_record(RecordBlock const& block, char const* p,
                                               ParsedRecords& result) {
   char const* const end     = block.text.data() + block.text.size();

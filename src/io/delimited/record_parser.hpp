@@ -27,7 +27,7 @@ struct ParsedRecords {
   Piece<std::uint32_t> rows;  // N for each record: numbers of labels within the thread, or steps
   Piece<double> values;
   std::uint64_t lines = 0;
-  std::uint32_t least = std::numeric_limits<std::uint32_t>::max();  // of the steps
+  std::uint32_t least = std::numeric_limits<std::uint32_t>::max();  // the first step
   std::uint32_t most  = 0;
   std::size_t thread  = 0;     // whose labels the numbers are of
   std::optional<Fault> fault;  // its line is that within the block
@@ -56,9 +56,9 @@ private:
   bool m_allow_non_finite;
   ThreadLabels& m_labels;
   SlabAllocator& m_slabs;
-  std::string m_buffer;        // of a quoted field
+  std::string m_buffer;        // holds a quoted field
   std::string m_reason;        // why take() has failed
-  std::uint64_t m_place  = 0;  // of the record, in the file's order
+  std::uint64_t m_place  = 0;  // the record's, in the file's order
   std::uint64_t m_record = 0;  // within the block
 };
 

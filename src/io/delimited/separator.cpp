@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "io/delimited/separator.hpp"
 
-#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -29,7 +28,7 @@ std::string_view trimmed(Separator separator, char const* begin, char const* end
   return {begin, static_cast<std::size_t>(end - begin)};
 }
 
-/// Behind the separator at p, or behind the line end; blanks after the last field are no separator.
+/// Sets the byte after the separator or the line end at p. Blanks after the last field do not separate.
 void finish_field(Separator separator, char const* p, Field& field) {
   if (separator.kind == Separator::Kind::blanks)
     while (*p == ' ' || *p == '\t') ++p;
@@ -119,7 +118,7 @@ Field take_field(Separator separator, char const* p, char const* end, std::strin
   while (*p != '\n' && !separator.is_at(p)) {
     if (*p == '"' && field.fault == nullptr) {
       field.fault  = p;
-      field.reason = "a quote stands inside a field that does not begin with one";
+      field.reason = "a quote is inside a field that does not begin with one";
     }
     ++p;
   }
@@ -166,7 +165,6 @@ bool has_decimal_comma(std::string_view field) {
 bool looks_numeric(std::string_view field) {
   double value     = 0;
   auto const fault = read_decimal(field, false, value);
-  if (fault == DecimalFault::none) return std::isfinite(value);
   return fault != DecimalFault::not_a_number || has_decimal_comma(field);
 }
 

@@ -29,7 +29,7 @@ struct Separator {
     if (kind == Kind::colons) return p[0] == ':' && p[1] == ':';
     return *p == ' ' || *p == '\t';
   }
-  /// Whether c is left out in front of a field and behind it.
+  /// Whether c is left out in front of a field and after it.
   [[nodiscard]] bool is_padding(char c) const noexcept {
     return c == ' ' || (c == '\t' && !(kind == Kind::single && mark == '\t'));
   }
@@ -38,8 +38,8 @@ struct Separator {
 /// One field of a record.
 struct Field {
   std::string_view text;        // without its quotes; in the record, or in a buffer of the caller
-  char const* begin = nullptr;  // where it stands
-  char const* next  = nullptr;  // behind the separator, or behind the line end
+  char const* begin = nullptr;  // its first byte
+  char const* next  = nullptr;  // the byte after the separator or the line end
   bool ends_record  = false;
   char const* fault = nullptr;  // where it is wrong; null: nowhere
   std::string_view reason;
@@ -57,12 +57,12 @@ struct Record {
 };
 [[nodiscard]] std::optional<Record> take_record(Separator separator, char const* p, char const* end);
 
-/// Whether the line at p holds nothing but blanks. \return behind its line end, else null
+/// Whether the line at p holds nothing but blanks. \return the byte after its line end, else null
 [[nodiscard]] char const* behind_empty_line(Separator separator, char const* p, char const* end);
 
 /// "2,5"
 [[nodiscard]] bool has_decimal_comma(std::string_view field);
-/// Whether the field is a decimal number, also with a comma for the point.
+/// Whether the field is a decimal number, also with a comma for the point; NaN and infinity are numbers.
 [[nodiscard]] bool looks_numeric(std::string_view field);
 
 }  // namespace polyad::io

@@ -86,7 +86,7 @@ bool has_decimal_commas_only(std::vector<Record> const& records) {
 }
 
 /// The separator that explains the first records. Tabs and :: are hardly ever part of a field; blanks often
-/// are. Of the others, the one with more fields.
+/// are. Of the others, the one that gives more fields wins.
 std::optional<Fitness> find_separator(std::string_view text) {
   for (bool const even : {true, false}) {
     for (auto const* const mark : {"\t", "::"})
@@ -244,8 +244,9 @@ std::optional<TableLayout> recognise_table(std::string_view sample, bool is_whol
   auto records = records_of(*separator, text);
   if (records.empty() || records.front().fields.empty()) {
     if (!options.is_set()) return std::nullopt;
-    throw InputError(file, layout.lines + 1, 0,
-                     text.empty() ? "holds no nonzeros" : "the first line is no record: " + in_quotes(line));
+    throw InputError(
+        file, layout.lines + 1, 0,
+        text.empty() ? "holds no nonzeros" : "the first line is not a record: " + in_quotes(line));
   }
   auto header         = options.header ? options.header : is_header(records, options);
   bool const is_blank = separator->kind == Separator::Kind::blanks || separator->mark == '\t';

@@ -18,13 +18,13 @@ namespace polyad::io {
 /// What a column is for.
 struct ColumnUse {
   enum class Kind { left_out, labels, time, value } kind = Kind::left_out;
-  std::size_t mode                                       = 0;  // of labels and time
+  std::size_t mode                                       = 0;  // that labels and times belong to
 };
 
 struct TableLayout {
   Separator separator;
   std::vector<ColumnUse> columns;
-  std::vector<std::string> names;  // of the columns; without a header their numbers, from 0
+  std::vector<std::string> names;  // the columns'; without a header their numbers, from 0
   bool has_header   = false;
   std::size_t order = 0;
   bool has_value    = false;
