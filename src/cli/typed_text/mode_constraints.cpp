@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <string_view>
 
 #include "cli/typed_text/numbers.hpp"
@@ -134,8 +135,10 @@ std::string constraints_text(std::vector<Constraints> const& constraints) {
 std::vector<double> numbers_of(std::vector<Constraints> const& constraints, int inner_sweeps) {
   std::vector<double> numbers;
   if (!are_constrained(constraints)) return numbers;
+  constexpr double most = std::numeric_limits<double>::max();  // a checkpoint has finite numbers only
   for (auto const& c : constraints)
-    for (double const number : {c.lower, c.upper, c.l1, c.ridge, static_cast<double>(inner_sweeps)})
+    for (double const number : {std::max(c.lower, -most), std::min(c.upper, most), c.l1, c.ridge,
+                                static_cast<double>(inner_sweeps)})
       numbers.push_back(number);
   return numbers;
 }
