@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -38,7 +39,8 @@ std::string constraints_text(std::vector<double> const& numbers) {
     std::string of_mode;
     for (std::size_t i = 0; i < names.size(); ++i) {
       double const number = numbers[n * names.size() + i];
-      if (!std::isfinite(number) || (i >= 2 && number == 0)) continue;
+      bool const is_bound = i < 2;
+      if (is_bound ? std::abs(number) == std::numeric_limits<double>::max() : number == 0) continue;
       of_mode += (of_mode.empty() ? "" : ", ") + std::string(names[i]) + ' ' + number_text(number);
     }
     text += (text.empty() ? "" : "; ") + ("mode " + std::to_string(n) + ": " + of_mode);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "cp/run_updates.hpp"
@@ -13,13 +14,14 @@
 
 namespace polyad::detail {
 
-/// io::Checkpoint::constraints. A mode without bounds has none that is finite.
+/// io::Checkpoint::constraints.
 [[nodiscard]] inline std::vector<double> constraint_numbers(std::vector<ModeUpdate> const& updates) {
+  constexpr double most = std::numeric_limits<double>::max();
   std::vector<double> numbers;
   for (auto const& update : updates) {
-    auto of_mode = update.constraints().value_or(Constraints());
-    if (!update.constraints()) of_mode.ridge = update.penalty();
-    for (double const number : {of_mode.lower, of_mode.upper, of_mode.l1, of_mode.ridge,
+    auto c = update.constraints().value_or(Constraints());
+    if (!update.constraints()) c.ridge = update.penalty();
+    for (double const number : {std::max(c.lower, -most), std::min(c.upper, most), c.l1, c.ridge,
                                 static_cast<double>(update.inner_sweeps())})
       numbers.push_back(number);
   }

@@ -290,13 +290,13 @@ TEST_CASE("checkpoints with penalties are of version 4, with lists of rows or wi
 
 TEST_CASE("checkpoints with bounds are of version 5, with lists of rows or without", "[io]") {
   using polyad::StoredRows;
-  constexpr double infinite = std::numeric_limits<double>::infinity();
+  constexpr double none = std::numeric_limits<double>::max();
   polyad::test::TemporaryFolder const folder;
   for (bool const has_lists : {false, true}) {
     auto bounded = sample();
     if (has_lists) bounded.extents = {1'000'000'000'000, 2};
     if (has_lists) bounded.rows = {StoredRows(1'000'000'000'000, {1, 5, 999'999'999'999}), StoredRows(2)};
-    bounded.constraints = {0, infinite, 0.5, 0, 3, -infinite, infinite, 0, 2, 3};
+    bounded.constraints = {0, none, 0.5, 0, 3, -none, none, 0, 2, 3};
     bounded.scales      = {1, 2, 0.5, 4};
     polyad::io::write_checkpoint(folder / "c", bounded);
     std::string const whole = polyad::test::content_of(folder / "c");

@@ -40,7 +40,8 @@ struct Checkpoint {
   /// N x R; both empty if there is none.
   std::vector<double> penalties = {}, scales = {};
   /// With bounds or an l1 in some mode, five numbers for each mode, and scales, but no penalties: lower,
-  /// upper, l1, ridge (cp/constraints.hpp) and the inner sweeps.
+  /// upper (without a bound the largest double, negative for lower), l1, ridge (cp/constraints.hpp), and the
+  /// inner sweeps.
   std::vector<double> constraints = {};
 
   bool operator==(Checkpoint const&) const = default;
