@@ -125,7 +125,8 @@ template <class Scalar, class Space>
 void random_start(Space const& space, FactorMatrices<Scalar, Space> const& factors,
                   CpAlsOptions const& options);
 
-/// For a start from elsewhere, such as nvecs: gives each column of a mode that is nonnegative, or not positive,
+/// For a start from elsewhere, such as nvecs: gives each column of a mode that is nonnegative, or not
+/// positive,
 /// the sign whose allowed part has the larger norm, and moves entries outside the bounds to the nearest one.
 /// Works in host memory. Waits for `space`. \throws UsageError as random_start
 template <class Scalar, class Space>
