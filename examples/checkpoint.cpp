@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stops CP-ALS after ten iterations with a checkpoint, and continues it in a second run. The fits are the same
-// to the last bit:
+// Stops CP-ALS after ten iterations with a checkpoint, and continues it in a second run. The fits are the
+// same to the last bit:
 //   example_checkpoint
 #include <cstdint>
 #include <cstdio>

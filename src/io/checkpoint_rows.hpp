@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rows in checkpoints: those of factors, which are read in blocks, and the lists of stored rows. A list is the
-// number of the rows of a mode, or no_list, and their numbers.
+// Rows in checkpoints: those of factors, which are read in blocks, and the lists of stored rows. A list is
+// the number of the rows of a mode, or no_list, and their numbers.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CpAlsOptions::restarts: every run is the one that cp_als makes alone, the best one wins, and all are reported.
+// CpAlsOptions::restarts: every run is the one that cp_als makes alone, the best one wins, and all are
+// reported.
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <cmath>

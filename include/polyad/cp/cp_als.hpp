@@ -66,10 +66,10 @@ struct CpAlsOptions {
   /// tensor must be those of the run; several ranks take any format. If the format sums in a fixed order, the
   /// run continues with the same bits. Empty: none. Of several ranks the first reads it, and all name it.
   std::filesystem::path resume = {};
-  /// Runs from the random starts of the seeds seed, seed + 1, ..., of which the best fit wins. ALS finds local
-  /// optima, and a few starts are the usual remedy (Kolda & Bader, section 3.4). Each run has a model and a
-  /// workspace of its own. Up to eight run concurrently, so that small tensors fill a device; on a host, on
-  /// several ranks and with a streamed tensor they follow one another. A run that breaks down
+  /// Runs from the random starts of the seeds seed, seed + 1, ..., of which the best fit wins. ALS finds
+  /// local optima, and a few starts are the usual remedy (Kolda & Bader, section 3.4). Each run has a model
+  /// and a workspace of its own. Up to eight run concurrently, so that small tensors fill a device; on a
+  /// host, on several ranks and with a streamed tensor they follow one another. A run that breaks down
   /// (NumericalError) is reported in CpAlsResult::restarts, and the others continue.
   int restarts = 1;
 };
@@ -143,8 +143,8 @@ void move_within_bounds(Space const& space, FactorMatrices<Scalar, Space> const&
 ///         updates, one is for another precision or space, the scale of the components could escape a
 ///         penalty, the start violates its bounds, or several starts have a checkpoint or a start;
 ///         MemoryError before allocating; InputError when options.resume is damaged or of another run;
-///         WriteError when a checkpoint cannot be written; NumericalError when the norm of X or the fit is not
-///         a finite number (of several starts: of all, naming each), or when
+///         WriteError when a checkpoint cannot be written; NumericalError when the norm of X or the fit is
+///         not a finite number (of several starts: of all, naming each), or when
 ///         ||X - M||^2 is negative by more than its rounding error (a user-defined format then holds
 ///         duplicates)
 template <class Scalar, class Index, class Space>

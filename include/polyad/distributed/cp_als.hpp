@@ -130,8 +130,8 @@ template <class Scalar, class Index, class Space>
 /// the same history, fit and restarts, and rank 0 gets the whole model, which its memory must hold. The run
 /// ends on all if a callback returns false on one. Any number of ranks may resume a checkpoint. Waits.
 /// \param X  share.block in any format; formats may differ from rank to rank
-/// \throws as cp_als of one rank, all ranks for a checkpoint to resume; where one rank alone throws, the others
-///         wait for it: end the job
+/// \throws as cp_als of one rank, all ranks for a checkpoint to resume; where one rank alone throws, the
+///         others wait for it: end the job
 template <class Scalar, class Index, class Space>
 [[nodiscard]] CpAlsResult<Scalar, Space> cp_als(Communicator<Space> const& ranks,
                                                 TensorShare<Scalar, Index, Space> const& share,

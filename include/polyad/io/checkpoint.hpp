@@ -36,8 +36,8 @@ struct Checkpoint {
   std::vector<double> grams;
   /// lambda, R powers of two; empty in files of version 1, where all are 1.
   std::vector<double> weights;
-  /// The ridge of each mode, and with it the powers of two of the columns of all modes (s of cp/factor_update.hpp),
-  /// N x R; both empty if there is none.
+  /// The ridge of each mode, and with it the powers of two of the columns of all modes (s of
+  /// cp/factor_update.hpp), N x R; both empty if there is none.
   std::vector<double> penalties = {}, scales = {};
   /// With bounds or an l1 in some mode, five numbers for each mode, and scales, but no penalties: lower,
   /// upper (without a bound the largest double, negative for lower), l1, ridge (cp/constraints.hpp), and the

@@ -41,7 +41,8 @@ struct TuckerOptions {
   std::uint64_t seed         = 0;  // for the random start
   LeadingVectorsOptions vectors = {};
   std::vector<StoredRows> rows  = {};  // as CpAlsOptions::rows
-  /// As in CpAlsOptions. The run continues with the same bits, since the factors determine the next iteration.
+  /// As in CpAlsOptions. The run continues with the same bits, since the factors determine the next
+  /// iteration.
   std::filesystem::path checkpoint = {};
   int checkpoint_every             = 10;
   std::filesystem::path resume     = {};
