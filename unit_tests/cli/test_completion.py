@@ -109,6 +109,11 @@ class Completion(ToolTest):
         errors = [self.report_of("fast-tucker", train, "--test", test, *common)["result"]["rmse"]
                   for train, test in ((self.train, self.test), ("train.npz", from_0))]
         self.assertEqual(errors[0], errors[1])
+        # Nothing in this text tells its base.
+        self.fail_with(USAGE, "fast-tucker", "train.npz", "--test", self.test, *common, says="--index-base")
+        for base, test in ((1, self.test), (0, from_0)):
+            found = self.report_of("fast-tucker", "train.npz", "--test", test, "--index-base", base, *common)
+            self.assertEqual(found["result"]["rmse"], errors[0])
 
     def test_report_lists_the_options(self):
         options = self.report_of("fast-tucker", self.train, "-i", 1, "-j", "3,4,5", "--optimizer", "sgd", "--no-sharing",

@@ -2,6 +2,8 @@
 // polyad fast-tucker: reads observed entries, fits a FastTucker model and writes it.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <optional>
@@ -44,17 +46,40 @@ std::pair<io::CoordinateList, io::CoordinateList> split_off(io::CoordinateList c
   return io::hold_out(list, share, seed, stream, sums_of_ranks(list.nnz()).before);
 }
 
+bool is_binary(std::string const& dialect) {
+  return std::ranges::any_of(
+      std::array{io::Dialect::pten, io::Dialect::npz, io::Dialect::genten_binary, io::Dialect::splatt_binary},
+      [&](io::Dialect binary) { return dialect == io::to_string(binary); });
+}
+
+/// A binary training set counts from 0, whatever the text counted from that it was made of. A test set in
+/// text then has to show its base, or the command says it.
+void expect_known_base(TrainOptions const& options, InputReport const& train, InputReport const& test) {
+  if (!is_binary(train.dialect) || options.index_base >= 0) return;
+  if (is_binary(test.dialect) || test.base == 0 || !train.labels.empty() || !test.labels.empty()) return;
+  throw UsageError(
+      fmt::format("{} counts from 0, but {} has no index 0: does it count from 0, too, or from 1, as the "
+                  "text of which the "
+                  "training set was made? Say so by --index-base",
+                  options.tensor.string(), options.test.string()));
+}
+
 /// The test set, whose rows are those of the training set. On several ranks each has a part of it, without
 /// names.
 EntriesForModel read_test(TrainOptions const& options, InputReport const& train) {
-  if (ranks().size == 1)
-    return read_for_model({.path = options.test, .duplicates = options.duplicates}, train.base, train.names(),
-                          train.dims, options.common);
+  int const base = is_binary(train.dialect) ? options.index_base : train.base;
+  if (ranks().size == 1) {
+    auto test = read_for_model({.path = options.test, .duplicates = options.duplicates}, base, train.names(),
+                               train.dims, options.common);
+    expect_known_base(options, train, test.facts);
+    return test;
+  }
   Report report;
   EntriesForModel test;
-  test.file.tensor = read_on_ranks(
-      {.path = options.test, .index_base_of_text = train.base, .duplicates = options.duplicates},
-      options.common, report);
+  test.file.tensor =
+      read_on_ranks({.path = options.test, .index_base_of_text = base, .duplicates = options.duplicates},
+                    options.common, report);
+  expect_known_base(options, train, *report.input);
   bool const has_names = !train.labels.empty() || !report.input->labels.empty();
   if (sums_of_ranks(has_names ? 1 : 0).all > 0)
     throw UsageError(
@@ -68,10 +93,14 @@ CompletionSets read_sets(TrainOptions& options, Report& report) {
   CompletionSets sets;
   std::string const file = options.tensor.string();
   TensorInput const input{
-      .path = options.tensor, .index_base = options.index_base, .duplicates = options.duplicates};
+      .path = options.tensor, .index_base_of_text = options.index_base, .duplicates = options.duplicates};
   sets.train = ranks().size > 1 ? read_on_ranks(input, options.common, report)
                                 : read_input(input, options.common, report);
   sets.names = report.input->names();
+  if (options.index_base >= 0 && !is_binary(report.input->dialect) && !report.input->table &&
+      report.input->base != options.index_base)
+    throw UsageError(fmt::format("{} says that it counts from {}, but --index-base is {}", file,
+                                 report.input->base, options.index_base));
   if (sets.train.order() < 2) throw InputError(file, 0, 0, "has one mode only; FastTucker needs two or more");
   if (options.columns.size() > 1 && options.columns.size() != sets.train.extents.size())
     throw UsageError(
