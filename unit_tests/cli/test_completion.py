@@ -110,7 +110,7 @@ class Completion(ToolTest):
                   for train, test in ((self.train, self.test), ("train.npz", from_0))]
         self.assertEqual(errors[0], errors[1])
         # Nothing in this text tells its base.
-        self.fail_with(USAGE, "fast-tucker", "train.npz", "--test", self.test, *common, says="--index-base")
+        self.fail_with(2, "fast-tucker", "train.npz", "--test", self.test, *common, says="--index-base")
         for base, test in ((1, self.test), (0, from_0)):
             found = self.report_of("fast-tucker", "train.npz", "--test", test, "--index-base", base, *common)
             self.assertEqual(found["result"]["rmse"], errors[0])
