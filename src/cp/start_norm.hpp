@@ -64,11 +64,13 @@ void multiply_start(Space const& space, CpAlsWorkspace<Scalar, Space> const& wor
                     double factor, FactorMatrix<Scalar, Space> const& A) {
   if (!is_scale(factor)) return;
   double const power = keeps_scale ? 1 : power_of_two_below(factor);
-  for (auto const& numbers : {work.scales.weights, work.scale_of(n)}) {
+  auto const multiply = [&](DeviceNumbers<Space> const& numbers) {
     auto values = on_host<Space>(numbers);
     for (double& value : values) value *= power;
     to_device<Space>(space, values, numbers);
-  }
+  };
+  multiply(work.scales.weights);
+  multiply(work.scale_of(n));
   scale_matrix(space, A, factor / power);
 }
 
