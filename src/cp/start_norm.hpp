@@ -63,7 +63,7 @@ template <class Scalar, class Space>
 void multiply_start(Space const& space, CpAlsWorkspace<Scalar, Space> const& work, int n, bool keeps_scale,
                     double factor, FactorMatrix<Scalar, Space> const& A) {
   if (!is_scale(factor)) return;
-  double const power = keeps_scale ? 1 : power_of_two_below(factor);
+  double const power  = keeps_scale ? 1 : power_of_two_below(factor);
   auto const multiply = [&](DeviceNumbers<Space> const& numbers) {
     auto values = on_host<Space>(numbers);
     for (double& value : values) value *= power;

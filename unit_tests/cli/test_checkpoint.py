@@ -99,9 +99,9 @@ class Checkpoint(ToolTest):
         self.refused(self.tensor, "-r", 4, says="the ridge 1, 1, 0.5, not none")
         self.refused(self.tensor, "-r", 4, "--ridge=1", says="the ridge 1, 1, 0.5, not 1, 1, 1")
         self.cpd("-i", 3, "--resume", "c", "--ridge=0:1", "--ridge=1:1", "--ridge=2:0.5")
-        self.cpd("-i", 2, "--checkpoint", "c", "--nonnegative")
-        self.cpd("-i", 3, "--resume", "c", "--lower=0")
-        for other in ((), ("--nonnegative", "--inner", 2), ("--nonnegative", "--l1=1"), ("--ridge=1",)):
+        self.cpd("-i", 2, "--checkpoint", "c", "--lower=-9")
+        self.cpd("-i", 3, "--resume", "c", "--lower=0:-9", "--lower=-9")
+        for other in ((), ("--lower=-9", "--inner", 2), ("--lower=-9", "--l1=1"), ("--ridge=1",)):
             self.refused(self.tensor, "-r", 4, *other, says="a checkpoint of other constraints")
         content = bytearray(self.content("c"))
         content[100] ^= 1

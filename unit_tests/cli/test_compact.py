@@ -104,7 +104,7 @@ class Compact(ToolTest):
         self.assertEqual(report["input"]["empty_slices"],
                          [2 * 10**6 - len(lists[0]), 0, 10**12 - len(lists[2]), 999_999 - len(lists[3])])
         arrays = arrays_of(self.folder / "m.npz")
-        self.assertEqual(sorted(arrays), ["extents", "factor_0", "factor_1", "factor_2", "factor_3", "rows_0", "rows_2", "weights"])
+        self.assertEqual(sorted(arrays), ["extents", "factor_0", "factor_1", "factor_2", "factor_3", "index_base", "rows_0", "rows_2", "weights"])
         self.assertEqual(list(arrays["rows_0"][1]), lists[0])
         self.assertEqual(list(arrays["rows_2"][1]), lists[2])
         self.assertEqual(arrays["extents"][1], (2 * 10**6, 3, 10**12, 999_999))
@@ -119,7 +119,7 @@ class Compact(ToolTest):
         self.scattered("x.tns", (999_999, 2), 10)
         report = self.report_of("cpd", "x.tns", "-r", 1, "-i", 2, "-o", "m.npz")
         self.assertEqual(report["input"]["stored_rows"], [])
-        self.assertEqual(sorted(arrays_of(self.folder / "m.npz")), ["factor_0", "factor_1", "weights"])
+        self.assertEqual(sorted(arrays_of(self.folder / "m.npz")), ["factor_0", "factor_1", "index_base", "weights"])
 
     def test_start_values_are_those_of_the_original_rows(self):
         # Without iterations the model is the start. Rows 0 and 3 of a short mode have the same numbers as those of a

@@ -109,7 +109,7 @@ class Completion(ToolTest):
         errors = [self.report_of("fast-tucker", train, "--test", test, *common)["result"]["rmse"]
                   for train, test in ((self.train, self.test), ("train.npz", from_0))]
         self.assertEqual(errors[0], errors[1])
-        # Nothing in this text tells its base.
+        # Nothing in this text says from which number it counts.
         self.fail_with(2, "fast-tucker", "train.npz", "--test", self.test, *common, says="--index-base")
         for base, test in ((1, self.test), (0, from_0)):
             found = self.report_of("fast-tucker", "train.npz", "--test", test, "--index-base", base, *common)
@@ -400,7 +400,7 @@ class Completion(ToolTest):
         self.assertEqual((self.folder / "r.txt").read_text(), alone)
         self.succeed(*arguments, "--for-file", "q.txt", "-o", "r.npz")
         arrays = load_npz(self.folder / "r.npz")
-        found = [f"{' '.join(map(str, queries[int(q)]))} {int(row)} {score:.6g}"
+        found = [f"{' '.join(map(str, queries[int(q) - 1]))} {int(row)} {score:.6g}"
                  for q, row, score in zip(*(arrays[name][1] for name in ("query", "row", "score")))]
         self.assertEqual(found, alone.splitlines())
 

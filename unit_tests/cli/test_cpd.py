@@ -373,7 +373,7 @@ class Cpd(ToolTest):
             with zipfile.ZipFile(self.folder / "model.npz") as archive:
                 self.assertIsNone(archive.testzip())
                 self.assertEqual(sorted(archive.namelist()),
-                                 ["factor_0.npy", "factor_1.npy", "factor_2.npy", "weights.npy"])
+                                 ["factor_0.npy", "factor_1.npy", "factor_2.npy", "index_base.npy", "weights.npy"])
                 self.assertIn(number, archive.read("factor_1.npy"))
                 self.assertIn(b"(5, 2)", archive.read("factor_1.npy"))
 
@@ -500,7 +500,8 @@ class Cpd(ToolTest):
         self.assertEqual(sorted(report["memory"]), ["device_peak_bytes", "expected_peak_bytes", "host_peak_bytes"])
         self.assertGreater(report["memory"]["host_peak_bytes"], 2**20)
         self.assertEqual(sorted(report["result"]),
-                         ["converged", "defect", "files", "fit", "fit_error", "gram_fallbacks", "reason", "weights"])
+                         ["converged", "defect", "files", "fit", "fit_error", "gram_fallbacks", "objective", "reason",
+                          "weights"])
         self.assertIsNone(report["result"]["defect"])
         self.assertAlmostEqual(report["result"]["fit"], report["iterations"][-1]["fit"], delta=1e-12)
 

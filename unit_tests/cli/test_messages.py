@@ -60,10 +60,10 @@ class Words(ToolTest):
 NUMBERS = {
     "cpd": (("no.tns", "-r", "2"),
             {"-r": False, "-i": True, "--seed": False, "--restarts": False, "--checkpoint-every": False, "-t": False,
-             "--grid": False, "--index-base": False}, ("--tol", "--time-limit"), ("--max-memory", "--device-memory")),
+             "--grid": False, "--index-base": False, "--inner": False}, ("--tol", "--time-limit", "--kkt-tol"), ("--max-memory", "--device-memory")),
     "tucker": (("no.tns", "-r", "2,2"), {"-r": False, "-i": True, "--seed": False, "-t": False},
                ("--tol", "--time-limit"), ("--max-memory",)),
-    "fast-tucker": (("no.tns",), {"-r": False, "-j": False, "-i": True, "--time-mode": True, "--patience": True,
+    "fast-tucker": (("no.tns",), {"-r": False, "-j": False, "-i": True, "--patience": True,
                                   "--time-bins": False, "--seed": False},
                     ("--split", "--validate", "--lr", "--core-lr", "--lr-decay", "--reg", "--shrink", "--core-reg",
                      "--bias-reg", "--time-reg", "--time-limit"), ("--max-memory", "--device-memory")),

@@ -110,7 +110,8 @@ class NamesTest(ToolTest):
         report = self.report_of("fast-tucker", "x.tns", "--test", "test.tns", "-r", 1, "--reg", 0.01, "--bias-reg", 0.01)
         self.assertLess(report["result"]["rmse"]["test"], 0.1)
         self.succeed("convert", "x.tns", "x.npz")
-        report = self.report_of("fast-tucker", "x.npz", "--test", "test.tns", "-r", 1, "--reg", 0.01, "--bias-reg", 0.01)
+        report = self.report_of("fast-tucker", "x.npz", "--test", "test.tns", "--index-base", 0, "-r", 1, "--reg", 0.01,
+                                "--bias-reg", 0.01)
         self.assertLess(report["result"]["rmse"]["test"], 0.1)
 
     def test_seen_may_be_any_tensor_and_both_numbers_count_alike(self):
@@ -212,7 +213,7 @@ class NamesTest(ToolTest):
         arrays = named_arrays([(0, 1, 4.0), (1, 2, 1.0), (0, 0, 3.0)], [items, users], ["item", "user"])
         self.write_npz("wanted.npz", arrays)
         result = self.succeed("predict", "m.npz", "wanted.npz", "-o", "p.csv")
-        self.assertIn("1 names in wanted.npz are unknown to the model, such as 'zoe' (user)", result.stderr)
+        self.assertIn("1 name in wanted.npz is unknown to the model, such as 'zoe' (user)", result.stderr)
         lines = (self.folder / "p.csv").read_text().splitlines()
         self.assertEqual([line.rsplit(",", 1)[0] for line in lines], ["user,item", "f,5", "alice,-9", "zoe,5"])
         self.assertEqual([round(float(line.rsplit(",", 1)[1])) for line in lines[1:3]], [3, 1])

@@ -37,7 +37,7 @@ def read_npz(path):
             content = archive.read(name)
             length = struct.unpack("<H", content[8:10])[0]
             header = ast.literal_eval(content[10:10 + length].decode())
-            kind = {"<f8": "d", "<f4": "f"}[header["descr"]]
+            kind = {"<f8": "d", "<f4": "f", "<i8": "q"}[header["descr"]]
             count = math.prod(header["shape"])
             arrays[name[:-4]] = header["shape"], struct.unpack(f"<{count}{kind}", content[10 + length:])
     return arrays

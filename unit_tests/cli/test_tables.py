@@ -88,7 +88,7 @@ class Tables(ToolTest):
         report = json.loads((self.folder / "r.json").read_text())
         self.assertLess(report["result"]["biases"]["rmse"]["test"], 0.3)  # shuffled labels: about 10
         self.write("b.csv", second + "7,1,zoe\n")
-        self.assertIn("1 label of user is not in the training set, such as 'zoe'", self.succeed(*train).stderr)
+        self.assertIn("unknown to the model, such as 'zoe' (user)", self.succeed(*train).stderr)
         self.assertIn("such as 'zoe'", self.refuse(3, *train, "--cold-start", "refuse"))
         self.write("b.csv", "1 1 3\n")
         self.assertIn("numbered in two ways", self.refuse(2, *train))

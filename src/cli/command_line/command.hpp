@@ -103,6 +103,8 @@ public:
     return option;
   }
 
+  [[nodiscard]] std::string name() const { return m_app->get_name(); }
+
   /// One of some words, which help and completion name.
   CLI::Option* add_choice(std::string const& names, std::string& value, std::vector<std::string> const& words,
                           std::string const& meaning);

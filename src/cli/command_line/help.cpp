@@ -46,7 +46,9 @@ std::string entry(std::string name, std::string const& text) {
 /// The placeholder of an option's argument. CLI11 appends the texts of its validators.
 std::string argument(CLI::Option const& option) {
   std::string const name = option.get_type_name();
-  return name.substr(0, name.find(':'));
+  std::size_t const at   = name.find(':');
+  bool const is_part     = at != std::string::npos && name.compare(at, 2, ":]") == 0;  // as in [MODE:]X
+  return name.substr(0, is_part ? name.find(':', at + 1) : at);
 }
 
 /// "-r,--rank R"

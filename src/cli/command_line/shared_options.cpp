@@ -54,18 +54,22 @@ void add_table(Command& command) {
       if (!value.empty()) list.emplace_back(name, value);
     };
   };
+  // The help of one command shows them. Those of the others, which have many more options, fit a screen.
+  std::string const group = command.name() == "convert" ? "Options" : "";
   command
       .add_option(
           "--delimiter", table.delimiter,
           "Of a table of text: comma, tab, semicolon, pipe, colons, blanks; unset: by the first lines",
           list_name("delimiter", table.delimiter))
-      ->type_name("NAME");
+      ->type_name("NAME")
+      ->group(group);
   command
       .add_option("--header", *header,
                   "Whether the first line of a table names the columns; unset: by the first lines",
                   list_name("header", *header))
       ->check(CLI::IsMember({"yes", "no"}))
-      ->type_name("yes|no");
+      ->type_name("yes|no")
+      ->group(group);
   command
       .add_option("--columns", table.columns,
                   "The columns of a table to read, by name or by number from 0 on",
@@ -74,22 +78,26 @@ void add_table(Command& command) {
                       list.emplace_back("table_columns", fmt::format("{}", fmt::join(table.columns, ",")));
                   })
       ->delimiter(',')
-      ->type_name("NAME,NAME,...");
+      ->type_name("NAME,NAME,...")
+      ->group(group);
   command
       .add_option("--value", table.value,
                   "The column of a table that holds the values; none: each line counts 1",
                   list_name("value_column", table.value))
-      ->type_name("NAME");
+      ->type_name("NAME")
+      ->group(group);
   command
       .add_option("--time", table.time,
                   "A column of a table with times: seconds or milliseconds since 1970, or ISO dates",
                   list_name("time_column", table.time))
-      ->type_name("NAME");
+      ->type_name("NAME")
+      ->group(group);
   command
       .add_option("--time-unit", *unit, "The steps of --time: hour, day, week, month or year, in UTC",
                   list_name("time_unit", *unit))
       ->check(CLI::IsMember({"hour", "day", "week", "month", "year"}))
-      ->type_name("UNIT");
+      ->type_name("UNIT")
+      ->group(group);
   command.after_parsing([&table, header, unit] {
     if (!header->empty()) table.header = *header == "yes";
     if (!table.delimiter.empty()) table.delimiter = io::delimiter(table.delimiter);

@@ -17,9 +17,8 @@ namespace polyad::cli {
 void add_common(Command& command);
 
 inline constexpr auto any_tensor =
-    "Coordinate text of any dialect or a table such as CSV, plain or packed with xz, gzip or zstd; .pten; "
-    "npz; GenTen's or SPLATT's "
-    "binary; - reads text from stdin";
+    "Coordinate text of any dialect or a table such as CSV (its options: polyad convert --help), plain or "
+    "packed with xz, gzip or zstd; .pten; npz; GenTen's or SPLATT's binary; - reads text from stdin";
 
 /// --max-memory, of commands that read a tensor
 void add_max_memory(Command& command);

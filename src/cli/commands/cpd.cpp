@@ -19,6 +19,7 @@
 #include "cli/streams/messages.hpp"
 #include "cli/streams/note_unkept.hpp"
 #include "cli/streams/progress.hpp"
+#include "cli/streams/reopenable.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "cli/tensors/show_stored_rows.hpp"
 #include "cli/typed_text/mode_constraints.hpp"
@@ -218,7 +219,8 @@ void expect_no_grid(CpdOptions const& options) {
 }  // namespace
 
 /// On several ranks all read, and the first prints and writes.
-int run(CpdOptions const& options, Report& report) {
+int run(CpdOptions const& given, Report& report) {
+  CpdOptions options = given;
   bool const is_root = ranks().rank == 0;
   bool const alone   = ranks().size == 1;
   report.iterates    = true;
@@ -227,10 +229,13 @@ int run(CpdOptions const& options, Report& report) {
   alone ? expect_no_grid(options) : expect_distributed(options);
   finish_files_in_spite_of_signals();  // checkpoints
   std::optional<Resumed> resumed;
+  std::optional<Reopenable> resumed_file;  // the library reads it, too
   if (is_root) {
     if (!options.output.empty()) io::expect_writable(options.output);
     if (!options.checkpoint.empty()) io::expect_writable(options.checkpoint);
-    resumed = read_resumed(options);
+    resumed_file.emplace(given.resume);
+    options.resume = resumed_file->path();
+    resumed        = read_resumed(options);
   }
   std::optional<io::HostKtensor> start;
   io::CoordinateList tensor;

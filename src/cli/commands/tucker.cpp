@@ -16,6 +16,7 @@
 #include "cli/streams/messages.hpp"
 #include "cli/streams/note_unkept.hpp"
 #include "cli/streams/progress.hpp"
+#include "cli/streams/reopenable.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "cli/tensors/read_on_ranks.hpp"
 #include "cli/tensors/show_stored_rows.hpp"
@@ -27,19 +28,23 @@
 
 namespace polyad::cli {
 
-int run(TuckerOptions const& options, Report& report) {
-  report.iterates    = true;
-  bool const is_root = ranks().rank == 0;
-  bool const alone   = ranks().size == 1;
+int run(TuckerOptions const& given, Report& report) {
+  TuckerOptions options = given;
+  report.iterates       = true;
+  bool const is_root    = ranks().rank == 0;
+  bool const alone      = ranks().size == 1;
   expect_usable_device();
   if (!alone && options.init != "random")
     throw UsageError(
         fmt::format("--init {} works on one rank only so far: leave it out, or start polyad without mpirun",
                     options.init));
   int last = 0;  // the number of the last iteration, which may be one of the run that is resumed
+  std::optional<Reopenable> resumed_file;  // the library reads it, too
   if (is_root) {
     if (!options.output.empty()) io::expect_writable(options.output);
     if (!options.checkpoint.empty()) io::expect_writable(options.checkpoint);
+    resumed_file.emplace(given.resume);
+    options.resume = resumed_file->path();
     if (!options.resume.empty())
       last = static_cast<int>(io::read_tucker_checkpoint(options.resume).iteration);
   }

@@ -88,7 +88,8 @@ void warn_of_unknown_labels(EntriesForModel const& entries, std::vector<std::uin
       text += fmt::format("{}'{}'{}", shown > 0 ? ", " : "", printable(mode.label(row)),
                           mode.name.empty() ? "" : fmt::format(" ({})", printable(mode.name)));
   }
-  say("polyad: {} names in {} are unknown to the model{}{}\n", entries.unknown, entries.facts.path,
+  say("polyad: {} {} in {} {} unknown to the model{}{}\n", entries.unknown,
+      entries.unknown == 1 ? "name" : "names", entries.facts.path, entries.unknown == 1 ? "is" : "are",
       shown > 0 ? ", such as " : "", text);
 }
 
