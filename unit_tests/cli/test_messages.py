@@ -67,9 +67,9 @@ NUMBERS = {
                                   "--time-bins": False, "--seed": False},
                     ("--split", "--validate", "--lr", "--core-lr", "--lr-decay", "--reg", "--shrink", "--core-reg",
                      "--bias-reg", "--time-reg", "--time-limit"), ("--max-memory", "--device-memory")),
-    "recommend": (("no.npz", "--mode", "1", "--for", "1"), {"-n": False, "--mode": True, "--index-base": False}, (),
+    "recommend": (("no.npz", "--mode", "1", "--for", "1"), {"-n": False, "--index-base": False}, (),
                   ("--max-memory",)),
-    "similar": (("no.npz", "--mode", "1", "--index", "1"), {"-n": False, "--mode": True, "--index": False}, (), ()),
+    "similar": (("no.npz", "--mode", "1", "--index", "1"), {"-n": False, "--index": False}, (), ()),
     "predict": (("no.npz", "no.tns", "-o", "p.tns"), {"-t": False}, (), ("--max-memory",)),
     "ttm": (("no.tns", "--mode", "0", "--matrix", "no.npz", "-o", "p.tns"), {"--mode": False}, (), ()),
     "ttmc": (("no.tns", "--mode", "0", "--matrices", "no.npz", "-o", "p.npz"), {"--mode": False}, (), ()),
@@ -102,7 +102,7 @@ class Numbers(ToolTest):
                      "-n": ("--count", "--nnz")}
             known = {name for option in (*whole, *others, *sizes) for name in short.get(option, (option,))}
             self.assertLessEqual(listed - known - {"--threads", "--max-memory", "--for", "--dims", "--checkpoint-every"},
-                                 {"--index-base", "--time-limit", "--mode"}, command)
+                                 {"--index-base", "--time-limit", "--mode", "--time-mode"}, command)
 
     def test_whole_numbers(self):
         for command, (_, options, _, _) in NUMBERS.items():

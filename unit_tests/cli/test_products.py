@@ -106,7 +106,8 @@ class Products(ToolTest):
         report = self.report_of("tucker", self.file, "-r", "2,3,2", "-i", "30", "--tol", "0", "-o", output)
         arrays = read_npz(output)
         self.assertEqual({name: shape for name, (shape, _) in arrays.items()},
-                         {"core": (2, 3, 2), "factor_0": (7, 2), "factor_1": (5, 3), "factor_2": (6, 2)})
+                         {"core": (2, 3, 2), "factor_0": (7, 2), "factor_1": (5, 3), "factor_2": (6, 2),
+                          "index_base": (1,)})
         core = arrays["core"][1]
         U = [arrays[f"factor_{n}"][1] for n in range(3)]
         ranks = (2, 3, 2)

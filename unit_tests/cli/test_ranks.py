@@ -373,7 +373,7 @@ class Ranks(ToolTest):
         self.assertEqual(result.stderr.count("2 entries have an index"), 1)
         result = self.mpirun(3, *arguments, "--cold-start", "refuse")
         self.assertEqual(result.returncode, 3)
-        self.assertIn("entry 41 has index 98", result.stderr)
+        self.assertIn("entry 41 has row 99", result.stderr)
 
     def test_fast_tucker_refuses(self):
         for more, says in ((("--optimizer", "adam"), "adam works on one rank only"),

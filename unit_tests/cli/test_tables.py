@@ -91,7 +91,7 @@ class Tables(ToolTest):
         self.assertIn("unknown to the model, such as 'zoe' (user)", self.succeed(*train).stderr)
         self.assertIn("such as 'zoe'", self.refuse(3, *train, "--cold-start", "refuse"))
         self.write("b.csv", "1 1 3\n")
-        self.assertIn("numbered in two ways", self.refuse(2, *train))
+        self.assertIn("two different numberings cannot be matched", self.refuse(2, *train))
 
 
 if __name__ == "__main__":
