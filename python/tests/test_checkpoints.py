@@ -8,7 +8,7 @@ import pytest
 
 @pytest.fixture
 def X():
-    return polyad.generate("uniform", (30, 20, 10), nnz=900, seed=1)[0]
+    return polyad.generate("uniform", (30, 20, 10), nnz=900, seed=1)
 
 
 def stop_after(count):

@@ -39,7 +39,6 @@ foreign = [
     (polyad.fast_tucker, (X,), {"regularization": 3}, "shrinkage"),
     (polyad.fast_tucker, (X,), {"clip": (1, 5)}, "range"),
     (polyad.fast_tucker, (X,), {"verbose": True}, "progress"),
-    (polyad.fast_tucker, (X,), {"duplicates": "keep"}, "polyad.asarray"),
     (polyad.CP, (), {"n_components": 3}, "rank"),
     (polyad.CP, (), {"random_state": 3}, "seed"),
     (polyad.CP, (), {"tol": 3}, "tolerance"),

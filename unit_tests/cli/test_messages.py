@@ -69,7 +69,7 @@ NUMBERS = {
                      "--bias-reg", "--time-reg", "--time-limit"), ("--max-memory", "--device-memory")),
     "recommend": (("no.npz", "--mode", "1", "--for", "1"), {"-n": False, "--index-base": False}, (),
                   ("--max-memory",)),
-    "similar": (("no.npz", "--mode", "1", "--index", "1"), {"-n": False, "--index": False}, (), ()),
+    "similar": (("no.npz", "--mode", "1", "--index", "1"), {"-n": False}, (), ()),
     "predict": (("no.npz", "no.tns", "-o", "p.tns"), {"-t": False}, (), ("--max-memory",)),
     "ttm": (("no.tns", "--mode", "0", "--matrix", "no.npz", "-o", "p.tns"), {"--mode": False}, (), ()),
     "ttmc": (("no.tns", "--mode", "0", "--matrices", "no.npz", "-o", "p.npz"), {"--mode": False}, (), ()),
