@@ -130,7 +130,7 @@ def descended_by_numpy(dense, factors, bounds, l1, iterations, sweeps):
             H, A = (a.T @ a) * (b.T @ b), factors[n]
             for _ in range(sweeps):
                 for r in range(A.shape[1]):
-                    if H[r, r] == 0:  # another mode's column is zero: what the penalty wants alone
+                    if H[r, r] == 0:  # another mode's column is zero: the least of the penalty alone
                         A[:, r] = np.clip(np.zeros(len(A)), *bounds[n]) if l1[n] > 0 else A[:, r]
                         continue
                     z = V[:, r] - A @ H[:, r] + A[:, r] * H[r, r]
