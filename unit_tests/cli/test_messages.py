@@ -102,7 +102,7 @@ class Numbers(ToolTest):
                      "-n": ("--count", "--nnz")}
             known = {name for option in (*whole, *others, *sizes) for name in short.get(option, (option,))}
             self.assertLessEqual(listed - known - {"--threads", "--max-memory", "--for", "--dims", "--checkpoint-every"},
-                                 {"--index-base", "--time-limit", "--mode", "--time-mode"}, command)
+                                 {"--index", "--index-base", "--time-limit", "--mode", "--time-mode"}, command)
 
     def test_whole_numbers(self):
         for command, (_, options, _, _) in NUMBERS.items():
