@@ -184,7 +184,7 @@ private:
 /// zero keeps its column. A mode with penalties, or with bounds other than 0, has its own scale in the model.
 /// Unlike least squares, the result depends on the scale of the start (CpAlsOptions::scale_start).
 /// \param inner_sweeps  sweeps over each row in every update
-/// 	hrows UsageError for an empty interval, a bound that is not a number, a penalty that is negative or not
+/// \throws UsageError for an empty interval, a bound that is not a number, a penalty that is negative or not
 ///         finite, or fewer than one sweep
 [[nodiscard]] ModeUpdate constrained(Constraints const& constraints, int inner_sweeps = default_inner_sweeps);
 /// The same with the lower bound 0 alone.

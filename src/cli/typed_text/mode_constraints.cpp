@@ -5,9 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <cstddef>
-#include <limits>
 #include <string_view>
 
 #include "cli/typed_text/numbers.hpp"
