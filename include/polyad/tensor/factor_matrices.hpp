@@ -205,16 +205,40 @@ void fill_random(Space const& space, FactorMatrices<Scalar, Space> const& factor
   for (int n = 0; n < factors.order(); ++n) detail::fill_random_rows(space, factors[n], seed, n);
 }
 
+namespace detail {
+
+/// Whether the host can read and write the matrices of this space where they are.
+template <class Space>
+inline constexpr bool host_reaches_matrices =
+    Kokkos::SpaceAccessibility<Kokkos::DefaultHostExecutionSpace, typename Space::memory_space>::accessible;
+
+/// A matrix on the device without padding, which one copy sends to the host or from it.
+template <class Scalar, class Space>
+auto make_unpadded(Space const& space, FactorMatrix<Scalar, Space> const& matrix) {
+  return Kokkos::View<Scalar**, Kokkos::LayoutRight, typename Space::device_type>(
+      Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::unpadded"), matrix.extent(0),
+      matrix.extent(1));
+}
+
+}  // namespace detail
+
 /// Row-major copy of a matrix on the host, contiguous, without padding. Waits for `space`.
 template <class Scalar, class Space>
 [[nodiscard]] std::vector<double> to_host(Space const& space, FactorMatrix<Scalar, Space> const& matrix) {
-  using Packed = Kokkos::View<Scalar**, Kokkos::LayoutRight, typename Space::device_type>;
-  Packed packed(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::packed"), matrix.extent(0),
-                matrix.extent(1));
-  Kokkos::deep_copy(space, packed, matrix);
-  auto const host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), packed);
-  space.fence("polyad::to_host");
-  return std::vector<double>(host.data(), host.data() + host.size());
+  if constexpr (detail::host_reaches_matrices<Space>) {
+    space.fence("polyad::to_host");
+    std::vector<double> data;
+    data.reserve(matrix.extent(0) * matrix.extent(1));
+    for (count_t k = 0; k < matrix.extent(0); ++k)
+      for (count_t r = 0; r < matrix.extent(1); ++r) data.push_back(static_cast<double>(matrix(k, r)));
+    return data;
+  } else {
+    auto const unpadded = detail::make_unpadded<Scalar>(space, matrix);
+    Kokkos::deep_copy(space, unpadded, matrix);
+    auto const host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), unpadded);
+    space.fence("polyad::to_host");
+    return std::vector<double>(host.data(), host.data() + host.size());
+  }
 }
 
 /// Fills a matrix from contiguous row-major host data of the same shape. Waits for `space`.
@@ -224,14 +248,19 @@ void from_host(Space const& space, std::vector<double> const& data,
                FactorMatrix<Scalar, Space> const& matrix) {
   POLYAD_EXPECTS(data.size() == matrix.extent(0) * matrix.extent(1), data.size(), " numbers for a matrix of ",
                  matrix.extent(0), " x ", matrix.extent(1));
-  using Packed = Kokkos::View<Scalar**, Kokkos::LayoutRight, typename Space::device_type>;
-  Packed packed(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::packed"), matrix.extent(0),
-                matrix.extent(1));
-  auto const host = Kokkos::create_mirror_view(Kokkos::HostSpace(), packed);
-  for (std::size_t i = 0; i < data.size(); ++i) host.data()[i] = static_cast<Scalar>(data[i]);
-  Kokkos::deep_copy(space, packed, host);
-  Kokkos::deep_copy(space, matrix, packed);
-  space.fence("polyad::from_host");
+  if constexpr (detail::host_reaches_matrices<Space>) {
+    space.fence("polyad::from_host");
+    for (count_t k = 0; k < matrix.extent(0); ++k)
+      for (count_t r = 0; r < matrix.extent(1); ++r)
+        matrix(k, r) = static_cast<Scalar>(data[k * matrix.extent(1) + r]);
+  } else {
+    auto const unpadded = detail::make_unpadded<Scalar>(space, matrix);
+    auto const host     = Kokkos::create_mirror_view(Kokkos::HostSpace(), unpadded);
+    for (std::size_t i = 0; i < data.size(); ++i) host.data()[i] = static_cast<Scalar>(data[i]);
+    Kokkos::deep_copy(space, unpadded, host);
+    Kokkos::deep_copy(space, matrix, unpadded);
+    space.fence("polyad::from_host");
+  }
 }
 
 #define POLYAD_MAKE_FACTOR_MATRIX(Scalar)                                                  \
