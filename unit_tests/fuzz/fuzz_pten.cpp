@@ -6,7 +6,7 @@
 #include <string>
 
 #include "fuzz_file.hpp"
-#include "io/pten.hpp"
+#include "io/pten/pten.hpp"
 #include "polyad/core/error.hpp"
 #include "pten_checksums.hpp"
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
-#include "io/crc32c.hpp"
-#include "io/file_bytes.hpp"
-#include "io/pten_format.hpp"
+#include "io/pten/pten_format.hpp"
+#include "io/streams/crc32c.hpp"
+#include "io/streams/file_bytes.hpp"
 
 namespace polyad::fuzz {
 

@@ -68,7 +68,7 @@ def build(compiler, source, folder, flags=(*FLAGS, *SANITIZERS), links=None):
     newest = max(p.stat().st_mtime for p in [*ROOT.glob("src/**/*.hpp"), *ROOT.glob("include/polyad/**/*.hpp"),
                                              *HERE.glob("*.hpp"), counted])
     name = source.stem.removeprefix("fuzz_")
-    paths = [path for path in sorted(ROOT.glob("src/io/*.cpp")) if path.name not in WITH_KOKKOS]
+    paths = [path for path in sorted(ROOT.glob("src/io/**/*.cpp")) if path.name not in WITH_KOKKOS]
     for pattern in [*CORE, *MORE.get(name, [])]:
         paths += sorted(ROOT.glob(f"src/{pattern}"))
     objects = []

@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "io/npz.hpp"
+#include "io/archive/npz.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/fast_tucker_file.hpp"
 #include "polyad/io/match_rows.hpp"

@@ -11,11 +11,11 @@
 #include <utility>
 #include <vector>
 
-#include "io/crc32c.hpp"
-#include "io/npz.hpp"
-#include "io/pten.hpp"
+#include "io/archive/npz.hpp"
+#include "io/archive/tensor_npz.hpp"
+#include "io/pten/pten.hpp"
 #include "io/read_in_parts.hpp"
-#include "io/tensor_npz.hpp"
+#include "io/streams/crc32c.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/tensor_file.hpp"
 #include "support/catch.hpp"
