@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "io/archive/npy.hpp"
+#include "io/names/row_names.hpp"
 #include "io/quoted.hpp"
 #include "io/streams/file_bytes.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/core/printable.hpp"
 
 namespace polyad::io {
 
@@ -32,15 +32,6 @@ void add_texts(ZipWriter& zip, std::string const& texts, std::string const& ends
   add_bytes(zip, texts, "u1", bytes.size(), bytes);
   add_bytes(zip, ends, "i8", where.size(),
             {reinterpret_cast<char const*>(where.data()), where.size() * sizeof(std::uint64_t)});
-}
-
-bool is_utf8(std::string_view text) {
-  while (!text.empty()) {
-    std::size_t const bytes = character_bytes(text);
-    if (bytes == 0) return false;
-    text.remove_prefix(bytes);
-  }
-  return true;
 }
 
 /// The arrays of an archive that are about names.
@@ -87,17 +78,12 @@ public:
     if (!bytes) return std::nullopt;
     if (ends->size() != count)
       refuse(ends_name, "has " + std::to_string(ends->size()) + " numbers, not " + std::to_string(count));
-    if (!std::is_sorted(ends->begin(), ends->end()) || (ends->empty() ? 0 : ends->back()) != bytes->size())
-      refuse(ends_name, "does not increase up to the " + std::to_string(bytes->size()) + " bytes of " +
-                            in_quotes(texts));
-    std::string const all(bytes->begin(), bytes->end());
-    std::uint64_t begin = 0;
-    for (std::uint64_t const end : *ends) {
-      if (!is_utf8(std::string_view(all).substr(begin, end - begin)))
-        refuse(texts, "has a text that is not UTF-8");
-      begin = end;
-    }
-    return std::pair(all, std::move(*ends));
+    std::string all(bytes->begin(), bytes->end());
+    if (!do_ends_fit(all, *ends))
+      refuse(ends_name,
+             "does not increase up to the " + std::to_string(all.size()) + " bytes of " + in_quotes(texts));
+    if (!are_utf8(all, *ends)) refuse(texts, "has a text that is not UTF-8");
+    return std::pair(std::move(all), std::move(*ends));
   }
 
   [[noreturn]] void refuse(std::string const& array, std::string const& reason) const {
@@ -111,21 +97,6 @@ private:
 };
 
 }  // namespace
-
-void expect_names_fit(RowNames const& names, std::vector<std::uint64_t> const& extents) {
-  if (names.index_base < -1 || names.index_base > 1)
-    throw UsageError("the index base is 0 or 1, not " + std::to_string(names.index_base));
-  if (names.labels.empty()) return;
-  if (names.labels.size() != extents.size())
-    throw UsageError("labels of " + std::to_string(names.labels.size()) + " modes for " +
-                     std::to_string(extents.size()) + " modes");
-  for (std::size_t n = 0; n < extents.size(); ++n) {
-    auto const& mode = names.labels[n];
-    if (mode.has_rows() && mode.rows() != extents[n])
-      throw UsageError(std::to_string(mode.rows()) + " labels for the " + std::to_string(extents[n]) +
-                       " rows of mode " + std::to_string(n));
-  }
-}
 
 void add_names(ZipWriter& zip, RowNames const& names) {
   if (names.index_base >= 0) {

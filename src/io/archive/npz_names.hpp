@@ -11,13 +11,11 @@
 
 #include "io/archive/zip.hpp"
 #include "io/memory/read_memory.hpp"
+#include "io/names/row_names.hpp"
 #include "io/streams/raw_input.hpp"
 #include "polyad/io/labels.hpp"
 
 namespace polyad::io {
-
-/// \throws UsageError unless there are no labels, or some for each of these modes and rows
-void expect_names_fit(RowNames const& names, std::vector<std::uint64_t> const& extents);
 
 /// Adds the arrays that the names need.
 void add_names(ZipWriter& zip, RowNames const& names);

@@ -102,8 +102,8 @@ public:
     if (!kind.empty() && kind != sparse_tensor) refuse("is " + kind + ", not " + std::string(sparse_tensor));
   }
 
-  [[nodiscard]] Labels labels(std::vector<std::uint64_t> const& extents) const {
-    return read_names(m_file, m_members, m_memory, extents).labels;
+  [[nodiscard]] RowNames names(std::vector<std::uint64_t> const& extents) const {
+    return read_names(m_file, m_members, m_memory, extents);
   }
 
   [[noreturn]] void refuse(std::string const& reason) const { throw InputError(m_file.name(), 0, 0, reason); }
@@ -284,7 +284,7 @@ private:
 }  // namespace
 
 void write_tensor_npz(std::filesystem::path const& path, CoordinateList const& tensor, bool single_precision,
-                      Labels const& labels) {
+                      RowNames const& names) {
   for (std::uint64_t const extent : tensor.extents)
     if (extent > std::numeric_limits<std::int64_t>::max())
       throw UsageError("numpy knows no extent of 2^63 or more");
@@ -308,7 +308,7 @@ void write_tensor_npz(std::filesystem::path const& path, CoordinateList const& t
   }
   add_array<std::int64_t>(zip, "shape", {order}, "i8", [&](std::uint64_t n) { return tensor.extents[n]; });
   add_format(zip);
-  add_names(zip, {-1, labels});
+  add_names(zip, names);
   zip.finish();
   file.commit();
 }
@@ -344,9 +344,8 @@ TensorFile read_tensor_npz(RawInput& input, ReadOptions const& options) {
     if (!zero) archive.refuse("'fill_value' is not 0: the tensor is not sparse");
   }
   TensorFile result;
-  result.report.dialect    = Dialect::npz;
-  result.report.index_base = 0;
-  result.tensor            = make_list(extents, nnz, memory);
+  result.report.dialect = Dialect::npz;
+  result.tensor         = make_list(extents, nnz, memory);
   if (listed)
     listed->copy_to(result.tensor);
   else
@@ -355,7 +354,10 @@ TensorFile read_tensor_npz(RawInput& input, ReadOptions const& options) {
     return copy_values<decltype(type)>({0, nnz}, data.array.elements.data(), options, result.tensor);
   });
   if (!reason.empty()) archive.refuse(reason);
-  result.labels = archive.labels(extents);
+  auto names                     = archive.names(extents);
+  result.labels                  = std::move(names.labels);
+  result.report.knows_index_base = names.index_base >= 0;
+  result.report.index_base       = std::max(names.index_base, 0);
   finish_binary(input, options, start, result);
   return result;
 }

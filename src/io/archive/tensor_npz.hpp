@@ -12,10 +12,10 @@
 
 namespace polyad::io {
 
-/// Stored without compression; coordinates of 32 bits where they suffice. Labels are added as
+/// Stored without compression; coordinates of 32 bits where they suffice. Names are added as
 /// io/archive/npz_names.hpp says. \throws WriteError; the previous file then stays
 void write_tensor_npz(std::filesystem::path const& path, CoordinateList const& tensor,
-                      bool single_precision = false, Labels const& labels = {});
+                      bool single_precision = false, RowNames const& names = {});
 
 /// Reads coordinates of any integer type and values of any real type, stored or (with zlib) deflated.
 /// Formats: coo, with "coords", or with "row" and "col"; csr, csc and gcxs, with "indptr" and "indices".

@@ -146,24 +146,27 @@ void expect_size(RawInput const& file, std::uint64_t begin, std::uint64_t nnz, s
 TensorFile finish(Dialect dialect, CoordinateList&& list, RawInput const& file, ReadOptions const& options,
                   std::chrono::steady_clock::time_point start) {
   TensorFile result;
-  result.tensor            = std::move(list);
-  result.report.dialect    = dialect;
-  result.report.index_base = 0;
+  result.tensor                  = std::move(list);
+  result.report.dialect          = dialect;
+  result.report.index_base       = 0;
+  result.report.knows_index_base = false;
   finish_binary(file, options, start, result);
   return result;
 }
 
 }  // namespace
 
-std::optional<Dialect> recognise_foreign_binary(std::string_view start) {
-  if (start.starts_with("sptn"sv)) return Dialect::genten_binary;
+bool begins_genten_binary(std::string_view start) {
+  return start.starts_with("sptn"sv);
+}
+
+bool begins_splatt_binary(std::string_view start) {
   // No magic number: 0 as i32, then two widths of 4 or 8 as u64. No text begins with a zero byte.
-  if (start.size() < 20) return std::nullopt;
+  if (start.size() < 20) return false;
   FieldReader reader("", start);
   std::uint64_t const kind = reader.u32(), index = reader.u64(), value = reader.u64();
   auto const is_width = [](std::uint64_t bytes) { return bytes == 4 || bytes == 8; };
-  if (kind <= 1 && is_width(index) && is_width(value)) return Dialect::splatt_binary;
-  return std::nullopt;
+  return kind <= 1 && is_width(index) && is_width(value);
 }
 
 TensorFile read_genten_binary(RawInput& file, ReadOptions const& options) {

@@ -2,7 +2,6 @@
 // The binary files of two other codes. They have no checksum, so sizes, ranges and values are checked.
 #pragma once
 
-#include <optional>
 #include <string_view>
 
 #include "io/streams/raw_input.hpp"
@@ -10,8 +9,9 @@
 
 namespace polyad::io {
 
-/// Whether a file that begins with `start` (RawInput::peek) is one of them.
-[[nodiscard]] std::optional<Dialect> recognise_foreign_binary(std::string_view start);
+/// Whether a file that begins with `start` (RawInput::peek) is one of GenTen, or of SPLATT.
+[[nodiscard]] bool begins_genten_binary(std::string_view start);
+[[nodiscard]] bool begins_splatt_binary(std::string_view start);
 
 /// GenTen's sparse tensors: "sptn", u32 N, u32 bits of a value, u64 extents, u64 bits of an index of each
 /// mode, u64 nnz; then nonzero after nonzero, indices from 0, and the value. \throws InputError

@@ -8,6 +8,7 @@
 #include <utility>
 #include <variant>
 
+#include "io/delimited/label_table.hpp"
 #include "io/quoted.hpp"
 #include "polyad/core/error.hpp"
 
@@ -115,15 +116,15 @@ class NewRows {
 public:
   NewRows(ModeLabels& unknown, std::uint64_t first) : m_unknown(unknown), m_first(first) {}
   std::uint64_t of(std::string_view label) {
-    auto const [at, is_new] = m_rows.try_emplace(std::string(label), m_first + m_rows.size());
-    if (is_new) m_unknown.add(label);
-    return at->second;
+    std::uint64_t const before = m_rows.size(), number = m_rows.number(label);
+    if (number == before) m_unknown.add(label);
+    return m_first + number;
   }
 
 private:
   ModeLabels& m_unknown;
   std::uint64_t m_first;
-  std::unordered_map<std::string, std::uint64_t> m_rows;
+  TextTable m_rows;
 };
 
 [[noreturn]] void refuse_numberings(std::string const& name, std::string const& mode, bool file_has_labels,
@@ -152,7 +153,7 @@ void match_labels(TensorFile& file, std::size_t n, ModeLabels const& known, std:
   });
 }
 
-/// Numbers of a text against labels that are integers.
+/// Numbers of a file that says its base against labels that are integers.
 void match_numbers(TensorFile& file, std::size_t n, ModeLabels const& known, std::uint64_t rows,
                    ModeLabels& unknown) {
   LabelIndex const index(known);
@@ -186,24 +187,22 @@ void match_integers(TensorFile& file, std::size_t n, std::uint64_t base, std::ui
   });
 }
 
-bool is_text(Dialect dialect) {
-  return dialect != Dialect::pten && dialect != Dialect::npz && dialect != Dialect::genten_binary &&
-         dialect != Dialect::splatt_binary;
-}
-
 }  // namespace
 
-LabelIndex::LabelIndex(ModeLabels const& labels) {
-  m_rows.reserve(labels.rows());
+LabelIndex::LabelIndex(ModeLabels const& labels) : m_rows(std::make_unique<TextTable>()) {
   for (std::size_t row = 0; row < labels.rows(); ++row)
-    if (!m_rows.try_emplace(labels.label(row), row).second)
+    if (m_rows->number(labels.label(row)) != row)
       throw UsageError("two rows of the mode " + in_quotes(labels.name) + " have the label " +
                        in_quotes(labels.label(row)));
 }
 
+LabelIndex::~LabelIndex()                                      = default;
+LabelIndex::LabelIndex(LabelIndex&& other) noexcept            = default;
+LabelIndex& LabelIndex::operator=(LabelIndex&& other) noexcept = default;
+
 std::optional<std::uint64_t> LabelIndex::find(std::string_view label) const {
-  auto const at = m_rows.find(label);
-  return at == m_rows.end() ? std::nullopt : std::optional(at->second);
+  std::uint32_t const row = m_rows->find(label);
+  return row == TextTable::nothing_found ? std::nullopt : std::optional<std::uint64_t>(row);
 }
 
 std::optional<int> find_mode(Labels const& labels, std::string_view name) {
@@ -233,7 +232,7 @@ Labels match_rows(TensorFile& file, RowNames const& names, std::vector<std::uint
     if (own && ours) {
       match_labels(file, n, names.labels[n], extents[n], unknown[n]);
     } else if (ours) {
-      if (!is_text(file.report.dialect) || !are_integers(names.labels[n]))
+      if (!file.report.knows_index_base || !are_integers(names.labels[n]))
         refuse_numberings(name, mode, false, names.labels[n].label(0));
       match_numbers(file, n, names.labels[n], extents[n], unknown[n]);
     } else {

@@ -5,13 +5,18 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "io/known_file.hpp"
+#include "io/names/labels_file.hpp"
+#include "io/names/row_names.hpp"
 #include "io/quoted.hpp"
 #include "io/streams/decoder.hpp"
 #include "io/streams/raw_input.hpp"
@@ -45,6 +50,12 @@ private:
   AtomicFile& m_file;
   std::string m_line;
 };
+
+std::string key_text(std::uint32_t key) {
+  std::string text(8, '0');
+  for (std::size_t k = text.size(); key > 0; key /= 16) text[--k] = "0123456789abcdef"[key % 16];
+  return text;
+}
 
 /// The whole text of a file, unpacked.
 std::string read_text(RawInput& input) {
@@ -82,6 +93,23 @@ public:
   }
 
   [[nodiscard]] bool is(std::string_view word) const { return m_token == word; }
+  /// Whether the next token is this word, which is then taken.
+  bool skip(std::string_view word) {
+    if (m_token != word) return false;
+    advance();
+    return true;
+  }
+
+  /// The key of a file of labels: eight hexadecimal digits.
+  std::uint32_t key() {
+    std::uint32_t value   = 0;
+    auto const* const end = m_token.data() + m_token.size();
+    auto const parsed     = std::from_chars(m_token.data(), end, value, 16);
+    if (m_token.size() != 8 || parsed.ec != std::errc() || parsed.ptr != end)
+      fail("expected the key of the labels, 8 hexadecimal digits, found " + found());
+    advance();
+    return value;
+  }
 
   std::uint64_t size(std::string const& what) {
     return size(what, [](std::uint64_t) { return std::string(); });
@@ -174,6 +202,14 @@ StoredRows read_rows(Tokens& tokens, std::uint64_t extent) {
 }  // namespace
 
 void write_ktensor_text_blocks(std::filesystem::path const& path, KtensorBlocks const& model) {
+  std::optional<LabelsFile> labels;
+  if (holds_names(model.names.labels) && may_have_labels_file(path))
+    labels = labels_file(model.names.labels, model.extents);
+  std::optional<AtomicFile> file_of_labels;
+  if (labels) {
+    file_of_labels.emplace(labels_path(path));
+    file_of_labels->write(labels->bytes);
+  }
   AtomicFile file(path);
   NumberLines numbers(file);
   std::uint64_t const order = model.factors.size(), rank = model.weights.size();
@@ -198,7 +234,17 @@ void write_ktensor_text_blocks(std::filesystem::path const& path, KtensorBlocks 
     });
   }
   if (model.names.index_base == 0) file.write("# index_base 0\n");
-  file.commit();
+  if (labels) file.write("# labels " + key_text(labels->key) + "\n");
+  if (!labels) return file.commit();
+  std::error_code failed;
+  bool const is_first = !std::filesystem::exists(labels_path(path), failed);
+  file_of_labels->commit();
+  try {
+    file.commit();
+  } catch (...) {  // a model that was there before now has foreign labels, which its key shows
+    if (is_first) std::filesystem::remove(labels_path(path), failed);
+    throw;
+  }
 }
 
 void write_ktensor_text(std::filesystem::path const& path, HostKtensor const& model) {
@@ -234,16 +280,23 @@ HostKtensor read_ktensor_text(RawInput& input) {
     auto& factor = model.factors.emplace_back(rows * columns);
     for (double& element : factor) element = tokens.number("an element");
   }
-  if (tokens.is("#")) {
-    tokens.word("#");
+  bool is_next = tokens.skip("#");
+  if (is_next && !tokens.is("labels")) {
     tokens.word("index_base");
     model.names.index_base = static_cast<int>(tokens.size("the index base, 0 or 1", [](std::uint64_t base) {
       return base > 1 ? "the index base is 0 or 1, not " + std::to_string(base) : std::string();
     }));
+    is_next                = tokens.skip("#");
+  }
+  std::optional<std::uint32_t> key;
+  if (is_next) {
+    tokens.word("labels");
+    key = tokens.key();
   }
   tokens.end();
   if (std::none_of(model.rows.begin(), model.rows.end(), [](auto const& rows) { return rows.is_list(); }))
     model.rows.clear();
+  if (key) model.names.labels = read_labels_file(input.name(), model.extents, *key);
   return model;
 }
 

@@ -9,6 +9,7 @@
 
 #include "io/streams/raw_input.hpp"
 #include "io/text/stretch.hpp"
+#include "polyad/io/labels.hpp"
 #include "polyad/io/tensor_file.hpp"
 
 namespace polyad::io {
@@ -25,6 +26,8 @@ struct PtenOptions {
   std::uint64_t block_nonzeros = std::uint64_t{1} << 16;
   /// Threads that make blocks; 0 takes as many as the machine has.
   int threads = 0;
+  /// What the rows are called; they fit the extents.
+  RowNames names = {};
 
   static constexpr std::uint64_t most_block_nonzeros = std::uint64_t{1} << 20;
 };

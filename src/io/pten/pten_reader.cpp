@@ -12,6 +12,7 @@
 #include "core/on_threads.hpp"
 #include "io/lists/binary_block.hpp"
 #include "io/lists/settle.hpp"
+#include "io/names/names_block.hpp"
 #include "io/pten/pten.hpp"
 #include "io/pten/pten_format.hpp"
 #include "io/streams/decoder.hpp"
@@ -30,42 +31,62 @@ namespace {
 
 /// \param size  becomes the size of the header in the file
 pten::Header read_header(RawInput const& input, std::uint64_t& size) {
-  std::string bytes(std::min(input.size(), pten::header_bytes(most_modes)), '\0');
+  std::uint64_t const most = pten::header_bytes(most_modes, pten::version_with_names);
+  std::string bytes(std::min(input.size(), most), '\0');
   input.read_at(0, bytes.data(), bytes.size());
   std::string_view const file = bytes;
   FieldReader reader(input.name(), file);
-  if (!file.starts_with(pten::magic)) reader.refuse("is no .pten file");
+  if (!file.starts_with(pten::magic)) reader.refuse("is not a .pten file");
   if (file.size() < pten::header_bytes(1)) reader.refuse("the file ends inside the header; is it cut short?");
   (void)reader.take(pten::magic.size());
-  std::uint64_t const version = reader.u32();
-  size                        = reader.u32();
+  pten::Header header;
+  header.version = static_cast<std::uint32_t>(reader.u32());
+  size           = reader.u32();
   // The checksum is verified before any field of the header, except its size, which must fit first.
-  if (size % 8 != 0 || size < pten::header_bytes(1) || size > pten::header_bytes(most_modes) ||
-      size > file.size() ||
+  if (size % 8 != 0 || size < pten::header_bytes(1) || size > most || size > file.size() ||
       element_at<std::uint32_t>(file.data() + size - 4, 0) != crc32c(0, file.substr(0, size - 4)))
     reader.refuse("the header is damaged or cut short: its checksum is wrong");
-  if (version != pten::version)
-    reader.refuse("is of version " + std::to_string(version) + "; this Polyad reads version " +
-                  std::to_string(pten::version));
-  pten::Header header;
+  bool const has_names = header.version == pten::version_with_names;
+  if (header.version != pten::version_without_names && !has_names)
+    reader.refuse("is of version " + std::to_string(header.version) + "; this Polyad reads versions 1 and 2");
   header.index_bytes          = reader.u8();
   header.value_bytes          = reader.u8();
-  std::uint64_t const packing = reader.u8(), order = reader.u8(), zero = reader.u32();
+  std::uint64_t const packing = reader.u8(), order = reader.u8(), base = reader.u32();
   header.nnz            = reader.u64();
   header.block_nonzeros = reader.u64();
   auto const is_width   = [](std::uint64_t bytes) { return bytes == 4 || bytes == 8; };
-  if (!is_width(header.index_bytes) || !is_width(header.value_bytes) || packing > 1 || zero != 0 ||
-      size != pten::header_bytes(order) || header.block_nonzeros < 1 ||
+  if (!is_width(header.index_bytes) || !is_width(header.value_bytes) || packing > 1 ||
+      (has_names ? base > 1 && base != pten::unknown_base : base != 0) ||
+      size != pten::header_bytes(order, header.version) || header.block_nonzeros < 1 ||
       header.block_nonzeros > PtenOptions::most_block_nonzeros)
-    reader.refuse("the header says what version 1 does not know");
+    reader.refuse("the header says what version " + std::to_string(header.version) + " does not know");
   header.packing = static_cast<pten::Packing>(packing);
   for (std::uint64_t n = 0; n < order; ++n) {
     header.extents.push_back(reader.u64());
     if (header.extents.back() == 0) reader.refuse("extent " + std::to_string(n + 1) + " is 0");
   }
-  (void)reader.u64();  // 0 and the checksum
+  if (has_names) {
+    header.index_base  = base == pten::unknown_base ? -1 : static_cast<int>(base);
+    header.names_bytes = reader.u64();
+    header.names_crc   = static_cast<std::uint32_t>(reader.u32());
+    if (header.names_bytes > input.size() - size) reader.refuse("the names are cut short");
+  }
   if (header.nnz == 0) reader.refuse("holds no nonzeros");
   return header;
+}
+
+/// The names, which begin at place `begin`. Their length fits the file.
+Labels read_labels(RawInput const& input, std::uint64_t begin, pten::Header const& header,
+                   ReadMemory& memory) {
+  if (header.names_bytes == 0) return {};
+  HeldMemory held;
+  held.resize(memory, "the names of " + input.name(), header.names_bytes);
+  detail::expect_fits_host("the names of " + input.name(), header.names_bytes);
+  std::string block(header.names_bytes, '\0');
+  input.read_at(begin, block.data(), block.size());
+  if (crc32c(0, block) != header.names_crc)
+    throw InputError(input.name(), 0, 0, "the names are damaged: their checksum is wrong");
+  return labels_of_block(input.name(), block, header.extents, memory);
 }
 
 /// The checked content of a block's head, and where the payload begins in the file.
@@ -163,11 +184,13 @@ TensorFile read_pten(RawInput& input, ReadOptions const& options, Stretch const&
   auto const header         = read_header(input, header_size);
   if (header.packing == pten::Packing::zstd && !can_unpack(Compression::zstd))
     file.refuse("is packed with zstd, which this build of Polyad cannot unpack (its library was missing)");
-  auto const blocks = find_blocks(input, header_size, header, memory);
+  auto const blocks = find_blocks(input, header_size + header.names_bytes, header, memory);
 
   TensorFile result;
-  result.report.dialect    = Dialect::pten;
-  result.report.index_base = 0;
+  result.report.dialect          = Dialect::pten;
+  result.report.knows_index_base = header.index_base >= 0;
+  result.report.index_base       = std::max(header.index_base, 0);
+  if (stretch.part == 0) result.labels = read_labels(input, header_size, header, memory);
   // The blocks of this part, and its nonzeros within the file.
   std::uint64_t const first_block = stretch.begin(blocks.size()), past_block = stretch.end(blocks.size());
   std::uint64_t const skipped = std::min(header.nnz, first_block * header.block_nonzeros);

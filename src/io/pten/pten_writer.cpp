@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "core/on_threads.hpp"
+#include "io/names/names_block.hpp"
+#include "io/names/row_names.hpp"
 #include "io/pten/pten.hpp"
 #include "io/pten/pten_format.hpp"
 #include "io/streams/file_bytes.hpp"
@@ -71,17 +73,21 @@ std::string packed(std::string const& payload) {
 
 std::string header_of(pten::Header const& header) {
   std::string bytes(pten::magic);
-  pten::append(bytes, pten::version, 4);
-  pten::append(bytes, pten::header_bytes(header.extents.size()), 4);
+  bool const has_names = header.version == pten::version_with_names;
+  pten::append(bytes, header.version, 4);
+  pten::append(bytes, pten::header_bytes(header.extents.size(), header.version), 4);
   pten::append(bytes, header.index_bytes, 1);
   pten::append(bytes, header.value_bytes, 1);
   pten::append(bytes, static_cast<std::uint64_t>(header.packing), 1);
   pten::append(bytes, header.extents.size(), 1);
-  pten::append(bytes, 0, 4);
+  std::uint64_t const base =
+      header.index_base < 0 ? pten::unknown_base : static_cast<std::uint64_t>(header.index_base);
+  pten::append(bytes, has_names ? base : 0, 4);
   pten::append(bytes, header.nnz, 8);
   pten::append(bytes, header.block_nonzeros, 8);
   for (std::uint64_t const extent : header.extents) pten::append(bytes, extent, 8);
-  pten::append(bytes, 0, 4);
+  if (has_names) pten::append(bytes, header.names_bytes, 8);
+  pten::append(bytes, header.names_crc, 4);
   pten::append(bytes, crc32c(0, bytes), 4);
   return bytes;
 }
@@ -127,8 +133,16 @@ void write_pten(std::filesystem::path const& path, CoordinateList const& tensor,
   header.block_nonzeros = options.block_nonzeros;
   header.extents        = tensor.extents;
 
+  expect_names_fit(options.names, tensor.extents);
+  std::string const names = names_block(options.names.labels);
+  header.index_base       = options.names.index_base;
+  header.names_bytes      = names.size();
+  header.names_crc        = crc32c(0, names);
+  if (header.index_base >= 0 || !names.empty()) header.version = pten::version_with_names;
+
   AtomicFile file(path);
   file.write(header_of(header));
+  file.write(names);
   // Blocks are made side by side and written in their order.
   int const threads = detail::thread_count(options.threads);
   std::vector<std::string> made(static_cast<std::size_t>(threads));

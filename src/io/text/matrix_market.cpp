@@ -21,6 +21,12 @@ bool same_letters(std::string_view text, std::string_view lower_case) {
 
 }  // namespace
 
+bool begins_with_banner(std::string_view line) {
+  constexpr std::size_t marks = 2;
+  std::string_view const word = line.substr(0, matrix_market_banner.size());
+  return word.starts_with("%%") && same_letters(word.substr(marks), "matrixmarket");
+}
+
 bool looks_like_banner(std::string_view line) {
   std::size_t const begin      = std::min(line.find_first_not_of("%#/ \t"), line.size());
   std::string_view const marks = line.substr(0, begin);

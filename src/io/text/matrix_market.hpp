@@ -9,6 +9,11 @@
 
 namespace polyad::io {
 
+inline constexpr std::string_view matrix_market_banner = "%%MatrixMarket";
+
+/// Whether a line begins as the first line of a Matrix Market file does, in letters of any case.
+[[nodiscard]] bool begins_with_banner(std::string_view line);
+
 /// Whether a line looks like "%%MatrixMarket matrix coordinate ...", with any number of % and blanks before
 /// it.
 [[nodiscard]] bool looks_like_banner(std::string_view line);

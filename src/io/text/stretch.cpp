@@ -11,8 +11,7 @@
 #include <system_error>
 
 #include "io/binary_kind.hpp"
-#include "io/delimited/delimited_reader.hpp"
-#include "io/pten/pten.hpp"
+#include "io/dialects/registry.hpp"
 #include "io/readers.hpp"
 #include "io/streams/decoder.hpp"
 #include "io/streams/raw_input.hpp"
@@ -53,15 +52,20 @@ std::string memory_reason(MemoryError const& error) {
   return std::string(error.what()).substr(std::string(rest.what()).size());
 }
 
+std::uint64_t number_of(Dialect dialect) {
+  return static_cast<std::uint64_t>(std::ranges::find(dialects(), dialect) - dialects().begin());
+}
+
 /// The first part reads everything. The others get an empty list and the facts.
 TensorFile read_by_first(RawInput* input, ReadOptions const& options, Stretch const& stretch) {
   TensorFile file;
   if (stretch.part == 0) file = read_tensor(*input, options);
   auto const& report      = file.report;
   Words words             = {static_cast<std::uint64_t>(file.tensor.order()),
-                             static_cast<std::uint64_t>(report.dialect),
+                             number_of(report.dialect),
                              static_cast<std::uint64_t>(report.compression),
                              static_cast<std::uint64_t>(report.index_base),
+                             report.knows_index_base ? 1U : 0U,
                              report.zeros,
                              report.lines,
                              report.text_bytes,
@@ -72,14 +76,15 @@ TensorFile read_by_first(RawInput* input, ReadOptions const& options, Stretch co
   std::copy(file.tensor.extents.begin(), file.tensor.extents.end(), words.begin() + std::ptrdiff_t(facts));
   words = stretch.of_all(words)[0];
   if (stretch.part == 0) return file;
-  file.report      = {static_cast<Dialect>(words[1]),
+  file.report      = {dialects()[words[1]],
                       static_cast<Compression>(words[2]),
                       static_cast<int>(words[3]),
-                      words[4],
+                      words[4] != 0,
                       words[5],
                       words[6],
                       words[7],
-                      std::bit_cast<double>(words[8]),
+                      words[8],
+                      std::bit_cast<double>(words[9]),
                       {},
                       false};
   auto const begin = words.begin() + std::ptrdiff_t(facts);
@@ -94,12 +99,14 @@ TensorFile read_stretch(RawInput& input, ReadOptions const& options, Stretch con
   expect_one_file(input.name(), input.has_places(), input.size(), stretch);
   if (!input.has_places()) return read_by_first(&input, options, stretch);
   auto const binary = recognise_binary(input);
-  if (binary && options.index_base == 1) return read_tensor(input, options);  // refuses it, on every part
-  bool const is_plain_text = !binary && recognise(input) == Compression::none;
-  if (is_plain_text && find_table(input, options)) return read_by_first(&input, options, stretch);
-  if (is_plain_text) return read_tns(input, options, stretch);
-  if (binary == Dialect::pten) return read_pten(input, options, stretch);
-  return read_by_first(&input, options, stretch);
+  if (!binary && recognise(input) != Compression::none) return read_by_first(&input, options, stretch);
+  auto const dialect = binary ? binary : recognise_dialect(input, options);
+  if (!dialect) return read_tns(input, options, stretch);
+  if (!dialect->definition().reads_parts) return read_by_first(&input, options, stretch);
+  expect_options_fit(input, *dialect, options);
+  auto file = dialect->definition().read(input, options, stretch);
+  expect_base_fits(input, file.report, options);
+  return file;
 }
 
 TensorFile read_stretch(std::filesystem::path const& path, ReadOptions const& options,

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The dialect of a text, recognised by its first lines, and the declarations in its header.
-//
-//   frostt           no header: N indices and a value a line
-//   extended-frostt  "N nnz", then a line of N extents (the sparse compiler of MLIR writes it)
-//   tensor-toolbox   "sptensor", N, the extents, nnz, a line each (Tensor Toolbox, pyttb, GenTen's text)
-//   dims-header      N, then a line of N extents (ParTI, B-CSF)
-//   matrix-market    "%%MatrixMarket matrix coordinate FIELD SYMMETRY", then "rows columns nnz"
+// The dialect of a text, recognised by its first lines, and the declarations in its header. Each dialect of
+// coordinate text (io/dialects) reads its own header.
 //
 // Nothing is guessed. Two numbers on the first line may be a header or an index and a value. The next lines
 // decide: a header "2 5" is followed by lines of 2 and 3 numbers, otherwise all lines have 2 numbers.
@@ -57,6 +52,8 @@ public:
 
   /// The next line that holds something.
   [[nodiscard]] std::optional<Line> next();
+  /// next() begins with the first line again.
+  void rewind() noexcept { m_next = 0; }
 
   /// Among the comments that next() has skipped, the first one that looks like Matrix Market's header, and
   /// whether one begins with %.
@@ -74,6 +71,8 @@ private:
   std::size_t m_block  = 0;  // the next line's block and place in it
   std::size_t m_offset = 0;
   std::uint64_t m_line = 0;
+  std::vector<Line> m_seen;  // what next() has returned
+  std::size_t m_next = 0;    // the next one of them, if it was returned before
   std::optional<Line> m_banner;
   bool m_has_percent  = false;
   std::size_t m_taken = 0;  // bytes held since free memory was last asked for

@@ -292,32 +292,6 @@ bool look_like_times(UninitializedVector<double> const& values) {
 
 }  // namespace
 
-std::string_view to_string(Dialect dialect) noexcept {
-  switch (dialect) {
-    case Dialect::frostt:
-      return "frostt";
-    case Dialect::extended_frostt:
-      return "extended-frostt";
-    case Dialect::tensor_toolbox:
-      return "tensor-toolbox";
-    case Dialect::dims_header:
-      return "dims-header";
-    case Dialect::matrix_market:
-      return "matrix-market";
-    case Dialect::pten:
-      return "pten";
-    case Dialect::npz:
-      return "npz";
-    case Dialect::genten_binary:
-      return "genten-binary";
-    case Dialect::splatt_binary:
-      return "splatt-binary";
-    case Dialect::delimited:
-      return "delimited";
-  }
-  return "?";
-}
-
 TensorFile read_tns(RawInput& input, ReadOptions const& options, Stretch const& stretch) {
   if (options.index_base < -1 || options.index_base > 1)
     throw UsageError("the index base is 0 or 1, not " + std::to_string(options.index_base));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reads coordinate text (.tns): one nonzero a line, N indices and then the value, separated by blanks or
-// tabs. The headers in use (enum Dialect) are optional. Empty lines and lines that begin with #, % or // are
+// tabs. The headers in use (io/dialects) are optional. Empty lines and lines that begin with #, % or // are
 // skipped. CRLF line ends, a byte order mark and a missing last line end are allowed. The text may be plain
 // or compressed with xz, gzip or zstd. The content decides dialect and compression, not the name. The extents
 // are those declared, or the largest index of each mode.

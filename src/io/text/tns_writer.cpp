@@ -16,30 +16,6 @@ namespace {
 /// Nonzeros that a thread formats at once: about a megabyte of text.
 constexpr std::uint64_t text_block_nonzeros = std::uint64_t{1} << 15;
 
-std::string extents_line(std::vector<std::uint64_t> const& extents) {
-  std::string line;
-  for (std::uint64_t const extent : extents) line += (line.empty() ? "" : " ") + std::to_string(extent);
-  return line;
-}
-
-std::string header_of(CoordinateList const& tensor, Dialect dialect, std::uint64_t base) {
-  std::string const order = std::to_string(tensor.order()), nnz = std::to_string(tensor.nnz());
-  std::string const extents = extents_line(tensor.extents);
-  switch (dialect) {
-    case Dialect::extended_frostt:
-      return "# extended FROSTT format\n" + order + " " + nnz + "\n" + extents + "\n";
-    case Dialect::tensor_toolbox:
-      return std::string("sptensor") + (base == 0 ? " indices-start-at-zero\n" : "\n") + order + "\n" +
-             extents + "\n" + nnz + "\n";
-    case Dialect::dims_header:
-      return order + "\n" + extents + "\n";
-    case Dialect::matrix_market:
-      return "%%MatrixMarket matrix coordinate real general\n" + extents + " " + nnz + "\n";
-    default:
-      return "";
-  }
-}
-
 template <class Index>
 std::string lines_of(Index const* indices, double const* values, std::uint64_t count, int order,
                      std::uint64_t base) {
@@ -60,14 +36,20 @@ std::string lines_of(Index const* indices, double const* values, std::uint64_t c
 
 }  // namespace
 
-void write_tns(std::filesystem::path const& path, CoordinateList const& tensor, Dialect dialect,
-               int index_base, int threads) {
-  std::uint64_t const base = dialect == Dialect::matrix_market || index_base != 0 ? 1 : 0;
+std::string extents_line(std::vector<std::uint64_t> const& extents) {
+  std::string line;
+  for (std::uint64_t const extent : extents) line += (line.empty() ? "" : " ") + std::to_string(extent);
+  return line;
+}
+
+void write_coordinate_text(std::filesystem::path const& path, CoordinateList const& tensor,
+                           std::string const& header, WriteOptions const& options) {
+  std::uint64_t const base = options.index_base == 0 ? 0 : 1;
   AtomicFile file(path);
-  file.write(header_of(tensor, dialect, base));
+  file.write(header);
   std::uint64_t const blocks =
       tensor.nnz() / text_block_nonzeros + (tensor.nnz() % text_block_nonzeros != 0 ? 1 : 0);
-  std::vector<std::string> made(static_cast<std::size_t>(detail::thread_count(threads)));
+  std::vector<std::string> made(static_cast<std::size_t>(detail::thread_count(options.threads)));
   for (std::uint64_t b = 0; b < blocks; b += made.size()) {
     std::uint64_t const count = std::min<std::uint64_t>(made.size(), blocks - b);
     detail::for_each_on_threads(static_cast<int>(count), count, [&](std::uint64_t k) {
