@@ -131,7 +131,8 @@ struct TensorFile {
 
 /// Reads text of any dialect, plain or compressed, .pten, npz and the binary files of GenTen and SPLATT: the
 /// content decides. An options.index_base other than the base that a binary file says (0 if it says none) is
-/// refused, and any for tables of text, whose ids are labels: integers are numbered in ascending order, texts as they come first.
+/// refused, and any for tables of text, whose ids are labels: integers are numbered in ascending order, texts
+/// as they come first.
 /// \throws InputError, for text with line and column; MemoryError; UsageError for options out of range
 [[nodiscard]] TensorFile read_tensor(std::filesystem::path const& path, ReadOptions const& options = {});
 
