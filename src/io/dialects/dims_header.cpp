@@ -12,7 +12,7 @@ namespace polyad::io {
 
 namespace {
 
-std::optional<TextHeader> read_header(LeadingBlocks& lines, std::optional<Fault>& fault) {
+std::optional<TextHeader> read_dims_header(LeadingBlocks& lines, std::optional<Fault>& fault) {
   auto const first = *lines.next();
   if (count_tokens(first.text) != 1 || !all_unsigned(first.text)) return std::nullopt;
   HeaderReader reader(lines, first, fault);
@@ -22,7 +22,8 @@ std::optional<TextHeader> read_header(LeadingBlocks& lines, std::optional<Fault>
   return reader.finish(Dialect::dims_header);
 }
 
-void write(std::filesystem::path const& path, CoordinateList const& tensor, WriteOptions const& options) {
+void write_dims_header(std::filesystem::path const& path, CoordinateList const& tensor,
+                       WriteOptions const& options) {
   write_coordinate_text(path, tensor,
                         std::to_string(tensor.order()) + "\n" + extents_line(tensor.extents) + "\n", options);
 }
@@ -32,8 +33,8 @@ void write(std::filesystem::path const& path, CoordinateList const& tensor, Writ
 constinit DialectDefinition const dims_header_dialect = {.name                  = "dims-header",
                                                          .is_text               = true,
                                                          .shows_base_by_indices = true,
-                                                         .read_header           = read_header,
-                                                         .write                 = write};
+                                                         .read_header           = read_dims_header,
+                                                         .write                 = write_dims_header};
 
 constinit Dialect const Dialect::dims_header(dims_header_dialect);
 

@@ -13,11 +13,11 @@ namespace polyad::io {
 
 namespace {
 
-std::uint64_t tokens(std::optional<LeadingBlocks::Line> const& line) {
+std::uint64_t tokens_in(std::optional<LeadingBlocks::Line> const& line) {
   return line ? static_cast<std::uint64_t>(count_tokens(line->text)) : 0;
 }
 
-std::optional<TextHeader> read_header(LeadingBlocks& lines, std::optional<Fault>& fault) {
+std::optional<TextHeader> read_extended_frostt_header(LeadingBlocks& lines, std::optional<Fault>& fault) {
   auto const first = *lines.next();
   if (count_tokens(first.text) != 2 || !all_unsigned(first.text)) return std::nullopt;
   std::string_view rest = first.text;
@@ -25,8 +25,8 @@ std::optional<TextHeader> read_header(LeadingBlocks& lines, std::optional<Fault>
   (void)read_unsigned(take_token(rest), "", modes);
   auto const second = lines.next(), third = lines.next();
   // Lines of two numbers throughout are indices and values of order 1.
-  bool const extents = tokens(second) == modes && modes != 2;
-  bool const lists   = modes >= 2 && modes <= most_modes && tokens(third) == modes + 1;
+  bool const extents = tokens_in(second) == modes && modes != 2;
+  bool const lists   = modes >= 2 && modes <= most_modes && tokens_in(third) == modes + 1;
   if (!second || !(extents || lists)) return std::nullopt;
   HeaderReader reader(lines, first, fault);
   HeaderLine numbers(first, fault);
@@ -38,7 +38,8 @@ std::optional<TextHeader> read_header(LeadingBlocks& lines, std::optional<Fault>
   return header;
 }
 
-void write(std::filesystem::path const& path, CoordinateList const& tensor, WriteOptions const& options) {
+void write_extended_frostt(std::filesystem::path const& path, CoordinateList const& tensor,
+                           WriteOptions const& options) {
   write_coordinate_text(path, tensor,
                         "# extended FROSTT format\n" + std::to_string(tensor.order()) + " " +
                             std::to_string(tensor.nnz()) + "\n" + extents_line(tensor.extents) + "\n",
@@ -50,8 +51,8 @@ void write(std::filesystem::path const& path, CoordinateList const& tensor, Writ
 constinit DialectDefinition const extended_frostt_dialect = {.name                  = "extended-frostt",
                                                              .is_text               = true,
                                                              .shows_base_by_indices = true,
-                                                             .read_header           = read_header,
-                                                             .write                 = write};
+                                                             .read_header = read_extended_frostt_header,
+                                                             .write       = write_extended_frostt};
 
 constinit Dialect const Dialect::extended_frostt(extended_frostt_dialect);
 

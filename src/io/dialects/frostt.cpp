@@ -23,7 +23,7 @@ namespace {
 using namespace std::string_view_literals;
 using Line = LeadingBlocks::Line;
 
-constexpr std::array endings = {".tns"sv, ".txt"sv};
+constexpr std::array frostt_endings = {".tns"sv, ".txt"sv};
 
 /// The fault of a first line that has other separators than blanks and tabs, or names columns.
 std::optional<Fault> other_text(Line const& first) {
@@ -65,7 +65,7 @@ std::optional<PossibleSizes> possible_sizes(Line const& first, LeadingBlocks con
   return PossibleSizes{numbers[0], numbers[1], numbers[2], first.number, lines.has_percent()};
 }
 
-std::optional<TextHeader> read_header(LeadingBlocks& lines, std::optional<Fault>& fault) {
+std::optional<TextHeader> read_frostt_header(LeadingBlocks& lines, std::optional<Fault>& fault) {
   Line const first = *lines.next();
   int const count  = count_tokens(first.text);
   TextHeader header;
@@ -81,19 +81,20 @@ std::optional<TextHeader> read_header(LeadingBlocks& lines, std::optional<Fault>
   return header;
 }
 
-void write(std::filesystem::path const& path, CoordinateList const& tensor, WriteOptions const& options) {
+void write_frostt(std::filesystem::path const& path, CoordinateList const& tensor,
+                  WriteOptions const& options) {
   write_coordinate_text(path, tensor, "", options);
 }
 
 }  // namespace
 
 constinit DialectDefinition const frostt_dialect = {.name                  = "frostt",
-                                                    .endings               = endings,
+                                                    .endings               = frostt_endings,
                                                     .is_text               = true,
                                                     .shows_base_by_indices = true,
                                                     .holds_extents         = false,
-                                                    .read_header           = read_header,
-                                                    .write                 = write};
+                                                    .read_header           = read_frostt_header,
+                                                    .write                 = write_frostt};
 
 constinit Dialect const Dialect::frostt(frostt_dialect);
 

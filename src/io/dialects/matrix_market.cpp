@@ -23,17 +23,17 @@ namespace {
 using namespace std::string_view_literals;
 using Line = LeadingBlocks::Line;
 
-constexpr std::array endings = {".mtx"sv};
+constexpr std::array matrix_market_endings = {".mtx"sv};
 constexpr auto banner_form =
     "%%MatrixMarket matrix coordinate real|integer|pattern general|symmetric|skew-symmetric";
 
-std::string lower(std::string_view text) {
+std::string lowered(std::string_view text) {
   std::string result(text);
   for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return result;
 }
 
-std::optional<TextHeader> read_header(LeadingBlocks& lines, std::optional<Fault>& fault) {
+std::optional<TextHeader> read_matrix_market_header(LeadingBlocks& lines, std::optional<Fault>& fault) {
   Line const banner = *lines.first();
   if (!begins_with_banner(banner.text)) return std::nullopt;
   HeaderReader reader(lines, banner, fault);
@@ -48,13 +48,13 @@ std::optional<TextHeader> read_header(LeadingBlocks& lines, std::optional<Fault>
                                      : static_cast<std::uint64_t>(word.data() - banner.text.data()) + 1;
     if (!fault) fault = Fault{banner.number, column, reason};
   };
-  std::string const object = lower(words[1]), layout = lower(words[2]), field = lower(words[3]),
-                    symmetry = lower(words[4]);
+  std::string const object = lowered(words[1]), layout = lowered(words[2]), field = lowered(words[3]),
+                    symmetry = lowered(words[4]);
   auto const expected        = [&](std::string_view word) {
     refuse(word, "expected '" + std::string(banner_form) + "', found " +
                      (word.empty() ? std::string("the end of the line") : in_quotes(word)));
   };
-  if (lower(words[0]) != lower(matrix_market_banner)) expected(words[0]);
+  if (lowered(words[0]) != lowered(matrix_market_banner)) expected(words[0]);
   if (object != "matrix") expected(words[1]);
   if (layout == "array") refuse(words[2], "a dense matrix ('array') is not a sparse tensor");
   if (layout != "coordinate") expected(words[2]);
@@ -89,7 +89,8 @@ std::optional<TextHeader> read_header(LeadingBlocks& lines, std::optional<Fault>
   return reader.finish(Dialect::matrix_market);
 }
 
-void write(std::filesystem::path const& path, CoordinateList const& tensor, WriteOptions const& options) {
+void write_matrix_market(std::filesystem::path const& path, CoordinateList const& tensor,
+                         WriteOptions const& options) {
   if (tensor.order() != 2)
     throw UsageError("matrix-market holds order 2, not " + std::to_string(tensor.order()));
   WriteOptions from_one = options;
@@ -102,8 +103,11 @@ void write(std::filesystem::path const& path, CoordinateList const& tensor, Writ
 
 }  // namespace
 
-constinit DialectDefinition const matrix_market_dialect = {
-    .name = "matrix-market", .endings = endings, .is_text = true, .read_header = read_header, .write = write};
+constinit DialectDefinition const matrix_market_dialect = {.name        = "matrix-market",
+                                                           .endings     = matrix_market_endings,
+                                                           .is_text     = true,
+                                                           .read_header = read_matrix_market_header,
+                                                           .write       = write_matrix_market};
 
 constinit Dialect const Dialect::matrix_market(matrix_market_dialect);
 

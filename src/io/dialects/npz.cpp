@@ -10,13 +10,13 @@ namespace polyad::io {
 namespace {
 
 using namespace std::string_view_literals;
-constexpr std::array endings = {".npz"sv};
+constexpr std::array npz_endings = {".npz"sv};
 
 }  // namespace
 
 constinit DialectDefinition const npz_dialect = {
     .name         = "npz",
-    .endings      = endings,
+    .endings      = npz_endings,
     .holds_names  = true,
     .holds_floats = true,
     .begins       = [](std::string_view start) { return start.starts_with("PK"); },

@@ -11,13 +11,13 @@ namespace polyad::io {
 namespace {
 
 using namespace std::string_view_literals;
-constexpr std::array endings = {".pten"sv};
+constexpr std::array pten_endings = {".pten"sv};
 
 }  // namespace
 
 constinit DialectDefinition const pten_dialect = {
     .name         = "pten",
-    .endings      = endings,
+    .endings      = pten_endings,
     .holds_names  = true,
     .holds_floats = true,
     .can_pack     = true,

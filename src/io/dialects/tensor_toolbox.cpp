@@ -19,7 +19,7 @@ namespace {
 using namespace std::string_view_literals;
 using Line = LeadingBlocks::Line;
 
-std::optional<TextHeader> read_header(LeadingBlocks& lines, std::optional<Fault>& fault) {
+std::optional<TextHeader> read_tensor_toolbox_header(LeadingBlocks& lines, std::optional<Fault>& fault) {
   Line const first            = *lines.next();
   std::string_view rest       = first.text;
   std::string_view const word = take_token(rest);
@@ -51,7 +51,8 @@ std::optional<TextHeader> read_header(LeadingBlocks& lines, std::optional<Fault>
   return reader.finish(Dialect::tensor_toolbox);
 }
 
-void write(std::filesystem::path const& path, CoordinateList const& tensor, WriteOptions const& options) {
+void write_tensor_toolbox(std::filesystem::path const& path, CoordinateList const& tensor,
+                          WriteOptions const& options) {
   std::string const order = std::to_string(tensor.order()), nnz = std::to_string(tensor.nnz());
   write_coordinate_text(path, tensor,
                         std::string("sptensor") +
@@ -62,8 +63,10 @@ void write(std::filesystem::path const& path, CoordinateList const& tensor, Writ
 
 }  // namespace
 
-constinit DialectDefinition const tensor_toolbox_dialect = {
-    .name = "tensor-toolbox", .is_text = true, .read_header = read_header, .write = write};
+constinit DialectDefinition const tensor_toolbox_dialect = {.name        = "tensor-toolbox",
+                                                            .is_text     = true,
+                                                            .read_header = read_tensor_toolbox_header,
+                                                            .write       = write_tensor_toolbox};
 
 constinit Dialect const Dialect::tensor_toolbox(tensor_toolbox_dialect);
 

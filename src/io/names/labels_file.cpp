@@ -22,11 +22,11 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr auto magic            = "\x89PLAB\r\n\x1A"sv;
-constexpr std::uint32_t version = 1;
+constexpr auto labels_magic            = "\x89PLAB\r\n\x1A"sv;
+constexpr std::uint32_t labels_version = 1;
 
 /// The bytes before the names of N modes.
-constexpr std::uint64_t head_bytes(std::uint64_t order) {
+constexpr std::uint64_t labels_head_bytes(std::uint64_t order) {
   return 32 + 8 * order;
 }
 
@@ -58,8 +58,8 @@ LabelsFile labels_file(Labels const& labels, std::vector<std::uint64_t> const& e
   if (!reads_binary_files) throw UsageError("labels are written on little-endian machines only");
   std::string const names = names_block(labels);
   LabelsFile file;
-  file.bytes = magic;
-  append_number(file.bytes, version);
+  file.bytes = labels_magic;
+  append_number(file.bytes, labels_version);
   append_number(file.bytes, static_cast<std::uint32_t>(extents.size()));
   for (std::uint64_t const extent : extents) append_number(file.bytes, extent);
   append_number(file.bytes, std::uint64_t{names.size()});
@@ -84,15 +84,15 @@ Labels read_labels_file(std::filesystem::path const& model, std::vector<std::uin
   input.hold(memory);
   FieldReader const file(input.name(), "");
   if (!reads_binary_files) file.refuse("labels are read on little-endian machines only");
-  std::uint64_t const size = head_bytes(extents.size());
+  std::uint64_t const size = labels_head_bytes(extents.size());
   std::string head(std::min(size, input.size()), '\0');
   input.read_at(0, head.data(), head.size());
-  if (!std::string_view(head).starts_with(magic)) file.refuse("has no labels of a model");
+  if (!std::string_view(head).starts_with(labels_magic)) file.refuse("has no labels of a model");
   if (head.size() < size) file.refuse("is cut short, or has the labels of another model");
   FieldReader reader(input.name(), head);
-  static_cast<void>(reader.take(magic.size()));
+  static_cast<void>(reader.take(labels_magic.size()));
   std::uint64_t const found_version = reader.u32(), order = reader.u32();
-  if (found_version != version)
+  if (found_version != labels_version)
     file.refuse("is of version " + std::to_string(found_version) + "; this Polyad reads version 1");
   bool is_foreign = order != extents.size();
   for (std::uint64_t const extent : extents) is_foreign |= reader.u64() != extent;

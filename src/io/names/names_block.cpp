@@ -15,13 +15,13 @@ namespace {
 enum Flag : std::uint8_t { has_labels = 1, labels_are_text = 2 };
 
 template <class Number>
-void append_number(std::string& bytes, Number number) {
+void append_field(std::string& bytes, Number number) {
   char stored[sizeof number];
   std::memcpy(stored, &number, sizeof number);
   bytes.append(stored, sizeof number);
 }
 
-ModeLabels read_mode(FieldReader& reader, std::size_t n, std::uint64_t rows, ReadMemory& memory) {
+ModeLabels read_names_of_mode(FieldReader& reader, std::size_t n, std::uint64_t rows, ReadMemory& memory) {
   std::string const mode    = "mode " + std::to_string(n);
   std::uint64_t const flags = reader.field(4);
   if (flags > (has_labels | labels_are_text)) reader.refuse("the names of " + mode + " have unknown flags");
@@ -54,9 +54,9 @@ std::string names_block(Labels const& labels) {
   for (ModeLabels const& mode : labels) {
     if (mode.name.size() > std::numeric_limits<std::uint32_t>::max())
       throw UsageError("the name of a mode has 2^32 bytes or more");
-    append_number(bytes, static_cast<std::uint32_t>((mode.has_rows() ? has_labels : 0) |
-                                                    (mode.is_text ? labels_are_text : 0)));
-    append_number(bytes, static_cast<std::uint32_t>(mode.name.size()));
+    append_field(bytes, static_cast<std::uint32_t>((mode.has_rows() ? has_labels : 0) |
+                                                   (mode.is_text ? labels_are_text : 0)));
+    append_field(bytes, static_cast<std::uint32_t>(mode.name.size()));
     bytes += mode.name;
     if (!mode.has_rows()) continue;
     bytes.append(reinterpret_cast<char const*>(mode.ends.data()), mode.ends.size() * sizeof(std::uint64_t));
@@ -70,7 +70,8 @@ Labels labels_of_block(std::string const& file, std::string_view block,
   if (block.empty()) return {};
   FieldReader reader(file, block);
   Labels labels;
-  for (std::size_t n = 0; n < extents.size(); ++n) labels.push_back(read_mode(reader, n, extents[n], memory));
+  for (std::size_t n = 0; n < extents.size(); ++n)
+    labels.push_back(read_names_of_mode(reader, n, extents[n], memory));
   if (reader.left() != 0)
     reader.refuse("the names are followed by " + std::to_string(reader.left()) + " other bytes");
   return holds_names(labels) ? labels : Labels{};

@@ -18,7 +18,7 @@ namespace polyad::io {
 
 namespace {
 
-constexpr std::size_t buffer_bytes = std::size_t{1} << 20;
+constexpr std::size_t read_buffer_bytes = std::size_t{1} << 20;
 
 [[noreturn]] void cannot_read(std::string const& name, int code) {
   throw InputError(name, 0, 0, "cannot be read: " + std::generic_category().message(code));
@@ -48,9 +48,9 @@ RawInput::RawInput(std::filesystem::path const& path) : m_name(path.string()) {
     if (S_ISDIR(status.st_mode)) throw InputError(m_name, 0, 0, "is a directory, not a file");
     bool const is_file = S_ISREG(status.st_mode) && status.st_size > 0;
     m_size             = is_file ? static_cast<std::uint64_t>(status.st_size) : 0;
-    m_buffer  = std::make_unique_for_overwrite<char[]>(is_file ? std::min<std::size_t>(m_size, buffer_bytes)
-                                                               : buffer_bytes);
-    m_pending = refill();
+    m_buffer           = std::make_unique_for_overwrite<char[]>(
+        is_file ? std::min<std::size_t>(m_size, read_buffer_bytes) : read_buffer_bytes);
+    m_pending    = refill();
     m_has_places = is_file;
     // The first read has everything: nothing can change any more.
     if (is_file && m_pending.size() == m_size) m_whole = m_pending;
@@ -80,7 +80,7 @@ std::size_t RawInput::read_up_to(char* to, std::size_t most) {
 
 std::string_view RawInput::refill() {
   if (!m_whole.empty()) return {};
-  std::size_t const most = m_size > 0 ? std::min<std::size_t>(m_size, buffer_bytes) : buffer_bytes;
+  std::size_t const most = m_size > 0 ? std::min<std::size_t>(m_size, read_buffer_bytes) : read_buffer_bytes;
   return {m_buffer.get(), read_up_to(m_buffer.get(), most)};
 }
 

@@ -15,19 +15,19 @@ namespace polyad::io {
 namespace {
 
 /// Doubles of at least this size are integers, and not all integers are doubles.
-constexpr double first_gap = 0x1p53;
+constexpr double first_decimal_gap = 0x1p53;
 
 /// A decimal number as an integer without zeros at its ends, times a power of ten. Zero has no digits.
-struct Digits {
+struct DecimalDigits {
   std::string digits;
-  long long power                      = 0;
-  bool operator==(Digits const&) const = default;
+  long long power                             = 0;
+  bool operator==(DecimalDigits const&) const = default;
 };
 
 /// Reads a decimal number and ignores its sign. An exponent beyond the range of long long has its largest
 /// number.
-Digits digits_of(std::string_view text) {
-  Digits number;
+DecimalDigits digits_of(std::string_view text) {
+  DecimalDigits number;
   if (text.starts_with('-')) text.remove_prefix(1);
   std::size_t const mark = std::min(text.find_first_of("eE"), text.size());
   bool point             = false;
@@ -56,12 +56,12 @@ Digits digits_of(std::string_view text) {
 }
 
 /// Whether a number that does not fit a double is too large, and not too close to zero.
-bool exceeds_one(Digits const& number) {
+bool exceeds_one(DecimalDigits const& number) {
   return number.power + static_cast<long long>(number.digits.size()) > 0;
 }
 
 /// Whether the number is `value`, which is an integer.
-bool is_exactly(Digits const& number, double value) {
+bool is_exactly(DecimalDigits const& number, double value) {
   std::array<char, 320> text{};  // the largest double has 309 digits
   auto const [end, code] =
       std::to_chars(text.data(), text.data() + text.size(), std::abs(value), std::chars_format::fixed, 0);
@@ -76,10 +76,10 @@ DecimalFault read_decimal(std::string_view token, bool integer, double& value) {
   auto const [end, code] = std::from_chars(token.data(), last, value);
   if (code == std::errc::invalid_argument || end != last) return DecimalFault::not_a_number;
   bool const plain = token.find_first_not_of("-0123456789") == std::string_view::npos;
-  if (code == std::errc{} && value != 0 && !(std::abs(value) >= first_gap && (plain || integer)))
+  if (code == std::errc{} && value != 0 && !(std::abs(value) >= first_decimal_gap && (plain || integer)))
     return DecimalFault::none;
   if (code == std::errc{} && !std::isfinite(value)) return DecimalFault::none;  // "inf", "nan"
-  Digits const number = digits_of(token);
+  DecimalDigits const number = digits_of(token);
   if (number.digits.empty()) {
     value = token.starts_with('-') ? -0.0 : 0.0;
     return DecimalFault::none;

@@ -52,7 +52,7 @@ std::string memory_reason(MemoryError const& error) {
   return std::string(error.what()).substr(std::string(rest.what()).size());
 }
 
-std::uint64_t number_of(Dialect dialect) {
+std::uint64_t number_of_dialect(Dialect dialect) {
   return static_cast<std::uint64_t>(std::ranges::find(dialects(), dialect) - dialects().begin());
 }
 
@@ -62,7 +62,7 @@ TensorFile read_by_first(RawInput* input, ReadOptions const& options, Stretch co
   if (stretch.part == 0) file = read_tensor(*input, options);
   auto const& report      = file.report;
   Words words             = {static_cast<std::uint64_t>(file.tensor.order()),
-                             number_of(report.dialect),
+                             number_of_dialect(report.dialect),
                              static_cast<std::uint64_t>(report.compression),
                              static_cast<std::uint64_t>(report.index_base),
                              report.knows_index_base ? 1U : 0U,
