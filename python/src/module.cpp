@@ -980,13 +980,14 @@ NB_MODULE(POLYAD_MODULE, m) {
     }
     return nb::make_tuple(arrays_of(std::move(file->tensor)),
                           std::string(io::to_string(file->report.dialect)), merged,
-                          row_names_to_python({file->report.index_base, std::move(file->labels)}));
+                          row_names_to_python({file->report.knows_index_base ? file->report.index_base : -1,
+                                               std::move(file->labels)}));
   });
   m.def("write_tensor", [](std::string const& path, Tensor const& tensor, std::string const& dialect,
                            bool single, bool packed, nb::tuple const& given_names) {
     io::WriteOptions options;
     auto names         = row_names_from(given_names);
-    options.index_base = names.index_base == 0 ? 0 : 1;
+    options.index_base = names.index_base;
     options.labels     = std::move(names.labels);
     nb::gil_scoped_release const released;
     if (!dialect.empty()) {

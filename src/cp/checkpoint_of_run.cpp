@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "io/same_run.hpp"
+#include "io/checkpoints/same_run.hpp"
 #include "polyad/io/model_file.hpp"
 
 namespace polyad::detail {

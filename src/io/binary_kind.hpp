@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "io/raw_input.hpp"
+#include "io/streams/raw_input.hpp"
 #include "polyad/io/tensor_file.hpp"
 
 namespace polyad::io {

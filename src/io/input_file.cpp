@@ -5,12 +5,12 @@
 #include <array>
 #include <string_view>
 
+#include "io/archive/zip.hpp"
 #include "io/binary_kind.hpp"
-#include "io/decoder.hpp"
 #include "io/delimited/delimited_reader.hpp"
-#include "io/raw_input.hpp"
 #include "io/readers.hpp"
-#include "io/zip.hpp"
+#include "io/streams/decoder.hpp"
+#include "io/streams/raw_input.hpp"
 
 namespace polyad::io {
 

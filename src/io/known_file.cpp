@@ -101,6 +101,7 @@ std::optional<std::string> describe_own_file(std::string_view start) {
   if (start.starts_with("\x89PTEN\r\n"sv))
     return "is a packed .pten file: unpack it first; .pten has a packing of its own (polyad convert --pack)";
   if (start.starts_with("PK\x03\x04"sv)) return "is a packed zip or .npz archive: unpack it first";
+  if (start.starts_with("\x89PLAB\r\n"sv)) return "has the labels of a model in text, which is next to it";
   if (start.starts_with("\x89PCKP\r\n"sv)) return "is a checkpoint of polyad cpd, for --resume";
   if (start.starts_with("\x89PTUK\r\n"sv)) return "is a checkpoint of polyad tucker, for --resume";
   if (start.starts_with("\x89PFTK\r\n"sv)) return "is a checkpoint of polyad fast-tucker, for --resume";

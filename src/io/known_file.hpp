@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "io/zip.hpp"
+#include "io/archive/zip.hpp"
 
 namespace polyad::io {
 

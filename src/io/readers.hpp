@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "io/raw_input.hpp"
+#include "io/streams/raw_input.hpp"
 #include "polyad/io/array_npz.hpp"
 #include "polyad/io/fast_tucker_file.hpp"
 #include "polyad/io/model_file.hpp"

@@ -6,30 +6,16 @@
 #include <charconv>
 #include <string>
 
-#include "io/binary_kind.hpp"
-#include "io/delimited/delimited_reader.hpp"
-#include "io/foreign_binary.hpp"
-#include "io/npz_names.hpp"
-#include "io/pten.hpp"
-#include "io/pten_format.hpp"
-#include "io/raw_input.hpp"
+#include "io/dialects/registry.hpp"
+#include "io/lists/single_precision.hpp"
+#include "io/names/row_names.hpp"
 #include "io/readers.hpp"
-#include "io/single_precision.hpp"
-#include "io/tensor_npz.hpp"
-#include "io/tns_reader.hpp"
-#include "io/tns_writer.hpp"
+#include "io/streams/raw_input.hpp"
+#include "io/text/tns_reader.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/io/atomic_file.hpp"
 #include "tensor/nonzero_inside.hpp"
 
 namespace polyad::io {
-
-std::optional<Dialect> recognise_binary(RawInput const& input) {
-  std::string_view const start = input.peek();
-  if (start.starts_with(pten::magic)) return Dialect::pten;
-  if (start.starts_with("PK")) return Dialect::npz;
-  return recognise_foreign_binary(start);
-}
 
 TensorFile read_tensor(std::filesystem::path const& path, ReadOptions const& options) {
   RawInput input(path);
@@ -37,44 +23,12 @@ TensorFile read_tensor(std::filesystem::path const& path, ReadOptions const& opt
 }
 
 TensorFile read_tensor(RawInput& input, ReadOptions const& options) {
-  auto const kind = recognise_binary(input);
-  if (!kind) {
-    if (auto const layout = find_table(input, options)) return read_delimited(input, options, *layout);
-    return read_tns(input, options);
-  }
-  if (options.table.is_set())
-    throw UsageError(input.name() + ": " + std::string(to_string(*kind)) +
-                     " has no columns to choose; leave the options of delimited text out");
-  if (options.index_base != -1 && options.index_base != 0)
-    throw UsageError(input.name() + ": " + std::string(to_string(*kind)) +
-                     " counts from 0; leave the index base out");
-  switch (*kind) {
-    case Dialect::pten:
-      return read_pten(input, options);
-    case Dialect::npz:
-      return read_tensor_npz(input, options);
-    case Dialect::genten_binary:
-      return read_genten_binary(input, options);
-    default:
-      return read_splatt_binary(input, options);
-  }
-}
-
-std::optional<Dialect> dialect_of_ending(std::filesystem::path const& path) {
-  auto const ending = path.extension();
-  if (ending == ".tns" || ending == ".txt") return Dialect::frostt;
-  if (ending == ".mtx") return Dialect::matrix_market;
-  if (ending == ".pten") return Dialect::pten;
-  if (ending == ".npz") return Dialect::npz;
-  if (own_descriptor(path)) return Dialect::frostt;
-  return std::nullopt;
-}
-
-std::optional<Dialect> writable_dialect(std::string_view name) {
-  for (auto const dialect : {Dialect::frostt, Dialect::extended_frostt, Dialect::tensor_toolbox,
-                             Dialect::dims_header, Dialect::matrix_market, Dialect::pten, Dialect::npz})
-    if (to_string(dialect) == name) return dialect;
-  return std::nullopt;
+  auto const dialect = recognise_dialect(input, options);
+  if (!dialect) return read_tns(input, options);
+  expect_options_fit(input, *dialect, options);
+  auto file = dialect->definition().read(input, options, {});
+  expect_base_fits(input, file.report, options);
+  return file;
 }
 
 void expect_fits_floats(CoordinateList const& tensor) {
@@ -90,12 +44,13 @@ void expect_fits_floats(CoordinateList const& tensor) {
 void write_tensor(std::filesystem::path const& path, CoordinateList const& tensor,
                   WriteOptions const& options) {
   auto const dialect = options.dialect ? options.dialect : dialect_of_ending(path);
-  if (!dialect)
-    throw UsageError(path.string() + ": a tensor's name ends with .tns, .txt, .mtx, .pten or .npz");
+  if (!dialect) throw UsageError(path.string() + ": a tensor's name ends with " + endings_text());
+  auto const write = dialect->definition().write;
+  if (write == nullptr) throw UsageError(std::string(dialect->name()) + " is read, not written");
   if (tensor.nnz() == 0) throw UsageError(path.string() + ": a tensor without nonzeros is not written");
+  if (options.single_precision && !dialect->holds_floats())
+    throw UsageError("text holds values in full: single precision is for .pten and .npz");
   if (options.single_precision) expect_fits_floats(tensor);
-  if (options.index_base < 0)
-    throw UsageError("the index base is 0 or 1, not " + std::to_string(options.index_base));
   expect_names_fit({options.index_base, options.labels}, tensor.extents);
   std::visit(
       [&](auto const& indices) {
@@ -104,27 +59,7 @@ void write_tensor(std::filesystem::path const& path, CoordinateList const& tenso
           detail::expect_nonzero_inside(tensor.extents, p, indices.data() + p * order);
       },
       tensor.indices);
-  switch (*dialect) {
-    case Dialect::pten:
-      return write_pten(path, tensor,
-                        {.single_precision = options.single_precision,
-                         .packed           = options.packed,
-                         .threads          = options.threads});
-    case Dialect::npz:
-      return write_tensor_npz(path, tensor, options.single_precision, options.labels);
-    case Dialect::genten_binary:
-    case Dialect::splatt_binary:
-    case Dialect::delimited:
-      throw UsageError(std::string(to_string(*dialect)) + " is read, not written");
-    case Dialect::matrix_market:
-      if (tensor.order() != 2)
-        throw UsageError("matrix-market holds order 2, not " + std::to_string(tensor.order()));
-      [[fallthrough]];
-    default:
-      if (options.single_precision)
-        throw UsageError("text holds values in full: single precision is for .pten and .npz");
-      write_tns(path, tensor, *dialect, options.index_base, options.threads);
-  }
+  write(path, tensor, options);
 }
 
 }  // namespace polyad::io

@@ -21,7 +21,7 @@
 #include "fit/measure_tucker.hpp"
 #include "fit/stop_rule.hpp"
 #include "fit/sum_cells.hpp"
-#include "io/same_run.hpp"
+#include "io/checkpoints/same_run.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/core/per_mode.hpp"

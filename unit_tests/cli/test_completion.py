@@ -101,19 +101,34 @@ class Completion(ToolTest):
         squares = [(value - predict(model, at))**2 for at, value in self.lines[3600:]]
         self.assertAlmostEqual(math.sqrt(sum(squares) / 400), errors["test"], places=4)
 
-    def test_text_counts_from_0_with_a_binary_training_set(self):
-        self.succeed("convert", self.train, "train.npz")
+    def test_a_binary_training_set_says_what_its_text_counted_from(self):
         from_0 = self.write("from_0.tns", "".join(" ".join(str(int(i) - 1) for i in line.split()[:3]) + f" {line.split()[3]}\n"
                                                   for line in self.test.read_text().splitlines()))
         common = ("-j", 4, "-r", 4, "--shrink", 10, "-i", 3, "-t", 1)
-        errors = [self.report_of("fast-tucker", train, "--test", test, *common)["result"]["rmse"]
-                  for train, test in ((self.train, self.test), ("train.npz", from_0))]
-        self.assertEqual(errors[0], errors[1])
-        # Nothing in this text says from which number it counts.
-        self.fail_with(2, "fast-tucker", "train.npz", "--test", self.test, *common, says="--index-base")
-        for base, test in ((1, self.test), (0, from_0)):
-            found = self.report_of("fast-tucker", "train.npz", "--test", test, "--index-base", base, *common)
-            self.assertEqual(found["result"]["rmse"], errors[0])
+        expected = self.report_of("fast-tucker", self.train, "--test", self.test, *common)["result"]["rmse"]
+        for train in ("train.npz", "train.pten"):
+            self.succeed("convert", self.train, train)
+            self.assertIn("from 1", self.succeed("stats", train).stdout)
+            for more in ((), ("--index-base", 1)):
+                found = self.report_of("fast-tucker", train, "--test", self.test, *more, *common)
+                self.assertEqual(found["result"]["rmse"], expected)
+            self.fail_with(3, "fast-tucker", train, "--test", from_0, *common, says="below 1")
+            self.fail_with(2, "fast-tucker", train, "--test", from_0, "--index-base", 0, *common,
+                           says="says that it counts from 1")
+        # An npz of other programs does not say it.
+        with zipfile.ZipFile(self.folder / "train.npz") as archive:
+            arrays = {name: archive.read(name) for name in archive.namelist() if name != "index_base.npy"}
+        with zipfile.ZipFile(self.folder / "other.npz", "w") as archive:
+            for name, content in arrays.items():
+                archive.writestr(name, content)
+        self.succeed("convert", "other.npz", "other.pten")
+        for train in ("other.npz", "other.pten"):
+            self.assertEqual(self.report_of("fast-tucker", train, "--test", from_0, *common)["result"]["rmse"], expected)
+            # Nothing in this text says from which number it counts.
+            self.fail_with(2, "fast-tucker", train, "--test", self.test, *common, says="--index-base")
+            for base, test in ((1, self.test), (0, from_0)):
+                found = self.report_of("fast-tucker", train, "--test", test, "--index-base", base, *common)
+                self.assertEqual(found["result"]["rmse"], expected)
 
     def test_report_lists_the_options(self):
         options = self.report_of("fast-tucker", self.train, "-i", 1, "-j", "3,4,5", "--optimizer", "sgd", "--no-sharing",

@@ -90,6 +90,40 @@ class Convert(ToolTest):
                        "error",
                        says="x.tns:4:1: repeats the indices of line 2")
 
+    def test_the_index_base_is_kept(self):
+        for base in (0, 1):
+            self.write("x.tns", f"{base} 3 1.5\n{base + 2} 4 2.5\n")
+            last = "x.tns"
+            for name in ("a.pten", "b.npz", "c.pten"):
+                self.succeed("convert", last, name)
+                self.assertIn(f"from {base}", self.succeed("stats", name).stdout)
+                self.fail_with(2, "stats", name, "--index-base", 1 - base, says=f"counts from {base}")
+                last = name
+            self.assertEqual((self.folder / last).read_bytes()[8], 2)
+            self.succeed("compare", "x.tns", last)
+        self.succeed("gen", "uniform", "-d", "5,4", "-n", 6, "-o", "g.pten")  # counts from nothing
+        self.assertEqual((self.folder / "g.pten").read_bytes()[8], 1)
+
+    def test_names_go_to_pten_and_next_to_models_in_text(self):
+        self.write("x.csv", "user,item,rating\n" + "".join(f"u{k % 4},\"i, {k % 3}\",{1 + k % 5}\n" for k in range(12)))
+        self.succeed("convert", "x.csv", "x.pten")
+        self.assertIn("mode 1      item: 3 labels", self.succeed("stats", "x.pten").stdout)
+        self.succeed("convert", "x.pten", "x.npz")
+        self.succeed("compare", "x.pten", "x.csv")
+        self.succeed("cpd", "x.pten", "-r", 1, "-i", 2, "-o", "m.ktns")
+        self.assertTrue((self.folder / "m.ktns.labels").exists())
+        self.succeed("compare", "m.ktns", "x.npz")
+        # Entries in another order have other numbers, and the same names.
+        lines = (self.folder / "x.csv").read_text().splitlines()
+        self.write("y.csv", "\n".join([lines[0], *reversed(lines[1:])]) + "\n")
+        by_name = self.succeed("compare", "m.ktns", "y.csv").stdout.splitlines()
+        self.assertEqual(by_name[1:], self.succeed("compare", "m.ktns", "x.csv").stdout.splitlines()[1:])
+        (self.folder / "m.ktns.labels").rename(self.folder / "other")
+        self.fail_with(3, "compare", "m.ktns", "x.npz", output=None, says="m.ktns.labels: is missing")
+        self.succeed("cpd", "y.csv", "-r", 1, "-i", 2, "-o", "n.ktns")
+        (self.folder / "n.ktns.labels").rename(self.folder / "m.ktns.labels")
+        self.fail_with(3, "compare", "m.ktns", "x.npz", output=None, says="has the labels of another model")
+
     def test_wrong_names(self):
         path = self.write("x.tns", "1 1 1\n")
         self.fail_with(2, "convert", path, "x.bin", says="--to")

@@ -20,7 +20,7 @@
 #include "distributed/shared_folder.hpp"
 #include "distributed/world.hpp"
 #include "fuzz/pten_checksums.hpp"
-#include "io/pten.hpp"
+#include "io/pten/pten.hpp"
 #include "io/temporary_folder.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/tensor_file.hpp"

@@ -19,7 +19,7 @@ import run
 
 # What a target gets of the cores: text and command lines take long. The plain programs get twice as much as the others.
 SHARES = {"text": 4, "pten": 1, "npz": 1, "checkpoint": 1, "binary": 1, "ktensor": 2, "tune": 1, "ceilings": 1,
-          "command_line": 4}
+          "command_line": 4, "delimited": 4}
 KIND_SHARES = {"plain": 2, "sanitized": 1}
 SLICE_SECONDS = 120
 KINDS = {"plain": ["-std=c++20", "-O2", "-g1"], "sanitized": [*run.FLAGS, *run.SANITIZERS]}

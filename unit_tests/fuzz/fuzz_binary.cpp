@@ -6,7 +6,7 @@
 
 #include "fuzz_file.hpp"
 #include "io/binary_kind.hpp"
-#include "io/foreign_binary.hpp"
+#include "io/foreign/foreign_binary.hpp"
 #include "io/readers.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/tensor_file.hpp"

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "fuzz_file.hpp"
-#include "io/crc32c.hpp"
+#include "io/streams/crc32c.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/checkpoint.hpp"
 

@@ -5,7 +5,7 @@
 
 #include "fuzz_file.hpp"
 #include "fuzz_packed.hpp"
-#include "io/ktensor_text.hpp"
+#include "io/models/ktensor_text.hpp"
 #include "polyad/core/error.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {

@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "fuzz_file.hpp"
-#include "io/crc32.hpp"
-#include "io/file_bytes.hpp"
-#include "io/npz.hpp"
-#include "io/tensor_npz.hpp"
+#include "io/archive/npz.hpp"
+#include "io/archive/tensor_npz.hpp"
+#include "io/streams/crc32.hpp"
+#include "io/streams/file_bytes.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/array_npz.hpp"
 #include "polyad/io/fast_tucker_file.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "fuzz_file.hpp"
-#include "io/decoder.hpp"
+#include "io/streams/decoder.hpp"
 #include "polyad/core/error.hpp"
 
 namespace polyad::fuzz {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "fuzz_file.hpp"
-#include "io/pten.hpp"
+#include "io/pten/pten.hpp"
 #include "polyad/core/error.hpp"
 #include "pten_checksums.hpp"
 
@@ -20,11 +20,21 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
   file.fill(bytes);
   try {
     ReadOptions const options{.threads = 1, .memory_bytes = polyad::fuzz::most_memory};
-    auto const tensor = read_pten(file.path(), options).tensor;
+    auto const read    = read_pten(file.path(), options);
+    auto const& tensor = read.tensor;
     if (size % 16 == 2) {
       static std::filesystem::path const copy = polyad::fuzz::own_folder() / "copy.pten";
-      write_pten(copy, tensor, {.packed = size % 32 == 2, .block_nonzeros = 1 + size / 32 % 8, .threads = 1});
-      auto const again = read_pten(copy, options).tensor;
+      write_pten(copy, tensor,
+                 {.packed         = size % 32 == 2,
+                  .block_nonzeros = 1 + size / 32 % 8,
+                  .threads        = 1,
+                  .names = {read.report.knows_index_base ? read.report.index_base : -1, read.labels}});
+      auto const reread = read_pten(copy, options);
+      auto const& again = reread.tensor;
+      polyad::fuzz::expect(reread.labels == read.labels &&
+                               reread.report.knows_index_base == read.report.knows_index_base &&
+                               reread.report.index_base == read.report.index_base,
+                           "written and read again, the names differ");
       polyad::fuzz::expect(
           again.extents == tensor.extents && again.indices == tensor.indices && again.values == tensor.values,
           "written and read again, the tensor differs");

@@ -9,8 +9,8 @@
 
 #include "fuzz_file.hpp"
 #include "fuzz_packed.hpp"
-#include "io/text_blocks.hpp"
-#include "io/tns_reader.hpp"
+#include "io/text/text_blocks.hpp"
+#include "io/text/tns_reader.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/tensor_file.hpp"
 

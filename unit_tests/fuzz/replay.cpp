@@ -12,7 +12,7 @@
 
 // Every target is compiled with a name of its own for its entry.
 #define POLYAD_FUZZ_TARGETS(X) \
-  X(binary) X(ceilings) X(checkpoint) X(command_line) X(ktensor) X(npz) X(pten) X(text) X(tune)
+  X(binary) X(ceilings) X(checkpoint) X(command_line) X(delimited) X(ktensor) X(npz) X(pten) X(text) X(tune)
 #define POLYAD_DECLARE(name) extern "C" int fuzz_##name(std::uint8_t const* data, std::size_t size);
 POLYAD_FUZZ_TARGETS(POLYAD_DECLARE)
 

@@ -18,7 +18,7 @@ FLAGS = ["-std=c++20", "-O1", "-g"]
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
 LIBRARIES = {"POLYAD_HAVE_ZLIB": ("zlib.h", "z"), "POLYAD_HAVE_LZMA": ("lzma.h", "lzma"),
              "POLYAD_HAVE_ZSTD": ("zstd.h", "zstd")}
-CORE = ["core/error.cpp", "core/on_threads.cpp"]  # what the readers need of it
+CORE = ["core/error.cpp", "core/on_threads.cpp", "core/printable.cpp"]  # what the readers need of it
 FORMATS = ["formats/capability.cpp", "formats/option_text.cpp"]
 WITH_KOKKOS = {"hold_out.cpp", "saved_models.cpp"}
 # What a target needs besides the readers, and the headers that this wants.
@@ -27,7 +27,7 @@ MORE = {"tune": ["cli/format_choice/stored_choice.cpp", *FORMATS],
         "command_line": ["cli/command_line/*.cpp", "cli/report/git_hash.cpp", *FORMATS]}
 HEADERS = {"tune": ["nlohmann/json.hpp", "fmt/format.h"], "ceilings": ["nlohmann/json.hpp", "fmt/format.h"],
            "command_line": ["CLI/CLI.hpp", "fmt/format.h"]}
-WORDS = {"text": "text", "ktensor": "text", "tune": "json", "ceilings": "json", "command_line": "command_line"}
+WORDS = {"text": "text", "delimited": "delimited", "ktensor": "text", "tune": "json", "ceilings": "json", "command_line": "command_line"}
 # Coverage is counted in the project's functions: templates of other libraries would only take time.
 COUNTED = "src:*\nfun:*6polyad*\nfun:LLVMFuzzerTestOneInput\n"
 SKIPPED = 77
@@ -52,6 +52,11 @@ def generated_headers(folder):
     return header.parent.parent
 
 
+def objects_name(path):
+    """Two folders may have a file of the same name."""
+    return "-".join(path.relative_to(ROOT).with_suffix("").parts)
+
+
 def build(compiler, source, folder, flags=(*FLAGS, *SANITIZERS), links=None):
     """Compiles what is newer than its object; the objects serve all targets. A target takes from their archive what it
     needs: edges that it can never reach would cost time at every input."""
@@ -68,12 +73,12 @@ def build(compiler, source, folder, flags=(*FLAGS, *SANITIZERS), links=None):
     newest = max(p.stat().st_mtime for p in [*ROOT.glob("src/**/*.hpp"), *ROOT.glob("include/polyad/**/*.hpp"),
                                              *HERE.glob("*.hpp"), counted])
     name = source.stem.removeprefix("fuzz_")
-    paths = [path for path in sorted(ROOT.glob("src/io/*.cpp")) if path.name not in WITH_KOKKOS]
+    paths = [path for path in sorted(ROOT.glob("src/io/**/*.cpp")) if path.name not in WITH_KOKKOS]
     for pattern in [*CORE, *MORE.get(name, [])]:
         paths += sorted(ROOT.glob(f"src/{pattern}"))
     objects = []
     for path in [*paths, HERE / "free_memory.cpp", source]:
-        target = folder / (path.stem + ".o")
+        target = folder / (objects_name(path) + ".o")
         objects.append(target)
         if target.exists() and target.stat().st_mtime > max(newest, path.stat().st_mtime):
             continue

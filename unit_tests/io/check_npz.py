@@ -64,7 +64,7 @@ with tempfile.TemporaryDirectory() as folder:
         (dict(weights=weights), "holds no array 'factor_0'"),
         (dict(factor_0=first), "holds no array 'weights'"),
         (dict(weights=weights, factor_0=first[:, :1]), "factor_0 has 1 columns, but there are 2 weights"),
-        (dict(weights=weights, factor_0=first.astype(int)), "is no array of floats or doubles"),
+        (dict(weights=weights, factor_0=first.astype(int)), "is not an array of floats or doubles"),
         (dict(weights=weights, factor_0=first.astype(">f8")), "in this machine's byte order"),
         (dict(weights=weights, factor_0=first[0]), "'factor_0' has 1 dimensions, not 2"),
         (dict(weights=weights, factor_0=first + numpy.inf), "holds values that are not finite"),

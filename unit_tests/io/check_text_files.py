@@ -222,7 +222,7 @@ def more_malformed():
                ":5:3: index 2 counted from 0 is beyond the extent 3: '3'")
     size, row = "3 3 1\n", "3 2 1.5\n"
     for name, words, column, reason in (("dense matrix", "matrix array real general", 23,
-                                         "a dense matrix ('array') is no sparse tensor"),
+                                         "a dense matrix ('array') is not a sparse tensor"),
                                         ("complex values", "matrix coordinate complex general", 34,
                                          "complex values are not supported"),
                                         ("hermitian", "matrix coordinate real hermitian", 39,

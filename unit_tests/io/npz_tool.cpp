@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "io/npz.hpp"
-#include "io/tensor_npz.hpp"
+#include "io/archive/npz.hpp"
+#include "io/archive/tensor_npz.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/array_npz.hpp"
 

@@ -7,7 +7,7 @@
 #include <iostream>
 #include <string>
 
-#include "io/tns_reader.hpp"
+#include "io/text/tns_reader.hpp"
 #include "polyad/core/error.hpp"
 
 namespace {

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "io/raw_input.hpp"
+#include "io/streams/raw_input.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/atomic_file.hpp"
 #include "polyad/io/input_file.hpp"

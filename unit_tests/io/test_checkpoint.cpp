@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "io/crc32c.hpp"
+#include "io/streams/crc32c.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/checkpoint.hpp"
 #include "support/catch.hpp"

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "io/text_blocks.hpp"
-#include "io/tns_reader.hpp"
+#include "io/text/text_blocks.hpp"
+#include "io/text/tns_reader.hpp"
 #include "polyad/core/error.hpp"
 #include "support/catch.hpp"
 #include "temporary_folder.hpp"

@@ -7,7 +7,7 @@
 #include <random>
 #include <string>
 
-#include "io/decimal.hpp"
+#include "io/text/decimal.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/model_file.hpp"
 #include "polyad/io/tensor_file.hpp"

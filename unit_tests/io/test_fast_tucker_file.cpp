@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "io/npz.hpp"
-#include "io/npz_arrays.hpp"
+#include "io/archive/npz.hpp"
+#include "io/archive/npz_arrays.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/fast_tucker_file.hpp"
 #include "support/catch.hpp"

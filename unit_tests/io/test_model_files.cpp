@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "io/ktensor_text.hpp"
-#include "io/npz.hpp"
+#include "io/archive/npz.hpp"
+#include "io/models/ktensor_text.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/array_npz.hpp"
 #include "polyad/io/model_file.hpp"

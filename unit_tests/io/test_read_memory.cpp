@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "io/memory/read_memory.hpp"
 #include "io/read_in_parts.hpp"
-#include "io/read_memory.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/tensor_file.hpp"
 #include "support/catch.hpp"

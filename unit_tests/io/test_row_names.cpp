@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause What rows are called: names read back from files, and the rows of a
 // second table get the numbers of the first.
+#include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
-#include "io/npz.hpp"
+#include "io/archive/npz.hpp"
+#include "io/read_in_parts.hpp"
+#include "io/streams/crc32c.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/fast_tucker_file.hpp"
 #include "polyad/io/match_rows.hpp"
@@ -23,6 +28,7 @@ using polyad::io::Labels;
 using polyad::io::ModeLabels;
 using polyad::io::RowNames;
 using polyad::io::TensorFile;
+using polyad::test::content_of;
 using polyad::test::TemporaryFolder;
 
 ModeLabels labels_of(std::string name, std::vector<std::string> const& labels) {
@@ -103,6 +109,169 @@ TEST_CASE("names read back with every kind of npz", "[io][names]") {
   fitting.extents                    = {3, 2};
   polyad::io::write_tensor(path, fitting, {.labels = sample_names.labels});
   CHECK(polyad::io::read_tensor(path).labels == sample_names.labels);
+}
+
+TEST_CASE("a .pten keeps names and the index base in version 2", "[io][names]") {
+  TemporaryFolder const folder;
+  auto list          = file_of({}, {0, 2}, {1, 0}).tensor;
+  list.extents       = {3, 2};
+  auto const version = [&] { return content_of(folder / "t.pten")[8]; };
+  auto const refused = [&](std::string const& bytes) -> std::string {
+    folder.write("d.pten", bytes);
+    try {
+      static_cast<void>(polyad::io::read_tensor(folder / "d.pten"));
+    } catch (InputError const& error) {
+      return error.what();
+    }
+    return "";
+  };
+  polyad::io::write_tensor(folder / "t.pten", list);
+  CHECK(version() == 1);
+  CHECK(!polyad::io::read_tensor(folder / "t.pten").report.knows_index_base);
+  polyad::io::write_tensor(folder / "t.pten", list, {.labels = Labels(2)});  // nothing is named
+  CHECK(version() == 1);
+
+  auto names              = sample_names.labels;
+  names[1].is_text        = true;
+  Labels const only_modes = {labels_of("user", {}), labels_of("", {})};
+  for (auto const& labels : {names, only_modes, Labels{{}, names[1]}, Labels{}})
+    for (int const base : {-1, 0, 1}) {
+      if (labels.empty() && base < 0) continue;
+      polyad::io::write_tensor(folder / "t.pten", list, {.index_base = base, .labels = labels});
+      CHECK(version() == 2);
+      auto const read = polyad::io::read_tensor(folder / "t.pten");
+      CHECK(read.labels == labels);
+      CHECK(read.tensor.extents == list.extents);
+      CHECK(read.tensor.indices == list.indices);
+      CHECK(read.tensor.values == list.values);
+      CHECK(read.report.knows_index_base == (base >= 0));
+      CHECK(read.report.index_base == std::max(base, 0));
+      auto const parts = polyad::test::read_parts(folder / "t.pten", {}, 2);
+      CHECK(parts[0].labels == labels);
+      CHECK(parts[1].labels.empty());
+      CHECK(parts[1].report.index_base == std::max(base, 0));
+    }
+
+  polyad::io::write_tensor(folder / "t.pten", list, {.index_base = 1, .labels = names});
+  std::string const whole = content_of(folder / "t.pten");
+  for (std::size_t bit = 0; bit < 8 * whole.size(); ++bit) {
+    std::string damaged = whole;
+    damaged[bit / 8]    = static_cast<char>(damaged[bit / 8] ^ (1 << bit % 8));
+    INFO("bit " << bit);
+    CHECK(!refused(damaged).empty());
+  }
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    INFO(size << " bytes");
+    CHECK(!refused(whole.substr(0, size)).empty());
+  }
+}
+
+TEST_CASE("names in a .pten that contradict are refused, though all checksums are right", "[io][names]") {
+  TemporaryFolder const folder;
+  auto list    = file_of({}, {0, 2}, {1, 0}).tensor;
+  list.extents = {3, 2};
+  polyad::io::write_tensor(folder / "t.pten", list, {.labels = {labels_of("u", {"a", "b", "c"}), {}}});
+  std::string const whole = content_of(folder / "t.pten");
+  // 72 bytes of header: the length of the names is at 56, their checksum at 64. The names: flags, 1, "u",
+  // three ends of 8 bytes, "abc", and 8 bytes of 0.
+  constexpr std::size_t begin = 72, size = 4 + 4 + 1 + 24 + 3 + 8;
+  auto const with = [&](std::size_t at, std::string const& bytes) -> std::string {
+    std::string changed = whole;
+    changed.replace(at, bytes.size(), bytes);
+    auto const put = [&](std::size_t where, std::uint32_t crc) {
+      for (std::size_t k = 0; k < 4; ++k) changed[where + k] = static_cast<char>(crc >> 8 * k & 0xFF);
+    };
+    put(64, polyad::io::crc32c(0, std::string_view(changed).substr(begin, size)));
+    put(68, polyad::io::crc32c(0, std::string_view(changed).substr(0, 68)));
+    folder.write("d.pten", changed);
+    try {
+      static_cast<void>(polyad::io::read_tensor(folder / "d.pten"));
+    } catch (InputError const& error) {
+      return std::string(error.what()).substr((folder / "d.pten").string().size());
+    }
+    return "";
+  };
+  std::string const most(8, '\xFF');
+  CHECK(with(begin + 8, "v") == "");
+  CHECK(with(20, "\x02") == ": the header says what version 2 does not know");
+  CHECK(with(56, most) == ": the names are cut short");
+  CHECK(with(begin, "\x04") == ": the names of mode 0 have unknown flags");
+  CHECK(with(begin + 4, "\x7F").find("ends") != std::string::npos);
+  CHECK(with(begin + 8, "\xFF") == ": the name of mode 0 is not UTF-8");
+  CHECK(with(begin + 9, "\x04") == ": the ends of the labels of mode 0 do not increase");
+  CHECK(with(begin + 9 + 16, most) == ": the labels of mode 0 are cut short");
+  CHECK(with(begin + 9 + 16, "\x01") == ": the ends of the labels of mode 0 do not increase");
+  CHECK(with(begin + 9 + 24, "\xC3") == ": a label of mode 0 is not UTF-8");
+  CHECK(with(begin + 36, "\x01") == ": the names of mode 1 end before the 2 labels of its rows");
+  CHECK(with(40, most).find("end before the 18446744073709551615 labels") != std::string::npos);
+}
+
+TEST_CASE("a model in text has its labels in a file next to it", "[io][names]") {
+  TemporaryFolder const folder;
+  auto const path = folder / "m.ktns";
+  auto names      = sample_names;
+  polyad::io::HostKtensor const cp{{2}, {3, 2}, {{1, 2, 3}, {4, 5}}, {}, names};
+  auto const refused = [&]() -> std::string {
+    try {
+      static_cast<void>(polyad::io::read_model(path));
+    } catch (InputError const& error) {
+      return error.what();
+    }
+    return "";
+  };
+  polyad::io::write_model(path, cp);
+  CHECK(polyad::io::read_model(path) == cp);
+  std::string const text = content_of(path), labels = content_of(folder / "m.ktns.labels");
+  CHECK(text.find("\n# index_base 0\n# labels ") != std::string::npos);
+
+  std::filesystem::remove(folder / "m.ktns.labels");
+  CHECK(refused().find("m.ktns.labels: is missing") != std::string::npos);
+  auto other            = cp;
+  other.names.labels[0] = labels_of("user", {"x", "y", "z"});
+  polyad::io::write_model(folder / "o.ktns", other);
+  folder.write("m.ktns.labels", content_of(folder / "o.ktns.labels"));
+  CHECK(refused().find("has the labels of another model") != std::string::npos);
+  for (std::size_t bit = 0; bit < 8 * labels.size(); ++bit) {
+    std::string damaged = labels;
+    damaged[bit / 8]    = static_cast<char>(damaged[bit / 8] ^ (1 << bit % 8));
+    folder.write("m.ktns.labels", damaged);
+    INFO("bit " << bit);
+    CHECK(!refused().empty());
+  }
+  for (std::size_t size = 0; size < labels.size(); ++size) {
+    folder.write("m.ktns.labels", labels.substr(0, size));
+    INFO(size << " bytes");
+    CHECK(!refused().empty());
+  }
+  folder.write("m.ktns.labels", labels + '\0');
+  CHECK(refused().find("cut short, or continues") != std::string::npos);
+  folder.write("m.ktns.labels", labels);
+  CHECK(polyad::io::read_model(path) == cp);
+
+  for (char const* const end :
+       {"# labels 12\n", "# labels 0123456g\n", "# labels\n", "# index_base 0\n# labels",
+        "# labels 00000000\n# index_base 0\n", "# index_base 0\n# index_base 0\n"}) {
+    folder.write("m.ktns", text.substr(0, text.find("# index_base")) + end);
+    INFO(end);
+    CHECK(!refused().empty());
+  }
+  // A model without names has no such file, and does not look at one.
+  polyad::io::HostKtensor plain = cp;
+  plain.names                   = {1, {}};
+  polyad::io::write_model(path, plain);
+  CHECK(content_of(path).find("labels") == std::string::npos);
+  CHECK(polyad::io::read_model(path).names.labels.empty());
+}
+
+TEST_CASE("a model in text that cannot be written leaves no labels", "[io][names]") {
+  TemporaryFolder const folder;
+  std::filesystem::create_directory(folder / "m.ktns");
+  polyad::io::HostKtensor const cp{{2}, {3, 2}, {{1, 2, 3}, {4, 5}}, {}, sample_names};
+  CHECK_THROWS_AS(polyad::io::write_model(folder / "m.ktns", cp), polyad::WriteError);
+  CHECK(!std::filesystem::exists(folder / "m.ktns.labels"));
+  std::filesystem::create_directory(folder / "n.ktns.labels");
+  CHECK_THROWS_AS(polyad::io::write_model(folder / "n.ktns", cp), polyad::WriteError);
+  CHECK(!std::filesystem::exists(folder / "n.ktns"));
 }
 
 TEST_CASE("names of other rows are not written", "[io][names]") {
@@ -193,6 +362,10 @@ TEST_CASE("integers are labels or numbers, other labels are not", "[io][names]")
 
   auto binary           = file_of({}, {0}, {0});
   binary.report.dialect = polyad::io::Dialect::pten;
+  auto known            = binary;
+  static_cast<void>(polyad::io::match_rows(known, integers, {3, 3}, "f"));  // its base is known
+  CHECK(rows_of(known, 0) == std::vector<std::uint64_t>{3});
+  binary.report.knows_index_base = false;
   CHECK(usage_error(binary, integers).find("two different numberings") != std::string::npos);
   CHECK(usage_error(file_of({}, {0}, {0}), {0, {labels_of("", {"a", "b", "c"}), {}}}).find("'a'") !=
         std::string::npos);

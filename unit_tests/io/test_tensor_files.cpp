@@ -11,11 +11,12 @@
 #include <utility>
 #include <vector>
 
-#include "io/crc32c.hpp"
-#include "io/npz.hpp"
-#include "io/pten.hpp"
+#include "io/archive/npz.hpp"
+#include "io/archive/tensor_npz.hpp"
+#include "io/dialects/registry.hpp"
+#include "io/pten/pten.hpp"
 #include "io/read_in_parts.hpp"
-#include "io/tensor_npz.hpp"
+#include "io/streams/crc32c.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/tensor_file.hpp"
 #include "support/catch.hpp"
@@ -323,7 +324,8 @@ TEST_CASE("pten: the words for what is wrong", "[io]") {
     }
     return error_of(changed);
   };
-  REQUIRE(with(8, 2, 4, true) == ": is of version 2; this Polyad reads version 1");
+  REQUIRE(with(8, 3, 4, true) == ": is of version 3; this Polyad reads versions 1 and 2");
+  REQUIRE(with(8, 2, 4, true) == ": the header says what version 2 does not know");
   REQUIRE(with(8, 2, 4, false) == ": the header is damaged or cut short: its checksum is wrong");
   for (auto const& [offset, value, bytes] :
        {std::tuple{16, 5, 1}, {17, 2, 1}, {18, 2, 1}, {19, 4, 1}, {20, 1, 4}, {32, 0, 8}, {32, 1 << 21, 8}})
@@ -340,11 +342,71 @@ TEST_CASE("pten: the words for what is wrong", "[io]") {
   REQUIRE(error_of(whole.substr(0, 40)) == ": the file ends inside the header; is it cut short?");
 }
 
+TEST_CASE("every dialect of the registry keeps what it says that it keeps", "[io]") {
+  TemporaryFolder const folder;
+  std::vector<std::string_view> names, endings;
+  for (Dialect const dialect : polyad::io::dialects()) {
+    INFO(dialect.name());
+    auto const& definition  = dialect.definition();
+    int const recognised_by = (definition.begins != nullptr ? 1 : 0) +
+                              (definition.recognise != nullptr ? 1 : 0) +
+                              (definition.read_header != nullptr ? 1 : 0);
+    REQUIRE(recognised_by == 1);
+    REQUIRE((definition.read != nullptr) == (definition.read_header == nullptr));
+    REQUIRE(dialect.is_text() == (definition.begins == nullptr));
+    REQUIRE(std::ranges::find(names, dialect.name()) == names.end());
+    names.push_back(dialect.name());
+    REQUIRE((polyad::io::writable_dialect(dialect.name()) == dialect) == dialect.can_write());
+    REQUIRE((dialect.can_write() || dialect.endings().empty()));
+    for (std::string_view const ending : dialect.endings()) {
+      REQUIRE(std::ranges::find(endings, ending) == endings.end());
+      endings.push_back(ending);
+      REQUIRE(polyad::io::dialect_of_ending("x" + std::string(ending)) == dialect);
+      REQUIRE(polyad::io::endings_text().find(ending) != std::string::npos);
+    }
+    if (!dialect.can_write()) continue;
+    auto list    = sample({6, 5}, 7);
+    list.extents = {7, 6};
+    polyad::io::Labels labels(2);
+    labels[1].name = "item";
+    for (char const* const label : {"a", "", "b", "c", "d", "e"}) labels[1].add(label);
+    for (int const base : {-1, 0, 1}) {
+      polyad::io::write_tensor(folder / "t", list,
+                               {.dialect = dialect, .index_base = base, .labels = labels});
+      auto const back = polyad::io::read_tensor(folder / "t", {.index_base_of_text = std::max(base, 0)});
+      REQUIRE(back.report.dialect == dialect);
+      REQUIRE(back.labels == (dialect.holds_names() ? labels : polyad::io::Labels()));
+      if (dialect.holds_names()) {
+        REQUIRE(back.report.knows_index_base == (base >= 0));
+        REQUIRE(back.report.index_base == std::max(base, 0));
+      }
+      if (dialect.is_text()) REQUIRE(back.report.knows_index_base);
+      if (base != -1) REQUIRE((back.tensor.extents == list.extents) == dialect.holds_extents());
+    }
+    WriteOptions const floats{.dialect = dialect, .single_precision = true};
+    if (dialect.holds_floats()) {
+      list.values.assign(list.values.size(), 1. / 3);
+      polyad::io::write_tensor(folder / "t", list, floats);
+      REQUIRE(polyad::io::read_tensor(folder / "t").tensor.values[0] == static_cast<double>(1.F / 3));
+    } else {
+      REQUIRE_THROWS_AS(polyad::io::write_tensor(folder / "t", list, floats), UsageError);
+    }
+  }
+  REQUIRE(polyad::io::endings_text() == ".tns, .txt, .mtx, .pten or .npz");
+}
+
 TEST_CASE("binary kinds count from 0", "[io]") {
   TemporaryFolder const folder;
   polyad::io::write_tensor(folder / "t.pten", sample({4, 3}, 2));
   REQUIRE(polyad::io::read_tensor(folder / "t.pten", {.index_base = 0}).tensor.nnz() == 2);
   REQUIRE_THROWS_AS(polyad::io::read_tensor(folder / "t.pten", {.index_base = 1}), UsageError);
+  for (char const* const name : {"t.pten", "t.npz"}) {
+    polyad::io::write_tensor(folder / name, sample({4, 3}, 2), {.index_base = 1});
+    REQUIRE(polyad::io::read_tensor(folder / name, {.index_base = 1}).report.index_base == 1);
+    REQUIRE_THROWS_AS(polyad::io::read_tensor(folder / name, {.index_base = 0}), UsageError);
+    REQUIRE_THROWS_AS(polyad::test::read_in_parts(folder / name, {.index_base = 0}, 3), UsageError);
+    REQUIRE(polyad::test::read_in_parts(folder / name, {.index_base = 1}, 3).tensor.nnz() == 2);
+  }
 }
 
 TEST_CASE("GenTen's binary files", "[io]") {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "io/read_in_parts.hpp"
-#include "io/tns_reader.hpp"
+#include "io/text/tns_reader.hpp"
 #include "polyad/core/error.hpp"
 #include "support/catch.hpp"
 #include "temporary_folder.hpp"

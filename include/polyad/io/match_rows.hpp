@@ -5,10 +5,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "polyad/io/labels.hpp"
@@ -16,16 +16,21 @@
 
 namespace polyad::io {
 
+class TextTable;
+
 /// Finds the rows of a mode by their labels.
 class LabelIndex {
 public:
-  /// \param labels  must live as long
-  /// \throws UsageError if two rows have the same label
+  /// \throws UsageError if two rows have the same label; MemoryError, also for more than 2^31 labels
   explicit LabelIndex(ModeLabels const& labels);
+  ~LabelIndex();
+  LabelIndex(LabelIndex&& other) noexcept;
+  LabelIndex& operator=(LabelIndex&& other) noexcept;
+
   [[nodiscard]] std::optional<std::uint64_t> find(std::string_view label) const;
 
 private:
-  std::unordered_map<std::string_view, std::uint64_t> m_rows;
+  std::unique_ptr<TextTable> m_rows;  // numbers labels as the rows are numbered
 };
 
 /// The mode of this name; nothing if no mode has it. \throws UsageError if several modes have it

@@ -23,7 +23,7 @@
 namespace polyad {
 
 /// A CP model: .npz, or .ktns and .txt for text. Waits for `space`.
-/// \param names  what the rows are called; text has room for the index base alone
+/// \param names  what the rows are called; text has labels in a file next to it (docs/file-formats.md)
 /// \throws UsageError for another ending, or names of other sizes; WriteError, and the previous file then
 ///         stays
 template <class Scalar, class Space>

@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -17,24 +19,61 @@
 
 namespace polyad::io {
 
-/// How a file lays out a tensor. The last five are not coordinate text.
-enum class Dialect {
-  frostt,           // lines alone
-  extended_frostt,  // "N nnz", the extents, lines
-  tensor_toolbox,   // "sptensor", N, the extents, nnz, lines; also GenTen's text
-  dims_header,      // N, the extents, lines: ParTI, B-CSF
-  matrix_market,    // order 2: real, integer or pattern; general, symmetric or skew-symmetric
-  pten,             // docs/file-formats.md
-  npz,              // numpy's archive with "coords", "data" and "shape"
-  genten_binary,    // "sptn"
-  splatt_binary,
-  delimited  // a table of text, such as CSV, whose ids are labels (io/delimited_text.hpp)
+/// What one dialect is, and how it is read and written. Only the library's source knows it.
+struct DialectDefinition;
+
+/// How a file lays out a tensor: one of dialects().
+class Dialect {
+public:
+  static Dialect const frostt;           // lines alone
+  static Dialect const extended_frostt;  // "N nnz", the extents, lines
+  static Dialect const tensor_toolbox;   // "sptensor", N, the extents, nnz, lines; also GenTen's text
+  static Dialect const dims_header;      // N, the extents, lines: ParTI, B-CSF
+  static Dialect const matrix_market;    // order 2: real, integer or pattern; general, (skew-)symmetric
+  static Dialect const pten;             // docs/file-formats.md
+  static Dialect const npz;              // numpy's archive with "coords", "data" and "shape"
+  static Dialect const genten_binary;    // "sptn"
+  static Dialect const splatt_binary;
+  static Dialect const delimited;  // a table of text, such as CSV, whose ids are labels
+
+  constexpr explicit Dialect(DialectDefinition const& definition) noexcept : m_definition(&definition) {}
+
+  /// Such as "matrix-market".
+  [[nodiscard]] std::string_view name() const noexcept;
+  /// The endings of names that stand for it when a file is written, such as ".tns"; none if it is written on
+  /// request only, or not at all.
+  [[nodiscard]] std::span<std::string_view const> endings() const noexcept;
+  /// Whether it is text, whose numbers count from 0 or 1. All others are binary and count from 0, though they
+  /// may say what the text counted from of which they were made.
+  [[nodiscard]] bool is_text() const noexcept;
+  /// Whether nothing but the indices of such a text shows what it counts from.
+  [[nodiscard]] bool shows_base_by_indices() const noexcept;
+  [[nodiscard]] bool can_write() const noexcept;
+  /// Whether files hold the names of modes and rows, or the index base.
+  [[nodiscard]] bool holds_names() const noexcept;
+  /// Whether files hold floats, if asked to.
+  [[nodiscard]] bool holds_floats() const noexcept;
+  /// Whether files hold the extents. Otherwise extents are the largest indices.
+  [[nodiscard]] bool holds_extents() const noexcept;
+  /// Whether files can be packed (WriteOptions::packed).
+  [[nodiscard]] bool can_pack() const noexcept;
+
+  [[nodiscard]] DialectDefinition const& definition() const noexcept { return *m_definition; }
+  friend bool operator==(Dialect, Dialect) = default;
+
+private:
+  DialectDefinition const* m_definition;
 };
+
+/// All dialects, in the order in which the documentation lists them.
+[[nodiscard]] std::span<Dialect const> dialects() noexcept;
 
 /// How the bytes of a file are compressed.
 enum class Compression { none, gzip, xz, zstd };
 
-[[nodiscard]] std::string_view to_string(Dialect dialect) noexcept;
+[[nodiscard]] inline std::string_view to_string(Dialect dialect) noexcept {
+  return dialect.name();
+}
 [[nodiscard]] std::string_view to_string(Compression compression) noexcept;
 
 /// Whether this build has the library that decompresses it.
@@ -64,7 +103,11 @@ struct ReadOptions {
 struct ReadReport {
   Dialect dialect         = Dialect::frostt;
   Compression compression = Compression::none;
-  int index_base          = 1;
+  /// What the file calls the first row of each mode. Of a binary file this is the base of the text of which
+  /// it was made, if the file says it, and else 0.
+  int index_base = 1;
+  /// Whether the file says or shows its base. Only binary files may not.
+  bool knows_index_base = true;
   /// Values that are 0, kept or not.
   std::uint64_t zeros = 0;
   /// Lines of text, comments and empty ones included.
@@ -87,8 +130,9 @@ struct TensorFile {
 };
 
 /// Reads text of any dialect, plain or compressed, .pten, npz and the binary files of GenTen and SPLATT: the
-/// content decides. Binary kinds count from 0; an options.index_base of 1 is refused for them, and any for
-/// tables of text, whose ids are labels: integers are numbered in ascending order, texts as they come first.
+/// content decides. An options.index_base other than the base that a binary file says (0 if it says none) is
+/// refused, and any for tables of text, whose ids are labels: integers are numbered in ascending order, texts
+/// as they come first.
 /// \throws InputError, for text with line and column; MemoryError; UsageError for options out of range
 [[nodiscard]] TensorFile read_tensor(std::filesystem::path const& path, ReadOptions const& options = {});
 
@@ -117,18 +161,22 @@ struct WriteOptions {
   bool packed = false;
   /// Threads that format; 0 takes as many as the machine has.
   int threads = 0;
-  /// The number of a mode's first row in text, 0 or 1. Matrix Market always counts from 1.
-  int index_base = 1;
-  /// What the rows are called: one for each mode, or none. npz holds them.
+  /// The number of a mode's first row, 0 or 1. Text counts from it, except for Matrix Market, which always
+  /// counts from 1; npz and .pten store it. -1: it is not known; text then counts from 1.
+  int index_base = -1;
+  /// What the rows are called: one for each mode, or none. npz and .pten hold them.
   Labels labels = {};
 };
 
-/// The dialect that an ending stands for: .tns, .txt frostt; .mtx matrix-market; .pten; .npz. A descriptor of
-/// this process, such as /dev/stdout: frostt.
+/// The dialect that an ending stands for (Dialect::endings). A descriptor of this process, such as
+/// /dev/stdout: frostt.
 [[nodiscard]] std::optional<Dialect> dialect_of_ending(std::filesystem::path const& path);
 
-/// The dialect called `name` (to_string), if it can be written: all but the binaries of others.
+/// The dialect of this name, if it can be written.
 [[nodiscard]] std::optional<Dialect> writable_dialect(std::string_view name);
+
+/// The endings that names of tensors can have: ".tns, .txt, .mtx, .pten or .npz".
+[[nodiscard]] std::string endings_text();
 
 /// \throws UsageError naming the first value that is finite and not zero, but would be infinite or zero as a
 ///         float

@@ -14,21 +14,30 @@ namespace polyad::cli {
 
 namespace {
 
-constexpr auto dialects = "frostt|extended-frostt|tensor-toolbox|dims-header|matrix-market|pten|npz";
+/// "frostt|extended-frostt|..."
+std::string const& writable_dialects() {
+  static std::string const text = [] {
+    std::string names;
+    for (auto const dialect : io::dialects())
+      if (dialect.can_write()) names += (names.empty() ? "" : "|") + std::string(dialect.name());
+    return names;
+  }();
+  return text;
+}
 
 void add_dialect(Command& command, std::string& to) {
-  command
-      .add_option("--to", to, "Dialect to write, unless the ending (.tns, .txt, .mtx, .pten, .npz) says it")
+  command.add_option("--to", to, "Dialect to write, unless the ending (" + io::endings_text() + ") says it")
       ->check([](std::string const& name) {
-        return io::writable_dialect(name) ? std::string() : "'" + name + "' is not one of " + dialects;
+        return io::writable_dialect(name) ? std::string()
+                                          : "'" + name + "' is not one of " + writable_dialects();
       })
-      ->type_name(dialects);
+      ->type_name(writable_dialects());
 }
 
 /// Requires an ending that implies a dialect, or --to.
 void expect_dialect(std::filesystem::path const& output, std::string const& to) {
   if (to.empty() && !io::dialect_of_ending(output))
-    refuse(output.string() + ": a tensor's name ends with .tns, .txt, .mtx, .pten or .npz; or say --to");
+    refuse(output.string() + ": a tensor's name ends with " + io::endings_text() + "; or say --to");
 }
 
 void add_input(Command& command, TensorInput& input, char const* duplicates) {
@@ -159,9 +168,9 @@ std::optional<Options> FileCommands::chosen() {
     expect_dialect(m_convert.output, m_convert.to);
     auto const dialect =
         m_convert.to.empty() ? io::dialect_of_ending(m_convert.output) : io::writable_dialect(m_convert.to);
-    if (m_convert.precision == "f32" && dialect != io::Dialect::pten && dialect != io::Dialect::npz)
+    if (m_convert.precision == "f32" && !(dialect && dialect->holds_floats()))
       refuse("text holds values in full: --precision f32 is for .pten and .npz");
-    if (m_convert.packed && dialect != io::Dialect::pten) refuse("--pack is for .pten");
+    if (m_convert.packed && !(dialect && dialect->can_pack())) refuse("--pack is for .pten");
     if (!m_convert.force) refuse_overwriting(m_convert.input.path, m_convert.output, "OUTPUT", "--force");
     if (same_file(m_convert.output, m_convert.common.report))
       refuse("OUTPUT and --report name the same file");

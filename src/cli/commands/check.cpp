@@ -113,7 +113,10 @@ int run(CheckOptions const& options, Report& report) {
       throw InputError(options.input.path.string(), 0, 0, "leaves no nonzeros when it is mended");
     report.result = facts;
     text += "\n" + write_output(options.fixed, tensor, "",
-                                {.threads = options.common.threads, .labels = report.input->labels}, report);
+                                {.threads    = options.common.threads,
+                                 .index_base = report.input->base_to_keep(),
+                                 .labels     = report.input->labels},
+                                report);
   }
   if (options.fixed.empty()) report.result = facts;
   show("{}", text);

@@ -156,8 +156,7 @@ struct ValueDifferences {
 void expect_same_base(CompareOptions const& options, io::TensorFile const& a, io::TensorFile const& b) {
   auto const shows_base = [](io::TensorFile const& file) {
     auto const dialect = file.report.dialect;
-    return dialect == io::Dialect::frostt || dialect == io::Dialect::extended_frostt ||
-           dialect == io::Dialect::dims_header;
+    return dialect.shows_base_by_indices() || (!dialect.is_text() && file.report.knows_index_base);
   };
   if (options.index_base >= 0 || !shows_base(a) || !shows_base(b) ||
       a.report.index_base == b.report.index_base)

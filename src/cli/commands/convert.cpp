@@ -22,6 +22,7 @@ int run(ConvertOptions const& options, Report& report) {
                                    {.single_precision = options.precision == "f32",
                                     .packed           = options.packed,
                                     .threads          = options.common.threads,
+                                    .index_base       = report.input->base_to_keep(),
                                     .labels           = report.input->labels},
                                    report);
   show("tensor   {}: {} ({})\n{}{}", report.input->path, tensor_text(*report.input), report.input->dialect,

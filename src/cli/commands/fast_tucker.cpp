@@ -46,17 +46,11 @@ std::pair<io::CoordinateList, io::CoordinateList> split_off(io::CoordinateList c
   return io::hold_out(list, share, seed, stream, sums_of_ranks(list.nnz()).before);
 }
 
-bool is_binary(std::string const& dialect) {
-  return std::ranges::any_of(
-      std::array{io::Dialect::pten, io::Dialect::npz, io::Dialect::genten_binary, io::Dialect::splatt_binary},
-      [&](io::Dialect binary) { return dialect == io::to_string(binary); });
-}
-
-/// A binary training set counts from 0, whatever the text counted from that it was made of. A test set in
-/// text then has to show its base, or the command says it.
+/// A binary training set may not say what the text counted from of which it was made. A test set in text then
+/// has to show its base, or the command says it.
 void expect_known_base(TrainOptions const& options, InputReport const& train, InputReport const& test) {
-  if (!is_binary(train.dialect) || options.index_base >= 0) return;
-  if (is_binary(test.dialect) || test.base == 0 || !train.labels.empty() || !test.labels.empty()) return;
+  if (train.knows_base || options.index_base >= 0) return;
+  if (!test.is_text || test.base == 0 || !train.labels.empty() || !test.labels.empty()) return;
   throw UsageError(
       fmt::format("{} counts from 0, but {} has no index 0: does it count from 0, too, or from 1, as the "
                   "text of which the "
@@ -67,7 +61,7 @@ void expect_known_base(TrainOptions const& options, InputReport const& train, In
 /// The test set, whose rows are those of the training set. On several ranks each has a part of it, without
 /// names.
 EntriesForModel read_test(TrainOptions const& options, InputReport const& train) {
-  int const base = is_binary(train.dialect) ? options.index_base : train.base;
+  int const base = train.knows_base ? train.base : options.index_base;
   if (ranks().size == 1) {
     auto test = read_for_model({.path = options.test, .duplicates = options.duplicates}, base, train.names(),
                                train.dims, options.common);
@@ -97,7 +91,7 @@ CompletionSets read_sets(TrainOptions& options, Report& report) {
   sets.train = ranks().size > 1 ? read_on_ranks(input, options.common, report)
                                 : read_input(input, options.common, report);
   sets.names = report.input->names();
-  if (options.index_base >= 0 && !is_binary(report.input->dialect) && !report.input->table &&
+  if (options.index_base >= 0 && report.input->knows_base && !report.input->table &&
       report.input->base != options.index_base)
     throw UsageError(fmt::format("{} says that it counts from {}, but --index-base is {}", file,
                                  report.input->base, options.index_base));

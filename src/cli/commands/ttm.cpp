@@ -88,10 +88,10 @@ int run(TtmOptions const& options, Report& report) {
   auto const product = multiply(options, std::move(tensor), matrix, report);
   expect_finite(product.values);
   auto const dialect = io::dialect_of_ending(options.output);  // text holds values in full
-  bool const binary  = dialect == io::Dialect::pten || dialect == io::Dialect::npz;
+  bool const floats  = dialect && dialect->holds_floats();
   io::write_tensor(
       options.output, product,
-      {.single_precision = binary && options.precision == "f32", .threads = options.common.threads});
+      {.single_precision = floats && options.precision == "f32", .threads = options.common.threads});
   report.result = FactsReport{{{"dims", dims_text(product.extents)}, {"values", product.nnz()}},
                               {options.output.string()}};
   summarise(report, fmt::format("{}, {} values", dims_text(product.extents), product.nnz()),

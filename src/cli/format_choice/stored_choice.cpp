@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "io/crc32c.hpp"
+#include "io/streams/crc32c.hpp"
 #include "polyad/formats/option_text.hpp"
 #include "polyad/io/atomic_file.hpp"
 #include "polyad/version.hpp"

@@ -54,12 +54,13 @@ void write_entries(std::filesystem::path const& path, io::CoordinateList const& 
   bool const is_table = ending == ".csv" || ending == ".tsv";
   bool const has_labels =
       std::any_of(names.labels.begin(), names.labels.end(), [](auto const& mode) { return mode.has_rows(); });
-  bool const holds_them = ending == ".npz" || ending == ".pten";
+  auto const dialect    = io::dialect_of_ending(path);
+  bool const holds_them = dialect && dialect->holds_names();
   if (is_table) return write_lines(path, list, names, ending == ".csv" ? ',' : '\t', true);
   if (has_labels && !holds_them) return write_lines(path, list, names, ' ', false);
   io::write_tensor(path, list,
                    {.threads    = common.threads,
-                    .index_base = names.index_base == 0 ? 0 : 1,
+                    .index_base = names.index_base,
                     .labels     = holds_them ? names.labels : io::Labels{}});
 }
 

@@ -30,7 +30,9 @@ struct BackendReport {
 struct InputReport {
   FileName path;
   std::string dialect;
-  int base = 1;
+  int base        = 1;
+  bool knows_base = true;  // false: a binary file that does not say what its text counted from; base is 0
+  bool is_text    = true;
   std::vector<std::uint64_t> dims;
   std::uint64_t nnz        = 0;      // after duplicates were summed
   std::uint64_t duplicates = 0;      // nonzeros that were added to another one, or replaced it
@@ -43,6 +45,9 @@ struct InputReport {
 
   /// The names for a model of this tensor.
   [[nodiscard]] io::RowNames names() const { return {base, labels}; }
+  /// The base that another file made of this one should say; -1: none, since it is not known, or rows have
+  /// labels.
+  [[nodiscard]] int base_to_keep() const { return knows_base && !table ? base : -1; }
 };
 
 struct FormatReport {

@@ -61,11 +61,13 @@ io::TensorFile settle(io::TensorFile&& file, TensorInput const& input, Report& r
                       CommonOptions const& common, bool is_first_part) {
   stop_if_interrupted("reading the tensor");
   InputReport facts;
-  facts.path    = input.path.string();
-  facts.dialect = io::to_string(file.report.dialect);
-  facts.base    = file.report.index_base;
-  facts.dims    = file.tensor.extents;
-  facts.read_s  = file.report.seconds;
+  facts.path       = input.path.string();
+  facts.dialect    = io::to_string(file.report.dialect);
+  facts.base       = file.report.index_base;
+  facts.knows_base = file.report.knows_index_base;
+  facts.is_text    = file.report.dialect.is_text();
+  facts.dims       = file.tensor.extents;
+  facts.read_s     = file.report.seconds;
   if (is_first_part) show_columns(file.report, facts.path.name, common.quiet);
   facts.table = file.report.table;
   if (common.verbose && is_first_part)

@@ -33,17 +33,18 @@ std::vector<std::uint64_t> extents_reached(io::CoordinateList const& tensor) {
 
 std::string write_output(std::filesystem::path const& path, io::CoordinateList const& tensor,
                          std::string const& to, io::WriteOptions options, Report& report) {
-  options.dialect  = to.empty() ? io::dialect_of_ending(path) : io::writable_dialect(to);
+  options.dialect = to.empty() ? io::dialect_of_ending(path) : io::writable_dialect(to);
+  if (!options.dialect || !options.dialect->holds_names()) options.index_base = -1;  // text counts from 1
   auto const start = std::chrono::steady_clock::now();
   io::write_tensor(path, tensor, options);
   double const seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (options.dialect == io::Dialect::frostt)
+  if (!options.dialect->holds_extents())
     if (auto const reached = extents_reached(tensor); reached != tensor.extents)
-      say("polyad: frostt has no place for the extents {}: {} will be read as {}\n",
-          dims_text(tensor.extents), FileName(path), dims_text(reached));
+      say("polyad: {} has no place for the extents {}: {} will be read as {}\n",
+          io::to_string(*options.dialect), dims_text(tensor.extents), FileName(path), dims_text(reached));
   bool const has_labels = std::any_of(options.labels.begin(), options.labels.end(),
                                       [](auto const& mode) { return mode.has_rows(); });
-  if (has_labels && options.dialect != io::Dialect::npz)
+  if (has_labels && !options.dialect->holds_names())
     say("polyad: {} has no place for the names of rows: {} has their numbers alone\n",
         io::to_string(*options.dialect), FileName(path));
   if (!std::holds_alternative<FactsReport>(report.result)) report.result = FactsReport{};

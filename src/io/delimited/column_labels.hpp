@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "io/delimited/label_table.hpp"
-#include "io/read_memory.hpp"
+#include "io/memory/read_memory.hpp"
 
 namespace polyad::io {
 

@@ -7,8 +7,8 @@
 #include <charconv>
 #include <cmath>
 
-#include "io/decimal.hpp"
 #include "io/delimited/table_layout.hpp"
+#include "io/text/decimal.hpp"
 #include "polyad/core/error.hpp"
 
 namespace polyad::io {

@@ -13,11 +13,11 @@
 
 #include "core/host_memory.hpp"
 #include "core/on_threads.hpp"
-#include "io/decoder.hpp"
 #include "io/delimited/record_blocks.hpp"
 #include "io/delimited/record_parser.hpp"
-#include "io/read_memory.hpp"
-#include "io/settle.hpp"
+#include "io/lists/settle.hpp"
+#include "io/memory/read_memory.hpp"
+#include "io/streams/decoder.hpp"
 #include "polyad/core/error.hpp"
 
 namespace polyad::io {

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "io/delimited/table_layout.hpp"
-#include "io/raw_input.hpp"
+#include "io/streams/raw_input.hpp"
 #include "polyad/io/tensor_file.hpp"
 
 namespace polyad::io {

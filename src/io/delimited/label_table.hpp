@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "io/read_memory.hpp"
+#include "io/memory/read_memory.hpp"
 #include "polyad/io/labels.hpp"
 
 namespace polyad::io {

@@ -10,9 +10,9 @@
 #include <string>
 #include <string_view>
 
-#include "io/decoder.hpp"
-#include "io/raw_input.hpp"
-#include "io/read_memory.hpp"
+#include "io/memory/read_memory.hpp"
+#include "io/streams/decoder.hpp"
+#include "io/streams/raw_input.hpp"
 
 namespace polyad::io {
 

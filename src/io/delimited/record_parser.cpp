@@ -8,8 +8,8 @@
 #include <cstring>
 #include <utility>
 
-#include "io/decimal.hpp"
 #include "io/quoted.hpp"
+#include "io/text/decimal.hpp"
 #include "polyad/core/printable.hpp"
 
 namespace polyad::io {

@@ -12,8 +12,8 @@
 #include "io/delimited/column_labels.hpp"
 #include "io/delimited/record_blocks.hpp"
 #include "io/delimited/table_layout.hpp"
-#include "io/line_parser.hpp"
-#include "io/slab.hpp"
+#include "io/memory/slab.hpp"
+#include "io/text/line_parser.hpp"
 
 namespace polyad::io {
 

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <utility>
 
-#include "io/decimal.hpp"
-#include "io/tokens.hpp"
+#include "io/text/decimal.hpp"
+#include "io/text/tokens.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/delimited_text.hpp"
 

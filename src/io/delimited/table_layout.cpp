@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "io/known_file.hpp"
-#include "io/matrix_market.hpp"
 #include "io/quoted.hpp"
-#include "io/tokens.hpp"
+#include "io/text/matrix_market.hpp"
+#include "io/text/tokens.hpp"
 #include "polyad/core/error.hpp"
 
 namespace polyad::io {

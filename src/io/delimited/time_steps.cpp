@@ -7,9 +7,9 @@
 #include <cmath>
 #include <cstdio>
 
-#include "io/decimal.hpp"
 #include "io/quoted.hpp"
-#include "io/tokens.hpp"
+#include "io/text/decimal.hpp"
+#include "io/text/tokens.hpp"
 #include "polyad/core/error.hpp"
 
 namespace polyad::io {

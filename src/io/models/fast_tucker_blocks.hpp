@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Writes a FastTucker model whose factors are read in blocks from where they are.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "io/memory/element_blocks.hpp"
+#include "polyad/io/fast_tucker_file.hpp"
+
+namespace polyad::io {
+
+/// write_fast_tucker() of `model`, whose own factors are not read: `factors` has A^(n) of each mode.
+void write_fast_tucker(std::filesystem::path const& path, HostFastTucker const& model,
+                       std::vector<ElementBlocks> const& factors, bool single_precision);
+
+}  // namespace polyad::io
