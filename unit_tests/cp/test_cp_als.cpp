@@ -58,7 +58,7 @@ CpAlsResult<Scalar, TestSpace> factor(HostTensor const& tensor, CpAlsOptions con
 template <class Scalar>
 constexpr double promised = sizeof(Scalar) == 4 ? 1e-6 : 1e-12;
 
-TEST_CASE("CP-ALS: the largest rank, and one above it", POLYAD_HOST_ONLY "[cp]") {
+TEST_CASE("CP-ALS: the largest rank, and one above it", POLYAD_HOST_ONLY "[cp][figures]") {
   auto const tensor = distinct({"tiny", {2, 3, 2}, {0, 0, 0, 1, 1, 0, 0, 2, 1, 1, 0, 1}, {1, 2, 3, 4}});
   auto const result = factor<double>(tensor, options_of(4096, 2));
   CHECK(result.model.factors.rank() == 4096);

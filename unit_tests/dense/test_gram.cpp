@@ -63,7 +63,7 @@ TEST_CASE("gram: every edge of its blocks, all layouts", "[dense]") {
   }
 }
 
-TEST_CASE("gram: each strategy on every backend", "[dense][strategies]") {
+TEST_CASE("gram: each strategy on every backend", "[dense][strategies][figures]") {
   std::size_t count = 0;
   for (std::size_t const rank : {1, 7, 8, 9, 33, 63, 64, 65, 72, 128, 130, 200})
     for (std::size_t const rows : {0, 1, 31, 32, 33, 500}) {

@@ -121,18 +121,18 @@ void expect_digits(HostTensor const& X, std::vector<std::string> const& formats,
   }
 }
 
-TEST_CASE("long rows of floats keep their digits in every format", "[formats][long_rows]") {
+TEST_CASE("long rows of floats keep their digits in every format", "[formats][long_rows][figures]") {
   auto const formats = formats_with_digits(150'000);
   expect_digits(full_box({2, 250, 300}, 0, true), formats, 5, 0);
   expect_digits(full_box({300, 1, 250}, 0, false), formats, 36, 0);
   expect_digits(full_box({2, 3, 100, 150}, 0.1, true), formats, 8, 0.1);
 }
 
-TEST_CASE("a long fiber of floats keeps its digits in every format", "[formats][long_rows]") {
+TEST_CASE("a long fiber of floats keeps its digits in every format", "[formats][long_rows][figures]") {
   expect_digits(full_box({2, 1, 100'000}, 0, false), formats_with_digits(200'000), 3, 0);
 }
 
-TEST_CASE("residual sweeps over long rows of floats keep their digits", "[formats][long_rows]") {
+TEST_CASE("residual sweeps over long rows of floats keep their digits", "[formats][long_rows][figures]") {
   TestSpace const space;
   for (std::size_t const rank : {4, 36}) {
     auto const X = full_box({2, 200, 250}, 0, true);
