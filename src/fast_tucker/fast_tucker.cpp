@@ -210,7 +210,7 @@ public:
 
 private:
   static FastTuckerModel<Scalar, Space> in_range(FastTuckerModel<Scalar, Space> model,
-                                                 ValueRange const& range) {
+                                                 PredictionRange const& range) {
     model.range = {std::max(model.range.lowest, range.lowest), std::min(model.range.highest, range.highest)};
     return model;
   }
