@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._errors import InputError, UsageError, not_fitted_error
-from ._functions import _count, _expected_by_biases, _mode, _range, _recommend, cp_als, fast_tucker, mttkrp, predict, similar, ttmc, tucker
+from ._drivers import cp_als, fast_tucker, tucker
+from ._functions import _count, _expected_by_biases, _mode, _range, _recommend, mttkrp, predict, similar, ttmc
 from ._keywords import own_keywords
 from ._models import CPModel, FastTuckerModel, Rankings, TuckerModel
 from ._table import numbers_of

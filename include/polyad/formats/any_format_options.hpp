@@ -85,14 +85,9 @@ void for_each_option(Options& options, Visitor&& visit) {
     return OptionRow(name, "", help).declared_by_python(why);
   };
   char const* const by_driver = "a run of the tool or of a Python function sets it";
-  visit(OptionRow("rank", "", "Of the models to come, for memory and times")
-            .at_least(0)
-            .differing("the tool takes that of the run; estimate and tune require it"),
-        options.rank);
-  visit(OptionRow("iterations", "", "That are expected")
-            .at_least(0)
-            .differing("the tool takes those of the run; estimate and tune declare --iterations"),
-        options.iterations);
+  char const* const of_models = "a run sets it; estimate, tune and Python's any_format declare it";
+  visit(of_the_run("rank", "Of the models to come, for memory and times", of_models), options.rank);
+  visit(of_the_run("iterations", "That are expected", of_models), options.iterations);
   visit(of_the_run("time_limit_s", "Seconds after which the run ends", by_driver), options.time_limit_s);
   visit(OptionRow("format", "--format NAME", "Storage format: auto, or a name with options"), options.format);
   visit(OptionRow("deterministic", "--deterministic", "Sum in a fixed order: the same bits at every run"),
