@@ -97,7 +97,7 @@ def cp_als(
     checkpoint_every : int
         Iterations between checkpoints.
     resume : path, optional
-        Continue from a checkpoint, with the same bits where the format sums in a fixed order.
+        Continue from a checkpoint; if sums have a fixed order, to the same bits.
         Instead of a start. Its tensor, rank, precision, format, bounds and penalties must be those of the run;
         ``format="auto"`` takes its format. The tool's checkpoints may be resumed here, and the reverse.
     restarts : int
@@ -236,7 +236,7 @@ def tucker(
     checkpoint_every : int
         Iterations between checkpoints.
     resume : path, optional
-        Continue from a checkpoint, with the same bits.
+        Continue from a checkpoint; if sums have a fixed order, to the same bits.
     start : "hosvd", TuckerModel or sequence of array_like, optional
         Matrices of orthonormal columns, I_n x R_n; copied. "hosvd" computes them. Without it they are random.
     callback, progress, threads, device
@@ -369,12 +369,12 @@ def fast_tucker(
     update_cores : bool
         Updates of the core matrices.
     adam : sequence or mapping, optional
-        ``step`` (0.01): Learning rate of adam. ``first`` (0.9): Adam: decay of the first moments. ``second`` (0.999):
-        Adam: decay of the second moments. ``epsilon`` (1e-08): Adam: added to the root of the second moments.
+        ``step`` (0.01): Learning rate of adam. ``first`` (0.9): Decay of the first moments. ``second`` (0.999): Decay of
+        the second moments. ``epsilon`` (1e-08): Added to the root of the second moments.
     sgd : sequence or mapping, optional
-        ``step`` (0.01): Learning rate of the factors. ``core_step`` (0.1): Sgd: learning rate of the core matrices.
-        ``decay`` (0.1): Sgd: after t epochs, divide both rates by 1 + ``decay`` t^1.5. ``intermediates`` (True): Sgd: C =
-        A B formed once, not again for every entry. ``share_fibers`` (True): Sgd: products shared over a fiber.
+        ``step`` (0.01): Learning rate of the factors. ``core_step`` (0.1): Learning rate of the core matrices. ``decay``
+        (0.1): After t epochs, divide both rates by 1 + ``decay`` t^1.5. ``intermediates`` (True): C = A B formed once,
+        not again for every entry. ``share_fibers`` (True): Products shared over a fiber.
     patience : int
         Stop ``patience`` epochs after the best validation error, keep that; 0: never.
     time_limit_s : float
@@ -384,7 +384,7 @@ def fast_tucker(
     checkpoint_every : int
         Epochs between checkpoints.
     resume : path, optional
-        Continue from a checkpoint, with the same bits where the format sums in a fixed order.
+        Continue from a checkpoint; if sums have a fixed order, to the same bits.
     format : str
         Storage format: auto, or a name with options.
     deterministic : bool

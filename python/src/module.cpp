@@ -526,7 +526,7 @@ template <class Options>
 Options options_from(nb::dict const& given) {
   Options options;
   for_each_option(options, [&](OptionRow const& row, auto& member) {
-    if (given.contains(row.name())) put(given[row.name()], member);
+    if (given.contains(row.name)) put(given[row.name], member);
   });
   return options;
 }

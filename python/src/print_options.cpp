@@ -56,21 +56,21 @@ void print_table(std::string_view name, char const* after) {
   std::cout << ": [";
   polyad::for_each_option(options, [&](polyad::OptionRow const& row, auto const& value) {
     std::cout << before << "  {\"name\": ";
-    print_text(row.name());
+    print_text(row.name);
     std::cout << ", ";
     print_type(value);
     std::cout << ", \"least\": ";
-    if (std::isinf(row.least()))
+    if (std::isinf(row.least))
       std::cout << "null";
     else
-      std::cout << row.least();
+      std::cout << row.least;
     std::cout << ", \"tool\": ";
-    print_text(row.tool());
+    print_text(row.tool);
     std::cout << ", \"help\": ";
-    print_text(row.help());
+    print_text(row.help);
     std::cout << ", \"differs\": ";
-    print_text(row.differs());
-    std::cout << ", \"python\": " << (row.in_python() ? "true" : "false") << '}';
+    print_text(row.differs);
+    std::cout << ", \"python\": " << (row.in_python ? "true" : "false") << '}';
     before = ",\n";
   });
   std::cout << ']' << after;

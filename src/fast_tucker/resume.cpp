@@ -71,7 +71,7 @@ std::string asked_text(FastTuckerOptions const& options) {
   text.precision(17);  // numbers to the last bit
   std::string_view last;
   for_each_option(options, [&](OptionRow const& row, auto const& value) {
-    std::string_view const name = row.name(), key = row.stored();
+    std::string_view const name = row.name, key = row.stored;
     bool const of_other = (name.starts_with("adam.") && optimizer.moments == 0) ||
                           (name.starts_with("sgd.") && !optimizer.has_core_rate);
     if (key.empty() || of_other || !is_set(value)) return;

@@ -15,65 +15,84 @@
 
 namespace polyad {
 
-class OptionRow {
-public:
+struct OptionRow {
   /// \param name  the member's, which is Python's, too. "adam.step" is an entry of the mapping `adam`
   /// \param tool  its names in the tool, and what the help calls its value: "-i,--iterations N". A flag has
   ///              no value; "!--no-x" is one that makes it false. Empty: the tool does not use this row
   /// \param help  one line, for the tool, the manual page and Python
   constexpr OptionRow(char const* name, char const* tool, char const* help)
-      : m_name(name), m_tool(tool), m_help(help) {}
+      : name(name), tool(tool), help(help) {}
 
   /// The least number that is allowed.
   [[nodiscard]] constexpr OptionRow at_least(double number) const {
     OptionRow row = *this;
-    row.m_least   = number;
+    row.least     = number;
     return row;
   }
   /// A path of a file that the run reads. Others name files that it writes.
   [[nodiscard]] constexpr OptionRow from_file() const {
-    OptionRow row  = *this;
-    row.m_is_input = true;
+    OptionRow row = *this;
+    row.is_input  = true;
     return row;
   }
   /// The key in checkpoints that list options by name (fast_tucker). Neighbours of one key are one list.
   [[nodiscard]] constexpr OptionRow stored_as(char const* key) const {
     OptionRow row = *this;
-    row.m_stored  = key;
+    row.stored    = key;
     return row;
   }
   /// How the tool or Python differ from this row, and why.
   [[nodiscard]] constexpr OptionRow differing(char const* how) const {
     OptionRow row = *this;
-    row.m_differs = how;
+    row.differs   = how;
     return row;
   }
   /// The same, and Python's argument is not made of this row.
   [[nodiscard]] constexpr OptionRow declared_by_python(char const* how) const {
-    OptionRow row   = differing(how);
-    row.m_in_python = false;
+    OptionRow row = differing(how);
+    row.in_python = false;
     return row;
   }
 
-  [[nodiscard]] constexpr char const* name() const { return m_name; }
-  [[nodiscard]] constexpr char const* tool() const { return m_tool; }
-  [[nodiscard]] constexpr char const* help() const { return m_help; }
-  [[nodiscard]] constexpr double least() const { return m_least; }  // minus infinity: any number
-  [[nodiscard]] constexpr bool is_input() const { return m_is_input; }
-  [[nodiscard]] constexpr char const* stored() const { return m_stored; }  // empty: not stored
-  [[nodiscard]] constexpr char const* differs() const { return m_differs; }
-  [[nodiscard]] constexpr bool in_python() const { return m_in_python; }
-
-private:
-  char const* m_name;
-  char const* m_tool;
-  char const* m_help;
-  double m_least        = -std::numeric_limits<double>::infinity();
-  bool m_is_input       = false;
-  bool m_in_python      = true;
-  char const* m_stored  = "";
-  char const* m_differs = "";
+  char const* name;
+  char const* tool;
+  char const* help;
+  double least        = -std::numeric_limits<double>::infinity();
+  bool is_input       = false;
+  bool in_python      = true;
+  char const* stored  = "";  // empty: not stored
+  char const* differs = "";
 };
+
+/// The rows of the limits that all iterative decompositions have.
+template <class Options, class Visitor>
+void for_each_limit(Options& options, Visitor&& visit) {
+  visit(OptionRow("max_iterations", "-i,--iterations N", "Most iterations; 0: the fit of the start")
+            .at_least(0),
+        options.max_iterations);
+  visit(OptionRow(
+            "tolerance", "--tol X",
+            "Stop when an iteration changes the fit by at most X s (1 - s^2)^(1/2), s = 1 - fit; 0: never")
+            .at_least(0),
+        options.tolerance);
+  visit(OptionRow("time_limit_s", "--time-limit S", "Stop after the iteration that passes S seconds")
+            .at_least(0),
+        options.time_limit_s);
+  visit(OptionRow("seed", "--seed S", "Of the random start").at_least(0), options.seed);
+}
+
+/// The rows of a run's checkpoints. \param every  the help of `checkpoint_every`
+template <class Options, class Visitor>
+void for_each_checkpoint_option(Options& options, Visitor&& visit, char const* every) {
+  visit(
+      OptionRow("checkpoint", "--checkpoint FILE", "Write checkpoints to this file, the last one at the end"),
+      options.checkpoint);
+  visit(OptionRow("checkpoint_every", "--checkpoint-every K", every).at_least(1), options.checkpoint_every);
+  visit(OptionRow("resume", "--resume FILE",
+                  "Continue from a checkpoint; if sums have a fixed order, to the same bits")
+            .from_file(),
+        options.resume);
+}
 
 namespace detail {
 /// Options, or the same const.

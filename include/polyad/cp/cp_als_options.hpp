@@ -56,18 +56,7 @@ struct CpAlsOptions {
 template <detail::OptionsOrConst<CpAlsOptions> Options, class Visitor>
 void for_each_option(Options& options, Visitor&& visit) {
   visit(OptionRow("rank", "-r,--rank R", "Number of components").at_least(0), options.rank);
-  visit(OptionRow("max_iterations", "-i,--iterations N", "Most iterations; 0: the fit of the start")
-            .at_least(0),
-        options.max_iterations);
-  visit(OptionRow(
-            "tolerance", "--tol X",
-            "Stop when an iteration changes the fit by at most X s (1 - s^2)^(1/2), s = 1 - fit; 0: never")
-            .at_least(0),
-        options.tolerance);
-  visit(OptionRow("time_limit_s", "--time-limit S", "Stop after the iteration that passes S seconds")
-            .at_least(0),
-        options.time_limit_s);
-  visit(OptionRow("seed", "--seed S", "Of the random start").at_least(0), options.seed);
+  for_each_limit(options, visit);
   visit(OptionRow("time_phases", "--phases",
                   "Time the phases of each iteration for the report; this costs a little time"),
         options.time_phases);
@@ -89,15 +78,7 @@ void for_each_option(Options& options, Visitor&& visit) {
                   "With bounds or l1: stop at a KKT violation below X; 0: never")
             .at_least(0),
         options.kkt_tolerance);
-  visit(
-      OptionRow("checkpoint", "--checkpoint FILE", "Write checkpoints to this file, the last one at the end"),
-      options.checkpoint);
-  visit(OptionRow("checkpoint_every", "--checkpoint-every K", "Iterations between checkpoints").at_least(1),
-        options.checkpoint_every);
-  visit(OptionRow("resume", "--resume FILE",
-                  "Continue from a checkpoint, with the same bits where the format sums in a fixed order")
-            .from_file(),
-        options.resume);
+  for_each_checkpoint_option(options, visit, "Iterations between checkpoints");
   visit(OptionRow("restarts", "--restarts K",
                   "Random starts, side by side on a device; the best fit wins. They have the seeds from the "
                   "given one on")

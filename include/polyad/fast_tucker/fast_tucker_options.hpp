@@ -228,15 +228,7 @@ void for_each_option(Options& options, Visitor&& visit) {
         options.patience);
   visit(OptionRow("time_limit_s", "--time-limit S", "Stop after the epoch that passes S seconds").at_least(0),
         options.time_limit_s);
-  visit(
-      OptionRow("checkpoint", "--checkpoint FILE", "Write checkpoints to this file, the last one at the end"),
-      options.checkpoint);
-  visit(OptionRow("checkpoint_every", "--checkpoint-every K", "Epochs between checkpoints").at_least(1),
-        options.checkpoint_every);
-  visit(OptionRow("resume", "--resume FILE",
-                  "Continue from a checkpoint, with the same bits where the format sums in a fixed order")
-            .from_file(),
-        options.resume);
+  for_each_checkpoint_option(options, visit, "Epochs between checkpoints");
 }
 
 }  // namespace polyad

@@ -43,31 +43,14 @@ void for_each_option(Options& options, Visitor&& visit) {
             .declared_by_python(
                 "the tool declares --ranks, which it requires; Python takes one number for all modes, too"),
         options.ranks);
-  visit(OptionRow("max_iterations", "-i,--iterations N", "Most iterations; 0: the fit of the start")
-            .at_least(0),
-        options.max_iterations);
-  visit(OptionRow(
-            "tolerance", "--tol X",
-            "Stop when an iteration changes the fit by at most X s (1 - s^2)^(1/2), s = 1 - fit; 0: never")
-            .at_least(0),
-        options.tolerance);
-  visit(OptionRow("time_limit_s", "--time-limit S", "Stop after the iteration that passes S seconds")
-            .at_least(0),
-        options.time_limit_s);
-  visit(OptionRow("seed", "--seed S", "Of the random start").at_least(0), options.seed);
+  for_each_limit(options, visit);
   visit(OptionRow("vectors", "", "The search for the leading singular vectors")
             .declared_by_python("in C++ only: its defaults find the vectors to rounding"),
         options.vectors);
   visit(OptionRow("rows", "", "The original rows of a renumbered tensor")
             .declared_by_python("the tool and Python renumber the tensor themselves"),
         options.rows);
-  visit(
-      OptionRow("checkpoint", "--checkpoint FILE", "Write checkpoints to this file, the last one at the end"),
-      options.checkpoint);
-  visit(OptionRow("checkpoint_every", "--checkpoint-every K", "Iterations between checkpoints").at_least(1),
-        options.checkpoint_every);
-  visit(OptionRow("resume", "--resume FILE", "Continue from a checkpoint, with the same bits").from_file(),
-        options.resume);
+  for_each_checkpoint_option(options, visit, "Iterations between checkpoints");
 }
 
 }  // namespace polyad

@@ -45,7 +45,7 @@ void add_cpd(Command command, CpdOptions& options) {
   add_drop_zeros(command, options.drop_zeros);
   CpAlsOptions& of_run = options;
   add_declared(command, of_run);
-  command.option("--rank")->required();
+  command.option("--rank")->required()->default_str("");
   command.after_parsing([&options] {
     if (options.rank == 0) refuse("the rank must be at least 1");
   });

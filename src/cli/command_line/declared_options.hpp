@@ -21,7 +21,7 @@ template <class Options>
 void add_declared(Command& command, Options& options) {
   for_each_option(options, [&](OptionRow const& row, auto& value) {
     if constexpr (requires { add_row(command, row, value); })
-      if (*row.tool() != '\0') add_row(command, row, value);
+      if (*row.tool != '\0') add_row(command, row, value);
   });
 }
 
