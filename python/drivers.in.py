@@ -257,7 +257,7 @@ def fast_tucker(
         The first decides which epoch is best, with `patience`; the other is only reported. Their rows are matched to
         the labels of the training set; labels that it does not have are an error.
     columns : int or sequence of int, optional
-        J_n, one number or one a mode. Without them and `rank` held-out entries choose.
+        J_n, one number or one for each mode. Without them and `rank` held-out entries choose.
     time_mode : int or str
         The mode of time, its number from 0 or its name: the biases of the other modes' rows drift over it, by a number for each bin of
         equal length. -1: they stay as they are.
@@ -336,11 +336,11 @@ def fast_tucker(
     if time_mode != -1:
         _mode(time_mode, first.ndim)
         if not biases:
-            raise UsageError("a mode of time is about biases: it wants them")
+            raise UsageError("a mode of time is about biases: it needs them")
         if drift is not None:
             options["bias.drift"] = _drifts(drift, first.ndim)
     elif drift is not None:
-        raise UsageError("a drift wants a mode of time")
+        raise UsageError("a drift needs a mode of time")
     if shrinkage is not None:
         options["shrinkage"] = _rates("shrinkage", shrinkage, {"observations": 10, "share": 0.05, "to_one": 1000})
     if targets is not None:

@@ -15,7 +15,7 @@ from option_tables import tables  # noqa: E402
 
 COMMANDS = {"CpAlsOptions": "cpd", "TuckerOptions": "tucker", "FastTuckerOptions": "fast-tucker"}
 FUNCTIONS = {"CpAlsOptions": "cp_als", "TuckerOptions": "tucker", "FastTuckerOptions": "fast_tucker"}
-# What is no member of a driver's options: the input, the output and the process; or a row says that it is another form.
+# Not members of a driver's options, but the input, the output and the process.
 OF_THE_TOOL = {
     "help", "report", "threads", "verbose", "quiet", "index-base", "max-memory", "precision", "device-memory", "output",
     "format", "deterministic", "duplicates", "drop-zeros", "init", "tune", "grid", "test", "split", "validate", "cold-start",

@@ -22,7 +22,7 @@ struct CpAlsOptions {
   /// between two iterations: what is left and what is explained both count. 0: never.
   double tolerance    = 1e-4;
   double time_limit_s = std::numeric_limits<double>::infinity();
-  std::uint64_t seed  = 0;      // of the random start (core/counter_rng.hpp)
+  std::uint64_t seed  = 0;      // for the random start (core/counter_rng.hpp)
   bool time_phases    = false;  // seconds per phase, at the price of a fence around each
   bool one_instance   = false;  // the R x R algebra in line with the MTTKRPs; timed phases do so anyway
   /// If X was renumbered by compact (tensor/compact.hpp), its CompactTensor::rows. A random start then has

@@ -54,7 +54,7 @@ struct Shrinkage {
 
 /// Drift of a mode's biases: one number for each bin of time. `damping` is in observations.
 struct BiasDrift {
-  std::uint64_t bins = 0;  // of equal length; 0: the biases stay as they are
+  std::uint64_t bins = 0;  // all have the same length; 0: the biases stay as they are
   double damping     = 30;
 };
 
@@ -88,16 +88,16 @@ struct FastTuckerOptions {
 
   FastTuckerOptimizer optimizer = FastTuckerOptimizer::als;
   int max_epochs                = 20;  // 0: the start
-  // Of als without ridge and ridge_per_entry. Unset: chosen, or the default if there is a start.
+  // For als without ridge and ridge_per_entry. Unset: chosen, or the default if there is a start.
   std::optional<Shrinkage> shrinkage = {};
-  std::vector<RowTarget> targets     = {};     // of als, one a mode; none: chosen, or zero
-  std::optional<double> ridge        = {};     // of a row of A^(n); unset: usual_ridge, or the shrinkage
+  std::vector<RowTarget> targets     = {};     // for als, one for each mode; none: chosen, or zero
+  std::optional<double> ridge        = {};     // for a row of A^(n); unset: usual_ridge, or the shrinkage
   bool ridge_per_entry               = false;  // times the row's observations, as in the paper (not for adam)
-  double core_ridge                  = 0;      // of B^(n)
+  double core_ridge                  = 0;      // for B^(n)
   bool update_cores                  = true;   // with shrinkage only for modes with J_n < R
   AdamRates adam                     = {};
   SgdRates sgd                       = {};
-  int patience          = 0;  // stop after so many epochs without a better validation RMSE; 0: never
+  int patience          = 0;  // stop after this many epochs without a better validation RMSE; 0: never
   double time_limit_s   = std::numeric_limits<double>::infinity();
   PredictionRange range = {};  // within that of the start; the model keeps it
   /// A file that gets the state of the run after every `checkpoint_every` epochs, after the last one, and

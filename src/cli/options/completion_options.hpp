@@ -27,12 +27,12 @@ struct TrainOptions : FastTuckerOptions {
   // What is typed in another form than FastTuckerOptions has it.
   std::optional<std::uint64_t> typed_rank;
   std::string optimizer_name = "als";
-  double learning_rate       = AdamRates().step;  // of adam and sgd
+  double learning_rate       = AdamRates().step;  // for adam and sgd
   std::vector<double> shrink;                     // the members of Shrinkage; empty: chosen
-  std::vector<std::string> target_names;  // "zero", "one" or "out", one a mode; empty: chosen, or zero
+  std::vector<std::string> target_names;  // "zero", "one" or "out" for each mode; empty: chosen, or zero
   std::string time_mode_text = "-1";      // the number or the name of a mode; -1: none
-  std::vector<std::uint64_t> time_bins;   // one number or one a mode; empty: chosen, or at most 30
-  std::vector<double> time_damping;       // likewise; empty: 30 where there are bins
+  std::vector<std::uint64_t> time_bins;   // one number or one for each mode; empty: chosen, or at most 30
+  std::vector<double> time_damping;       // likewise; empty: 30 if there are bins
   std::vector<double> clip;               // empty, or lowest and highest
 
   std::string format    = "auto";
