@@ -20,7 +20,7 @@ namespace polyad {
 /// How much auto measures on the tensor itself before it decides.
 enum class FormatTrial {
   none,
-  close,  // the best two in their slowest mode, if they are close and the trial is short compared with the run
+  close,  // the best two in their slowest mode, if they are close and the trial is short next to the run
   all     // all that fit and are not streamed, in every mode
 };
 
