@@ -72,6 +72,14 @@ class Interfaces(ToolTest):
                     if row["type"] in ("int", "float") and row["default"] != "inf" and "(required)" not in text:
                         self.assertEqual(float(re.search(r"\[([^\]]*)\]\Z", text)[1]), row["default"])
 
+    def test_formats_are_chosen_alike(self):
+        names = {row["tool"].split()[0]: row["name"] for row in tables()["AnyFormatOptions"] if row["tool"]}
+        self.assertEqual(set(names), {"--format", "--deterministic"})
+        found = functions()
+        for command, function in (("cpd", "cp_als"), ("fast-tucker", "fast_tucker")):
+            self.assertLessEqual(set(names), set(self.helped(command)))
+            self.assertLessEqual(set(names.values()), set(found[function]))
+
     def test_each_row_is_in_python(self):
         found = functions()
         for table, function in FUNCTIONS.items():

@@ -152,7 +152,7 @@ void for_each_option(Options& options, Visitor&& visit) {
         options.seed);
   visit(OptionRow("optimizer", "", "als, least squares; adam, whole sweeps; sgd, the paper's updates")
             .stored_as("optimizer")
-            .declared_by_python("the tool and Python declare it: they take the name"),
+            .declared_by_python("the tool declares --optimizer; Python takes the name, too"),
         options.optimizer);
   visit(OptionRow("max_epochs", "-i,--iterations N", "Most epochs").at_least(0), options.max_epochs);
   visit(OptionRow("shrinkage", "", "als: draw rows to zero as so many observations of 0 would; unset: chosen")
