@@ -111,50 +111,80 @@ struct FastTuckerOptions {
   std::filesystem::path resume = {};
 };
 
-/// The table of these options (core/option_row.hpp). Checkpoints list those with a key in this order.
-template <detail::OptionsOrConst<FastTuckerOptions> Options, class Visitor>
-void for_each_option(Options& options, Visitor&& visit) {
-  visit(OptionRow("rank", "", "R, the rank of the core; 0: the largest J, or chosen if J is not given either")
-            .at_least(0)
-            .stored_as("rank")
-            .differing("the tool declares --rank, which is not 0"),
-        options.rank);
-  visit(OptionRow("columns", "", "J, the columns of the factors, one number or one per mode; none: R")
-            .stored_as("columns")
-            .declared_by_python(
-                "the tool declares --factor-columns, which refers to the rank; Python takes one number, too"),
-        options.columns);
-  visit(OptionRow("most_rank", "", "The largest R that a search tries: 8, 16 or 32")
-            .declared_by_python("in C++ only: the tool lowers it to what fits the memory"),
-        options.most_rank);
-  visit(OptionRow("biases", "!--no-biases", "a mean and biases, fitted first; the paper has none")
-            .stored_as("biases"),
-        options.biases);
+namespace detail {
+
+/// The rows of FastTuckerOptions::bias.
+template <class Bias, class Visitor>
+void for_each_bias_option(Bias& bias, Visitor&& visit) {
   visit(OptionRow("bias.sweeps", "--bias-sweeps K", "Sweeps over the modes in the fit of the biases")
             .at_least(0)
             .stored_as("sweeps of biases"),
-        options.bias.sweeps);
+        bias.sweeps);
   visit(OptionRow("bias.damping", "--bias-reg X", "Damp each bias as X entries would")
             .at_least(0)
             .stored_as("damping of biases"),
-        options.bias.damping);
+        bias.damping);
   visit(OptionRow("bias.time_mode", "",
                   "The mode of time, over which the biases of the other modes drift; -1: none")
             .stored_as("time mode")
             .declared_by_python(
                 "the tool and Python have --time-mode and time_mode, which take the name of the mode, too"),
-        options.bias.time_mode);
+        bias.time_mode);
   visit(OptionRow("bias.drift", "", "Bins of time, and damping, of the drift of each mode")
             .stored_as("drift")
             .declared_by_python("the tool has --time-bins and --time-reg, Python drift"),
-        options.bias.drift);
-  visit(OptionRow("seed", "--seed S", "Of the start and of what is held out").at_least(0).stored_as("seed"),
-        options.seed);
-  visit(OptionRow("optimizer", "", "als, least squares; adam, whole sweeps; sgd, the paper's updates")
-            .stored_as("optimizer")
-            .declared_by_python("the tool declares --optimizer; Python takes the name, too"),
-        options.optimizer);
-  visit(OptionRow("max_epochs", "-i,--iterations N", "Most epochs").at_least(0), options.max_epochs);
+        bias.drift);
+}
+
+/// The rows of FastTuckerOptions::adam.
+template <class Rates, class Visitor>
+void for_each_adam_rate(Rates& adam, Visitor&& visit) {
+  visit(OptionRow("adam.step", "", "Learning rate of adam")
+            .at_least(0)
+            .stored_as("rates")
+            .differing("the tool's --lr sets adam.step and sgd.step"),
+        adam.step);
+  visit(
+      OptionRow("adam.first", "--beta1 X", "adam: decay of the first moments").at_least(0).stored_as("rates"),
+      adam.first);
+  visit(OptionRow("adam.second", "--beta2 X", "adam: decay of the second moments")
+            .at_least(0)
+            .stored_as("rates"),
+        adam.second);
+  visit(OptionRow("adam.epsilon", "--epsilon X", "adam: added to the root of the second moments")
+            .at_least(0)
+            .stored_as("rates"),
+        adam.epsilon);
+}
+
+/// The rows of FastTuckerOptions::sgd.
+template <class Rates, class Visitor>
+void for_each_sgd_rate(Rates& sgd, Visitor&& visit) {
+  visit(OptionRow("sgd.step", "", "Learning rate of the factors")
+            .at_least(0)
+            .stored_as("rates")
+            .differing("the tool's --lr sets adam.step and sgd.step"),
+        sgd.step);
+  visit(OptionRow("sgd.core_step", "--core-lr X", "sgd: learning rate of the core matrices")
+            .at_least(0)
+            .stored_as("rates"),
+        sgd.core_step);
+  visit(OptionRow("sgd.decay", "--lr-decay X", "sgd: after t epochs, divide both rates by 1 + X t^1.5")
+            .at_least(0)
+            .stored_as("rates"),
+        sgd.decay);
+  visit(OptionRow("sgd.intermediates", "!--no-intermediates",
+                  "sgd: C = A B formed once, not again for every entry")
+            .stored_as("rates"),
+        sgd.intermediates);
+  visit(
+      OptionRow("sgd.share_fibers", "!--no-sharing", "sgd: products shared over a fiber").stored_as("rates"),
+      sgd.share_fibers);
+}
+
+/// The rows of what draws rows and cores to their targets.
+template <class Options, class Visitor>
+void for_each_regularization(Options& options, Visitor&& visit) {
   visit(OptionRow("shrinkage", "", "als: draw rows to zero as so many observations of 0 would; unset: chosen")
             .stored_as("shrinkage")
             .declared_by_python("the tool declares --shrink, and Python takes numbers or a mapping"),
@@ -181,42 +211,40 @@ void for_each_option(Options& options, Visitor&& visit) {
         options.core_ridge);
   visit(OptionRow("update_cores", "!--fixed-cores", "updates of the core matrices").stored_as("core updates"),
         options.update_cores);
-  visit(OptionRow("adam.step", "", "Learning rate of adam")
+}
+
+}  // namespace detail
+
+/// The table of these options (core/option_row.hpp). Checkpoints list those with a key in this order.
+template <detail::OptionsOrConst<FastTuckerOptions> Options, class Visitor>
+void for_each_option(Options& options, Visitor&& visit) {
+  visit(OptionRow("rank", "", "R, the rank of the core; 0: the largest J, or chosen if J is not given either")
             .at_least(0)
-            .stored_as("rates")
-            .differing("the tool's --lr sets adam.step and sgd.step"),
-        options.adam.step);
-  visit(
-      OptionRow("adam.first", "--beta1 X", "adam: decay of the first moments").at_least(0).stored_as("rates"),
-      options.adam.first);
-  visit(OptionRow("adam.second", "--beta2 X", "adam: decay of the second moments")
-            .at_least(0)
-            .stored_as("rates"),
-        options.adam.second);
-  visit(OptionRow("adam.epsilon", "--epsilon X", "adam: added to the root of the second moments")
-            .at_least(0)
-            .stored_as("rates"),
-        options.adam.epsilon);
-  visit(OptionRow("sgd.step", "", "Learning rate of the factors")
-            .at_least(0)
-            .stored_as("rates")
-            .differing("the tool's --lr sets adam.step and sgd.step"),
-        options.sgd.step);
-  visit(OptionRow("sgd.core_step", "--core-lr X", "sgd: learning rate of the core matrices")
-            .at_least(0)
-            .stored_as("rates"),
-        options.sgd.core_step);
-  visit(OptionRow("sgd.decay", "--lr-decay X", "sgd: after t epochs, divide both rates by 1 + X t^1.5")
-            .at_least(0)
-            .stored_as("rates"),
-        options.sgd.decay);
-  visit(OptionRow("sgd.intermediates", "!--no-intermediates",
-                  "sgd: C = A B formed once, not again for every entry")
-            .stored_as("rates"),
-        options.sgd.intermediates);
-  visit(
-      OptionRow("sgd.share_fibers", "!--no-sharing", "sgd: products shared over a fiber").stored_as("rates"),
-      options.sgd.share_fibers);
+            .stored_as("rank")
+            .differing("the tool declares --rank, which is not 0"),
+        options.rank);
+  visit(OptionRow("columns", "", "J, the columns of the factors, one number or one per mode; none: R")
+            .stored_as("columns")
+            .declared_by_python(
+                "the tool declares --factor-columns, which refers to the rank; Python takes one number, too"),
+        options.columns);
+  visit(OptionRow("most_rank", "", "The largest R that a search tries: 8, 16 or 32")
+            .declared_by_python("in C++ only: the tool lowers it to what fits the memory"),
+        options.most_rank);
+  visit(OptionRow("biases", "!--no-biases", "a mean and biases, fitted first; the paper has none")
+            .stored_as("biases"),
+        options.biases);
+  detail::for_each_bias_option(options.bias, visit);
+  visit(OptionRow("seed", "--seed S", "Of the start and of what is held out").at_least(0).stored_as("seed"),
+        options.seed);
+  visit(OptionRow("optimizer", "", "als, least squares; adam, whole sweeps; sgd, the paper's updates")
+            .stored_as("optimizer")
+            .declared_by_python("the tool declares --optimizer; Python takes the name, too"),
+        options.optimizer);
+  visit(OptionRow("max_epochs", "-i,--iterations N", "Most epochs").at_least(0), options.max_epochs);
+  detail::for_each_regularization(options, visit);
+  detail::for_each_adam_rate(options.adam, visit);
+  detail::for_each_sgd_rate(options.sgd, visit);
   visit(OptionRow("range", "", "Lowest and highest prediction")
             .stored_as("range")
             .declared_by_python("the tool has --clip, and Python a pair"),
