@@ -127,7 +127,7 @@ void add_steps(Session& session, TensorChoice const& choice, int rank, char cons
           FastTuckerOptions options;
           options.optimizer = FastTuckerOptimizer::sgd;
           options.ridge     = 0;
-          options.sgd       = {1e-9, 1e-9, 0, form};
+          options.sgd       = {1e-9, 1e-9, 0, form.intermediates, form.share_fibers};
           using Scalar      = typename F::scalar_type;
           FastTuckerOptimization<Scalar, std::uint32_t, Space> const run(
               session.space, any_format(session.space, X), start(session, X, rank), options);

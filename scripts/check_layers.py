@@ -55,8 +55,8 @@ CODE = {".hpp", ".cpp"}
 FORBIDDEN_FOLDERS = {"utils", "misc", "impl"}
 MOST_LINES = 400
 MOST_FOLDER_FILES = 20
-MOST_PUBLIC = 85
-MOST_PUBLIC_LINES = 8500
+MOST_PUBLIC = 91
+MOST_PUBLIC_LINES = 8700
 
 CALLS_ATOMICS = re.compile(r"\bKokkos::atomic_")
 SLOW_ATOMICS = re.compile(

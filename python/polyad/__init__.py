@@ -19,13 +19,12 @@ from typing import Any as _Any
 
 from ._backend import backends, info, set_backend, set_device, set_threads
 from ._errors import BackendError, Error, InputError, KeywordError, MemoryError, NumericalError, UsageError, WriteError
+from ._drivers import cp_als, fast_tucker, tucker
 from ._functions import (
     Format,
     any_format,
     compare,
-    cp_als,
     estimate,
-    fast_tucker,
     generate,
     hold_out,
     mttkrp,
@@ -34,7 +33,6 @@ from ._functions import (
     similar,
     ttm,
     ttmc,
-    tucker,
     tune,
 )
 from ._models import CPModel, FastTuckerModel, Rankings, TuckerModel, load

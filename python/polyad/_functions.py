@@ -215,15 +215,6 @@ def _limit(name: str, value: Any, least: float = -math.inf) -> float:
     return number
 
 
-def _checkpoints(checkpoint: Any, every: Any, resume: Any) -> dict[str, Any]:
-    """The options of a run's checkpoints: no file is an empty path."""
-    return {
-        "checkpoint": "" if checkpoint is None else os.fspath(checkpoint),
-        "checkpoint_every": _count("checkpoint_every", every, 1),
-        "resume": "" if resume is None else os.fspath(resume),
-    }
-
-
 def _per_mode(name: str, given: Any, order: int) -> list[float]:
     """Numbers from 0 on, one for each mode, from one number, a sequence or a mapping of modes; none if all are 0."""
     if isinstance(given, Mapping):
@@ -271,31 +262,28 @@ def _nonnegative_modes(given: Any, order: int) -> list[bool]:
     return result
 
 
-def _constraint_options(
-    nonnegative: Any, lower: Any, upper: Any, l1: Any, ridge: Any, inner: int, order: int
-) -> dict[str, Any]:
-    """The engine's options for bounds and penalties: without bounds and l1 the ridge alone."""
-    options: dict[str, Any] = {"ridge": _per_mode("ridge", ridge, order), "inner": _count("inner", inner, 1)}
+def _updates(nonnegative: Any, lower: Any, upper: Any, l1: Any, ridge: Any, inner: int, order: int) -> list[tuple[Any, ...]]:
+    """(lower, upper, l1, ridge, inner) of each mode; none at all if no mode has bounds or penalties."""
+    sweeps = _count("inner", inner, 1)
     low = _bounds("lower", lower, order, -math.inf)
     for mode, is_nonnegative in enumerate(_nonnegative_modes(nonnegative, order)):
         low[mode] = max(low[mode], 0.0) if is_nonnegative else low[mode]
     high = _bounds("upper", upper, order, math.inf)
-    magnitudes = _per_mode("l1", l1, order)
-    if magnitudes or any(map(math.isfinite, [*low, *high])):
-        options |= {"lower": low, "upper": high, "l1": magnitudes or [0.0] * order}
-    return options
+    magnitudes, squares = _per_mode("l1", l1, order), _per_mode("ridge", ridge, order)
+    if not magnitudes and not squares and not any(map(math.isfinite, [*low, *high])):
+        return []
+    zeros = [0.0] * order
+    return [(*numbers, sweeps) for numbers in zip(low, high, magnitudes or zeros, squares or zeros)]
 
 
-def _modes_for_weights(options: dict[str, Any], order: int) -> list[int]:
+def _modes_for_weights(updates: Sequence[tuple[Any, ...]]) -> list[int]:
     """The modes that share the weights of a start evenly: the one whose scale is free, or else those whose scale is
     limited by penalties."""
-    zeros = [0.0] * order
-    low, high = options.get("lower", [-math.inf] * order), options.get("upper", [math.inf] * order)
     limited = []
-    for n, penalties in enumerate(zip(options.get("l1", zeros), options["ridge"] or zeros)):
-        if not any(penalties) and low[n] in (0, -math.inf) and high[n] in (0, math.inf):
+    for n, (low, high, l1, ridge, _) in enumerate(updates):
+        if l1 == ridge == 0 and low in (0, -math.inf) and high in (0, math.inf):
             return [n]
-        if not (math.isfinite(low[n]) and math.isfinite(high[n])):
+        if not (math.isfinite(low) and math.isfinite(high)):
             limited.append(n)
     return limited or [0]
 
@@ -461,219 +449,6 @@ def _unless_interrupted(model: Model, result: dict[str, Any]) -> Model:
     raise interrupt
 
 
-@own_keywords
-@_interruptible
-def cp_als(
-    X: Any,
-    rank: int = 0,
-    *,
-    max_iterations: int = 50,
-    tolerance: float = 1e-4,
-    time_limit_s: float = math.inf,
-    seed: int = 0,
-    start: Any = None,
-    ridge: Any = 0.0,
-    nonnegative: Any = False,
-    lower: Any = None,
-    upper: Any = None,
-    l1: Any = 0.0,
-    inner: int = 1,
-    kkt_tolerance: float = 0.0,
-    restarts: int = 1,
-    checkpoint: str | os.PathLike[str] | None = None,
-    checkpoint_every: int = 10,
-    resume: str | os.PathLike[str] | None = None,
-    format: str = "auto",  # noqa: A002
-    deterministic: bool = False,
-    callback: Callback | None = None,
-    progress: bool = False,
-    threads: int | None = None,
-    device: int | None = None,
-) -> CPModel:
-    """Factor a sparse tensor by CP-ALS, the canonical polyadic decomposition by alternating least squares.
-
-    Parameters
-    ----------
-    X : SparseTensor, Format, or what :func:`asarray` takes
-        Without duplicates. A tensor of float32 is computed in single precision.
-    rank : int
-        R. 0: that of the start, or of the Format, or 16.
-    max_iterations : int
-    tolerance : float
-        With s = ||X - M|| / ||X||, the run ends when the fit changes by at most ``tolerance * s * sqrt(1 - s**2)`` between
-        two iterations: what is left and what is explained both count. 0: never.
-    time_limit_s : float
-        Seconds.
-    seed : int
-        Of the random start.
-    start : CPModel, pyttb.ktensor or sequence of array_like, optional
-        I_n x R each; copied. Rows that a model does not store are zero. The scale of their columns matters to a run without iterations only: it reports the
-        fit of the start, a model's weights included. With a ridge, each matrix gets an equal share of a model's weights.
-    ridge : float, sequence of N floats, or dict of mode: float
-        CP-ALS minimises ||X - M||^2 / 2 + sum over n of ridge_n / 2 ||A^(n)||^2, with the model's weights inside the
-        factors. If one mode has a penalty, each other one has one, too, or bounds on both sides: the scale of the
-        components would escape into a mode without.
-    nonnegative : bool, list of modes, or dict of mode: bool
-        Factors without negative entries.
-    lower, upper : float or None, sequence of N of them, or dict of mode: float
-        Bounds of the entries. A mode with bounds other than 0, or with an l1, has its own scale in the model.
-    l1 : float, sequence of N floats, or dict of mode: float
-        Adds l1_n times the sum of all magnitudes of A^(n) to the objective. Entries become exactly 0.
-    inner : int
-        Sweeps over each row in an update with bounds or l1: cyclic coordinate descent, HALS (Cichocki & Phan, 2009). Such
-        a run depends on the scale of a start; a random one is multiplied by <X, M> / ||M||^2.
-    kkt_tolerance : float
-        With bounds or l1, the run also ends if ``kkt_violation`` of the model is below this. 0: never.
-    restarts : int
-        Runs from the random starts of the seeds ``seed``, ``seed + 1``, ..., of which the best fit wins. A run that breaks
-        down is left out. Not with `start` and checkpoints.
-    checkpoint : path, optional
-        A file that gets the state of the run after every `checkpoint_every` iterations and at its end, also after Ctrl-C.
-    checkpoint_every : int
-    resume : path, optional
-        The checkpoint that the run continues, instead of a start. Its tensor, rank, precision, format, bounds and penalties
-        must be those of the run; ``format="auto"`` takes its format. With ``deterministic=True`` in both, it continues with
-        the same bits. The tool's checkpoints may be resumed here, and the reverse.
-    format : str
-        The storage format: "auto", or a name with options. Not with a Format.
-    deterministic : bool
-        A fixed order of summation. Not with a Format.
-    callback : function, optional
-        Called after each iteration with a dict of ``iteration``, ``fit``, ``delta`` and ``seconds``, and ``start`` if
-        there are several. If it returns False, the run ends, with the reason "stopped". An exception passes.
-    progress : bool
-        Show the iterations (tqdm where it is installed).
-    threads, device : int, optional
-        As for :func:`set_threads` and :func:`set_device`.
-
-    Returns
-    -------
-    CPModel
-
-    Raises
-    ------
-    UsageError
-        Also if coordinates were changed after the tensor was made, and one is outside now.
-    MemoryError, NumericalError
-    InputError
-        For a checkpoint that is damaged or of another run.
-    WriteError
-        For a checkpoint that cannot be written.
-    KeyboardInterrupt
-        After Ctrl-C, at the end of an iteration. Its attribute ``model`` is the model so far, with the reason
-        "interrupted"; it is None before the first iteration ends.
-
-    Examples
-    --------
-    >>> import polyad
-    >>> X, planted = polyad.generate("low-rank", (30, 40, 50), rank=3, seed=1)
-    >>> model = polyad.cp_als(X, 3, tolerance=1e-8)
-    >>> round(model.fit, 3)
-    1.0
-    >>> weights, factors = model
-    >>> [factor.shape for factor in factors]
-    [(30, 3), (40, 3), (50, 3)]
-    """
-    engine = _backend.engine(threads, device)
-    held = X if isinstance(X, Format) else asarray(X)
-    options = {
-        "rank": _count("rank", rank),
-        "max_iterations": _count("max_iterations", max_iterations),
-        "tolerance": _limit("tolerance", tolerance, 0),
-        "time_limit_s": _limit("time_limit_s", time_limit_s, 0),
-        "seed": _count("seed", seed),
-        "kkt_tolerance": _limit("kkt_tolerance", kkt_tolerance, 0),
-        "restarts": _count("restarts", restarts, 1),
-        **_constraint_options(nonnegative, lower, upper, l1, ridge, inner, len(held.shape)),
-        **_checkpoints(checkpoint, checkpoint_every, resume),
-    }
-    begin = [] if start is None else _cp_start(start, held.dtype, _modes_for_weights(options, len(held.shape)))
-    watch, close = _watched(callback, progress, max_iterations, "CP-ALS")
-    try:
-        if isinstance(held, Format):
-            if format != "auto" or deterministic:
-                raise UsageError("the format was chosen already: any_format takes these options")
-            result = engine.cp_als_format(held._held, options, begin, _lists_of(start), watch)
-        else:
-            result = engine.cp_als(held._held, options, format, deterministic, begin, _lists_of(start), watch)
-    finally:
-        close()
-    return _unless_interrupted(CPModel._of(result, held._names, held._package), result)
-
-
-@own_keywords
-@_interruptible
-def tucker(
-    X: Any,
-    ranks: int | Sequence[int],
-    *,
-    max_iterations: int = 50,
-    tolerance: float = 1e-6,
-    time_limit_s: float = math.inf,
-    seed: int = 0,
-    start: Any = None,
-    checkpoint: str | os.PathLike[str] | None = None,
-    checkpoint_every: int = 10,
-    resume: str | os.PathLike[str] | None = None,
-    callback: Callback | None = None,
-    progress: bool = False,
-    threads: int | None = None,
-    device: int | None = None,
-) -> TuckerModel:
-    """Factor a sparse tensor by HOOI, the Tucker decomposition by higher-order orthogonal iteration.
-
-    Parameters
-    ----------
-    X : SparseTensor or what :func:`asarray` takes
-    ranks : int or sequence of int
-        R_n, each at most I_n and the product of the others. One number is that of all modes.
-    max_iterations, tolerance, time_limit_s, seed, checkpoint, checkpoint_every, resume, callback, progress, threads, device
-        As for :func:`cp_als`.
-    start : "hosvd", TuckerModel or sequence of array_like, optional
-        Matrices of orthonormal columns, I_n x R_n; copied. "hosvd" computes them. Without it they are random.
-
-    Returns
-    -------
-    TuckerModel
-
-    Raises
-    ------
-    UsageError, MemoryError, NumericalError, InputError, WriteError, KeyboardInterrupt
-        As for :func:`cp_als`.
-
-    Examples
-    --------
-    >>> import polyad
-    >>> X, _ = polyad.generate("low-rank", (20, 20, 20), rank=2, seed=1)
-    >>> model = polyad.tucker(X, 2)
-    >>> model.core.shape, round(model.fit, 3)
-    ((2, 2, 2), 1.0)
-    """
-    engine = _backend.engine(threads, device)
-    tensor = asarray(X)
-    if isinstance(ranks, (int, np.integer)):
-        ranks = [ranks] * tensor.ndim
-    hosvd = isinstance(start, str)
-    if hosvd and start != "hosvd":
-        raise UsageError(f"the start is 'hosvd' or matrices, not {start!r}")
-    options = {
-        "ranks": [_count("a rank", rank) for rank in ranks],
-        "max_iterations": _count("max_iterations", max_iterations),
-        "tolerance": _limit("tolerance", tolerance, 0),
-        "time_limit_s": _limit("time_limit_s", time_limit_s, 0),
-        "seed": _count("seed", seed),
-        "hosvd": hosvd,
-        **_checkpoints(checkpoint, checkpoint_every, resume),
-    }
-    begin = [] if start is None or hosvd else _matrices(_factors_of(start), tensor.dtype)
-    watch, close = _watched(callback, progress, max_iterations, "Tucker")
-    try:
-        result = engine.tucker(tensor._held, options, begin, _lists_of(start), watch)
-    finally:
-        close()
-    return _unless_interrupted(TuckerModel._of(result, tensor._names, tensor._package), result)
-
-
 def _rates(name: str, given: Any, names: Mapping[str, float]) -> list[float]:
     """A mapping by the names, or the numbers in their order; what is left out keeps its default."""
     if isinstance(given, Mapping):
@@ -687,13 +462,20 @@ def _rates(name: str, given: Any, names: Mapping[str, float]) -> list[float]:
     return numbers + list(names.values())[len(numbers) :]
 
 
-def _drifts(drift: Any, order: int) -> tuple[list[int], list[float]]:
+def _group(name: str, given: Any, defaults: Mapping[str, float]) -> dict[str, Any]:
+    """Options of one argument, by their names in C++: `adam` has "adam.step" and others."""
+    if given is None:
+        return {}
+    return {f"{name}.{key}": type(defaults[key])(x) for key, x in zip(defaults, _rates(name, given, defaults))}
+
+
+def _drifts(drift: Any, order: int) -> list[tuple[int, float]]:
     """Bins and damping of each mode: one for all, or a sequence of as many as there are modes."""
     single = isinstance(drift, (int, np.integer, Mapping))
     modes = [drift] * order if single else list(drift)
     if len(modes) != order:
         raise UsageError(f"there are {len(modes)} drifts for {order} modes")
-    bins, damping = [], []
+    result = []
     for given in modes:
         if not isinstance(given, Mapping):
             numbers = [given] if isinstance(given, (int, np.integer)) else list(given)
@@ -703,191 +485,8 @@ def _drifts(drift: Any, order: int) -> tuple[list[int], list[float]]:
         unknown = set(given) - {"bins", "damping"}
         if unknown or "bins" not in given:
             raise UsageError(f"a drift has bins and perhaps damping, not {dict(given)!r}")
-        bins.append(_count("bins", given["bins"]))
-        damping.append(_limit("damping", given.get("damping", 30.0), 0))
-    return bins, damping
-
-
-@own_keywords
-@_interruptible
-def fast_tucker(
-    train: Any,
-    *,
-    validation: Any = None,
-    test: Any = None,
-    rank: int = 0,
-    columns: int | Sequence[int] | None = None,
-    biases: bool = True,
-    bias: Mapping[str, float] | None = None,
-    time_mode: int = -1,
-    drift: Any = None,
-    seed: int = 0,
-    optimizer: str = "als",
-    max_epochs: int = 20,
-    shrinkage: Any = None,
-    targets: Sequence[str] | None = None,
-    ridge: float | None = None,
-    ridge_per_entry: bool = False,
-    core_ridge: float = 0.0,
-    update_cores: bool = True,
-    adam: Any = None,
-    sgd: Any = None,
-    patience: int = 0,
-    time_limit_s: float = math.inf,
-    range: tuple[float, float] | None = None,  # noqa: A002
-    format: str = "auto",  # noqa: A002
-    deterministic: bool = False,
-    duplicates: str = "keep",
-    callback: Callback | None = None,
-    progress: bool = False,
-    threads: int | None = None,
-    device: int | None = None,
-) -> FastTuckerModel:
-    """Learn from the entries that were observed, to predict the others.
-
-    Parameters
-    ----------
-    train : SparseTensor or what :func:`asarray` takes
-        Every stored entry is an observation, zeros too; all others are unknown. The same place may occur several
-        times.
-    validation, test : SparseTensor or what :func:`asarray` takes, optional
-        The first decides which epoch is best, with `patience`; the other is only reported. Their rows are matched to
-        the labels of the training set; labels that it does not have are an error.
-    rank, columns : int
-        R, and J_n (one number or one a mode). Without them held-out entries choose.
-    biases : bool
-        A mean and biases, fitted first.
-    bias : mapping, optional
-        ``sweeps`` and ``damping`` of that fit.
-    time_mode : int or str
-        The mode of time, its number from 0 or its name: the biases of the other modes' rows drift over it, by a number for each bin of
-        equal length. -1: they stay as they are.
-    drift : int, mapping or sequence, optional
-        ``bins``, 0 for biases that stay, and ``damping`` in observations (30), of all modes or of each: ``16``,
-        ``{"bins": 16, "damping": 10}``, ``[(16, 10), 4, 0]``. Of the mode of time itself it plays no part.
-        Without it held-out entries choose, or where they choose nothing 30 bins, fewer for sparse rows.
-    seed : int
-    optimizer : {"als", "adam", "sgd"}
-    max_epochs : int
-    shrinkage : float, sequence or mapping, optional
-        ``observations``, ``share``, ``to_one``. Without it held-out entries choose.
-    targets : sequence of {"zero", "one", "left_out"}, optional
-        What the rows of each mode are drawn to.
-    ridge : float, optional
-    ridge_per_entry : bool
-    core_ridge : float
-    update_cores : bool
-    adam : sequence or mapping, optional
-        ``step``, ``first``, ``second``, ``epsilon``.
-    sgd : sequence or mapping, optional
-        ``step``, ``core_step``, ``decay``.
-    patience : int
-        Epochs without a better validation RMSE that end the run; 0: they never do.
-    time_limit_s : float
-    range : tuple of float, optional
-        Lowest and highest prediction.
-    format, deterministic
-        As for :func:`cp_als`.
-    duplicates : {"keep", "sum", "last", "error"}
-        What several entries at one place do, in each set: by default each of them is an observation.
-    callback : function, optional
-        Called after each epoch with a dict of ``epoch``, ``train``, ``validation``, ``test``, ``seconds``. If it
-        returns False, the run ends, with the reason "stopped".
-    progress, threads
-        As for :func:`cp_als`.
-
-    Returns
-    -------
-    FastTuckerModel
-
-    Raises
-    ------
-    UsageError, MemoryError, NumericalError, KeyboardInterrupt
-        As for :func:`cp_als`.
-
-    Examples
-    --------
-    >>> import polyad
-    >>> X = polyad.generate("uniform", (20, 30, 10), 3000, seed=1)
-    >>> model = polyad.fast_tucker(X, range=(0, 1))
-    >>> predicted = polyad.predict(model, [[0, 0, 0], [19, 29, 9]])
-    >>> predicted.shape
-    (2,)
-
-    With the last mode as time:
-
-    >>> model = polyad.fast_tucker(X, rank=2, shrinkage=10, time_mode=2, drift=[4, 2, 0])
-    >>> [drift.shape for drift in model.drifts]
-    [(20, 4), (30, 2), (10, 0)]
-    """
-    engine = _backend.engine(threads, device)
-    if train is None:
-        raise UsageError("there are no entries to learn from")
-    first = _entries(train, duplicates)
-    sets = [first, *(None if entries is None else _entries(entries, duplicates, first) for entries in (validation, test))]
-    time_mode = first._names.mode_number(time_mode, first.ndim)
-    for k in (1, 2):
-        entries = sets[k]
-        if entries is None:
-            continue
-        entries = entries.astype(first.dtype)
-        if entries.shape != first.shape or entries.coords.itemsize != first.coords.itemsize:
-            if len(entries.shape) != len(first.shape) or any(a > b for a, b in zip(entries.shape, first.shape)):
-                raise UsageError(f"entries of {entries.shape} for a training set of {first.shape}")
-            # Checked before they may become narrower.
-            entries = SparseTensor(entries.coords, entries.values, first.shape, duplicates="keep")
-            entries = _trusted(entries.coords.astype(first.coords.dtype), entries.values, first.shape, None)
-        sets[k] = entries
-    options: dict[str, Any] = {
-        "rank": _count("rank", rank),
-        "biases": bool(biases),
-        "seed": _count("seed", seed),
-        "optimizer": optimizer,
-        "max_epochs": _count("max_epochs", max_epochs),
-        "ridge_per_entry": bool(ridge_per_entry),
-        "core_ridge": _limit("core_ridge", core_ridge, 0),
-        "update_cores": bool(update_cores),
-        "patience": _count("patience", patience),
-        "time_limit_s": _limit("time_limit_s", time_limit_s, 0),
-        "format": format,
-        "deterministic": bool(deterministic),
-    }
-    if columns is not None:
-        given = [columns] if isinstance(columns, (int, np.integer)) else columns
-        options["columns"] = [_count("columns", number, 1) for number in given]
-    if bias is not None:
-        sweeps, damping = _rates("bias", bias, {"sweeps": 10, "damping": 5})
-        options["bias_sweeps"], options["bias_damping"] = int(sweeps), damping
-    if time_mode != -1:
-        options["time_mode"] = _mode(time_mode, first.ndim)
-        if not biases:
-            raise UsageError("a mode of time is about biases: it wants them")
-        if drift is not None:
-            options["drift_bins"], options["drift_damping"] = _drifts(drift, first.ndim)
-    elif drift is not None:
-        raise UsageError("a drift wants a mode of time")
-    if shrinkage is not None:
-        options["shrinkage"] = _rates("shrinkage", shrinkage, {"observations": 10, "share": 0.05, "to_one": 1000})
-    if targets is not None:
-        options["targets"] = [str(target) for target in targets]
-    if ridge is not None:
-        options["ridge"] = _limit("ridge", ridge, 0)
-    if adam is not None:
-        options["adam"] = _rates("adam", adam, {"step": 0.01, "first": 0.9, "second": 0.999, "epsilon": 1e-8})
-    if sgd is not None:
-        options["sgd"] = _rates("sgd", sgd, {"step": 0.01, "core_step": 0.1, "decay": 0.1})
-    if range is not None:
-        options["lowest"], options["highest"] = _range("range", range)
-    watch, close = _watched(callback, progress, max_epochs, "epoch")
-    try:
-        result = engine.fast_tucker(
-            first._held, *(None if entries is None else entries._held for entries in sets[1:]), options, watch
-        )
-    finally:
-        close()
-    model = FastTuckerModel._of(result, first._names)
-    model.observed = _observed(first)
-    return _unless_interrupted(model, result)
+        result.append((_count("bins", given["bins"]), _limit("damping", given.get("damping", 30.0), 0)))
+    return result
 
 
 def _entries(given: Any, duplicates: str, like: SparseTensor | None = None) -> SparseTensor:

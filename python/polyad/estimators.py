@@ -6,13 +6,14 @@ from __future__ import annotations
 import importlib
 import inspect
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ._errors import InputError, UsageError, not_fitted_error
-from ._functions import _count, _expected_by_biases, _mode, _range, _recommend, cp_als, fast_tucker, mttkrp, predict, similar, ttmc, tucker
+from ._drivers import cp_als, fast_tucker, tucker
+from ._functions import _count, _expected_by_biases, _mode, _range, _recommend, mttkrp, predict, similar, ttmc
 from ._keywords import own_keywords
 from ._models import CPModel, FastTuckerModel, Rankings, TuckerModel
 from ._table import numbers_of
@@ -54,6 +55,11 @@ if TYPE_CHECKING:
     _Base = _Parameters
 else:
     _Base = _base()
+
+
+def _default(driver: Callable[..., Any], name: str) -> Any:
+    """The default of a driver's argument."""
+    return inspect.signature(driver).parameters[name].default
 
 
 class _Estimator(_Base):
@@ -136,8 +142,8 @@ class CP(_Estimator):
         self,
         rank: int = 16,
         *,
-        max_iterations: int = 50,
-        tolerance: float = 1e-4,
+        max_iterations: int = _default(cp_als, "max_iterations"),
+        tolerance: float = _default(cp_als, "tolerance"),
         seed: int = 0,
         ridge: Any = 0.0,
         format: str = "auto",
@@ -219,8 +225,8 @@ class Tucker(_Estimator):
         self,
         ranks: int | Sequence[int] = 8,
         *,
-        max_iterations: int = 50,
-        tolerance: float = 1e-6,
+        max_iterations: int = _default(tucker, "max_iterations"),
+        tolerance: float = _default(tucker, "tolerance"),
         seed: int = 0,
         start: Any = None,
     ) -> None:

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,8 +17,11 @@
 #include <vector>
 
 #include "polyad/core/stop_reason.hpp"
+#include "polyad/cp/cp_als_options.hpp"
+#include "polyad/fast_tucker/fast_tucker_options.hpp"
 #include "polyad/formats/format_candidate.hpp"
 #include "polyad/tensor/stored_rows.hpp"
+#include "polyad/tucker/tucker_options.hpp"
 
 namespace polyad::python {
 
@@ -146,27 +150,11 @@ struct Iteration {
   double fit;
   double delta;
   double seconds;
-  std::optional<int> start = {};  // the number of the start; nothing unless there are several
+  std::optional<int> start             = {};  // the number of the start; nothing unless there are several
+  std::map<std::string, double> phases = {};  // seconds, if they are timed
 };
 /// false ends the run.
 using OnIteration = std::function<bool(Iteration const&)>;
-
-struct CpOptions {
-  std::uint64_t rank  = 0;
-  int max_iterations  = 50;
-  double tolerance    = 1e-4;
-  double time_limit_s = std::numeric_limits<double>::infinity();
-  std::uint64_t seed  = 0;
-  std::vector<double> ridge;  // one for all modes, one for each, or none
-  /// Bounds and l1, one for each mode, or none. If there are some, the ridge has a number for each mode, too,
-  /// or none.
-  std::vector<double> lower, upper, l1;
-  int inner            = 1;
-  double kkt_tolerance = 0;
-  std::string checkpoint, resume;  // files; empty: none
-  int checkpoint_every = 10;
-  int restarts         = 1;
-};
 
 struct CpResult {
   std::vector<double> weights;
@@ -188,30 +176,18 @@ struct CpResult {
 
 /// Factors to start from.
 struct Start {
-  std::vector<Array> factors;    // copied; empty: random numbers
-  std::vector<StoredRows> rows;  // that the factors have, one for each mode; empty: all
+  std::vector<Array> factors;     // copied; empty: random numbers, or
+  bool singular_vectors = false;  // the leading left ones of the unfolded tensor
+  std::vector<StoredRows> rows;   // that the factors have, one for each mode; empty: all
 };
 
 /// Renumbers the rows of long modes that are mostly empty (polyad/tensor/compact.hpp). A Format stays as it
 /// is.
 /// \param format  its own options; the rank and the iterations are those of the run
-[[nodiscard]] CpResult cp_als(TensorPtr const& tensor, CpOptions const& options, FormatOptions format,
+[[nodiscard]] CpResult cp_als(TensorPtr const& tensor, CpAlsOptions const& options, FormatOptions format,
                               Start const& start, OnIteration const& callback);
-[[nodiscard]] CpResult cp_als(FormatPtr const& format, CpOptions const& options, Start const& start,
+[[nodiscard]] CpResult cp_als(FormatPtr const& format, CpAlsOptions const& options, Start const& start,
                               OnIteration const& callback);
-
-struct TuckerOptions {
-  /// As for FormatOptions.
-  std::function<void()> between_steps = {};
-  std::vector<std::uint64_t> ranks;
-  int max_iterations  = 50;
-  double tolerance    = 1e-6;
-  double time_limit_s = std::numeric_limits<double>::infinity();
-  std::uint64_t seed  = 0;
-  bool hosvd          = false;
-  std::string checkpoint, resume;  // files; empty: none
-  int checkpoint_every = 10;
-};
 
 struct TuckerResult {
   Array core;  // R_{N-1} x R_0 x ... x R_{N-2}
@@ -224,8 +200,9 @@ struct TuckerResult {
 };
 
 /// Renumbers rows as cp_als does.
+/// \param between_steps  as of FormatOptions
 [[nodiscard]] TuckerResult tucker(TensorPtr const& tensor, TuckerOptions const& options, Start const& start,
-                                  OnIteration const& callback);
+                                  OnIteration const& callback, std::function<void()> const& between_steps);
 
 struct Errors {
   std::uint64_t entries;
@@ -238,36 +215,6 @@ struct Epoch {
   double seconds;
 };
 using OnEpoch = std::function<bool(Epoch const&)>;
-
-struct FastTuckerOptions {
-  std::uint64_t rank = 0;
-  std::vector<std::uint64_t> columns;
-  bool biases         = true;
-  int bias_sweeps     = 10;
-  double bias_damping = 5;
-  int time_mode       = -1;               // -1: none
-  std::vector<std::uint64_t> drift_bins;  // of each mode, with drift_damping; or nothing: chosen
-  std::vector<double> drift_damping;
-  std::uint64_t seed    = 0;
-  std::string optimizer = "als";
-  int max_epochs        = 20;
-  std::optional<std::vector<double>> shrinkage;  // observations, share, to_one
-  std::vector<std::string> targets;
-  std::optional<double> ridge;
-  bool ridge_per_entry = false;
-  double core_ridge    = 0;
-  bool update_cores    = true;
-  std::optional<std::vector<double>> adam;  // step, first, second, epsilon
-  std::optional<std::vector<double>> sgd;   // step, core_step, decay
-  int patience        = 0;
-  double time_limit_s = std::numeric_limits<double>::infinity();
-  double lowest       = -std::numeric_limits<double>::infinity();
-  double highest      = std::numeric_limits<double>::infinity();
-  std::string format  = "auto";
-  bool deterministic  = false;
-  /// As for FormatOptions.
-  std::function<void()> between_steps = {};
-};
 
 struct FastTuckerArrays {
   std::vector<std::uint64_t> extents;
@@ -297,7 +244,7 @@ struct FastTuckerResult {
 /// \param validation, test  may be null
 [[nodiscard]] FastTuckerResult fast_tucker(TensorPtr const& train, TensorPtr const& validation,
                                            TensorPtr const& test, FastTuckerOptions const& options,
-                                           OnEpoch const& callback);
+                                           FormatOptions const& format, OnEpoch const& callback);
 
 /// One number for each row of `places` (count x N, u32 or u64), into `predictions` (count numbers of the
 /// model's type).

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <optional>
 #include <span>
+#include <utility>
 
 #include "polyad/cp/cp_als.hpp"
-#include "polyad/cp/factor_update.hpp"
+#include "polyad/dense/nvecs.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
+#include "polyad/io/checkpoint.hpp"
 #include "polyad/tensor/compact.hpp"
 #include "polyad/tucker/tucker.hpp"
 #include "views.hpp"
@@ -12,29 +15,6 @@
 namespace polyad::python {
 
 namespace {
-
-CpAlsOptions options_of(CpOptions const& options) {
-  CpAlsOptions result;
-  result.rank             = options.rank;
-  result.max_iterations   = options.max_iterations;
-  result.tolerance        = options.tolerance;
-  result.time_limit_s     = options.time_limit_s;
-  result.seed             = options.seed;
-  result.kkt_tolerance    = options.kkt_tolerance;
-  result.checkpoint       = options.checkpoint;
-  result.checkpoint_every = options.checkpoint_every;
-  result.resume           = options.resume;
-  result.restarts         = options.restarts;
-  if (options.lower.empty())
-    for (double const penalty : options.ridge) result.updates.push_back(ridge(penalty));
-  for (std::size_t n = 0; n < options.lower.size(); ++n) {
-    Constraints const constraints{options.lower[n], options.upper.at(n), options.l1.at(n),
-                                  options.ridge.empty() ? 0 : options.ridge.at(n)};
-    result.updates.push_back(constraints.is_unconstrained() ? ridge(constraints.ridge)
-                                                            : constrained(constraints, options.inner));
-  }
-  return result;
-}
 
 /// Whether rows that do not occur may be zero, and need not be stored.
 bool zeros_are_allowed(CpAlsOptions const& options) {
@@ -72,19 +52,29 @@ FactorMatrices<Scalar, Space> copy_of(Start const& start, Extents const& stored,
   return given;
 }
 
+/// Nothing for a random start.
+template <class Scalar>
+std::optional<FactorMatrices<Scalar, Space>> start_of(Start const& start, Extents const& stored,
+                                                      std::vector<StoredRows> const& rows) {
+  if (start.factors.empty()) return std::nullopt;
+  return copy_of<Scalar>(start, stored, rows);
+}
+
 template <class Scalar, class Index>
 CpResult run(AnyFormat<Scalar, Index, Space> const& X, CpAlsOptions const& options, bool stays,
-             Start const& start, OnIteration const& on_iteration) {
+             std::optional<FactorMatrices<Scalar, Space>>&& start, OnIteration const& on_iteration) {
   auto const step = [&](CpAlsIteration const& it) {
-    return Iteration{it.iteration, it.fit, it.delta, it.seconds,
-                     options.restarts > 1 ? std::optional(it.start) : std::nullopt};
+    return Iteration{it.iteration,
+                     it.fit,
+                     it.delta,
+                     it.seconds,
+                     options.restarts > 1 ? std::optional(it.start) : std::nullopt,
+                     it.phases};
   };
   CpAlsCallback callback;
   if (on_iteration) callback = [&](CpAlsIteration const& it) { return on_iteration(step(it)); };
-  auto const result =
-      start.factors.empty()
-          ? polyad::cp_als(Space(), X, options, callback)
-          : polyad::cp_als(Space(), X, options, copy_of<Scalar>(start, X.extents(), options.rows), callback);
+  auto const result = start ? polyad::cp_als(Space(), X, options, std::move(*start), callback)
+                            : polyad::cp_als(Space(), X, options, callback);
   CpResult out{result.model.weights,
                to_arrays(result.model.factors, stays),
                {},
@@ -113,61 +103,6 @@ Epoch epoch_of(FastTuckerEpoch const& epoch) {
           epoch.seconds};
 }
 
-polyad::FastTuckerOptions options_of(FastTuckerOptions const& options) {
-  polyad::FastTuckerOptions result;
-  result.rank           = options.rank;
-  result.columns        = options.columns;
-  result.biases         = options.biases;
-  result.bias.sweeps    = options.bias_sweeps;
-  result.bias.damping   = options.bias_damping;
-  result.bias.time_mode = options.time_mode;
-  for (std::size_t n = 0; n < options.drift_bins.size(); ++n) {
-    BiasDrift& drift = result.bias.drift.emplace_back();
-    drift.bins       = options.drift_bins[n];
-    drift.damping    = options.drift_damping.at(n);
-  }
-  result.seed       = options.seed;
-  result.optimizer  = find_optimizer(options.optimizer).id;
-  result.max_epochs = options.max_epochs;
-  if (options.shrinkage) {
-    POLYAD_EXPECTS(options.shrinkage->size() == 3, "shrinkage is (observations, share, to_one)");
-    Shrinkage shrinkage;
-    shrinkage.observations = (*options.shrinkage)[0];
-    shrinkage.share        = (*options.shrinkage)[1];
-    shrinkage.to_one       = (*options.shrinkage)[2];
-    result.shrinkage       = shrinkage;
-  }
-  for (auto const& target : options.targets) {
-    POLYAD_EXPECTS(target == "zero" || target == "one" || target == "left_out",
-                   "a target is zero, one or left_out, not '", target, "'");
-    result.targets.push_back(target == "one"        ? RowTarget::one
-                             : target == "left_out" ? RowTarget::left_out
-                                                    : RowTarget::zero);
-  }
-  result.ridge           = options.ridge;
-  result.ridge_per_entry = options.ridge_per_entry;
-  result.core_ridge      = options.core_ridge;
-  result.update_cores    = options.update_cores;
-  if (options.adam) {
-    POLYAD_EXPECTS(options.adam->size() == 4, "adam is (step, first, second, epsilon)");
-    result.adam.step    = (*options.adam)[0];
-    result.adam.first   = (*options.adam)[1];
-    result.adam.second  = (*options.adam)[2];
-    result.adam.epsilon = (*options.adam)[3];
-  }
-  if (options.sgd) {
-    POLYAD_EXPECTS(options.sgd->size() == 3, "sgd is (step, core_step, decay)");
-    result.sgd.step      = (*options.sgd)[0];
-    result.sgd.core_step = (*options.sgd)[1];
-    result.sgd.decay     = (*options.sgd)[2];
-  }
-  result.patience      = options.patience;
-  result.time_limit_s  = options.time_limit_s;
-  result.range.lowest  = options.lowest;
-  result.range.highest = options.highest;
-  return result;
-}
-
 template <class Scalar>
 FastTuckerArrays arrays_of(FastTuckerModel<Scalar, Space> const& model) {
   FastTuckerArrays arrays;
@@ -194,7 +129,8 @@ FastTuckerArrays arrays_of(FastTuckerModel<Scalar, Space> const& model) {
 
 template <class Scalar, class Index>
 FastTuckerResult complete(CooTensor<Scalar, Index, Space> const& train, TensorPtr const& validation,
-                          TensorPtr const& test, FastTuckerOptions const& asked, OnEpoch const& on_epoch) {
+                          TensorPtr const& test, FastTuckerOptions const& options, FormatOptions const& asked,
+                          OnEpoch const& on_epoch) {
   FastTuckerData<Scalar, Index, Space> data;
   data.train            = train;
   auto const same_types = [](TensorPtr const& tensor) {
@@ -211,7 +147,19 @@ FastTuckerResult complete(CooTensor<Scalar, Index, Space> const& train, TensorPt
   format.format         = asked.format;
   format.deterministic  = asked.deterministic;
   format.hooks.progress = at_each_step(asked.between_steps);
-  auto const result     = polyad::fast_tucker(Space(), data, options_of(asked), callback, format);
+  FastTuckerCheckpoints checkpoints;
+  std::optional<FastTuckerState> resumed;
+  if (!options.checkpoint.empty())
+    checkpoints.save = [&](FastTuckerSnapshot const& snapshot) {
+      io::write_fast_tucker_checkpoint(options.checkpoint, snapshot);
+    };
+  checkpoints.every = options.checkpoint_every;
+  if (!options.resume.empty()) {
+    resumed            = io::read_fast_tucker_checkpoint(options.resume);
+    checkpoints.resume = &*resumed;
+    if (format.format == "auto") format.format = resumed->format;
+  }
+  auto const result = polyad::fast_tucker(Space(), data, options, callback, format, checkpoints);
   FastTuckerResult out;
   out.model = arrays_of(result.model);
   for (auto const& epoch : result.history) out.history.push_back(epoch_of(epoch));
@@ -234,39 +182,40 @@ FastTuckerResult complete(CooTensor<Scalar, Index, Space> const& train, TensorPt
 
 }  // namespace
 
-CpResult cp_als(TensorPtr const& tensor, CpOptions const& options, FormatOptions format, Start const& start,
-                OnIteration const& callback) {
-  auto wanted = options_of(options);
+CpResult cp_als(TensorPtr const& tensor, CpAlsOptions const& options, FormatOptions format,
+                Start const& start, OnIteration const& callback) {
+  auto wanted = options;
   if (wanted.rank == 0 && !start.factors.empty() && start.factors[0].shape.size() == 2)
     wanted.rank = start.factors[0].shape[1];
   return visit<TensorOf>(*tensor, [&](auto const& of) {
+    using Scalar      = typename std::remove_cvref_t<decltype(of.coo)>::scalar_type;
     using Stored      = decltype(compact(Space(), of.coo));
     auto const stored = zeros_are_allowed(wanted) ? compact(Space(), of.coo) : Stored{of.coo, {}};
     auto of_rows      = wanted;
     of_rows.rows      = stored.rows;
-    return run(any_format(Space(), stored.tensor, with(format_options(wanted), format)), of_rows, of.stays,
-               start, callback);
+    auto const X      = any_format(Space(), stored.tensor, with(format_options(wanted), format));
+    auto begin        = start_of<Scalar>(start, X.extents(), of_rows.rows);
+    if (start.singular_vectors) {
+      NvecsOptions search;
+      search.seed = wanted.seed;
+      search.rows = stored.rows;
+      begin       = nvecs(Space(), stored.tensor, wanted.rank > 0 ? wanted.rank : X.rank(), search);
+      move_within_bounds(Space(), *begin, of_rows);
+    }
+    return run(X, of_rows, of.stays, std::move(begin), callback);
   });
 }
 
-CpResult cp_als(FormatPtr const& format, CpOptions const& options, Start const& start,
+CpResult cp_als(FormatPtr const& format, CpAlsOptions const& options, Start const& start,
                 OnIteration const& callback) {
-  return visit<FormatOf>(
-      *format, [&](auto const& of) { return run(of.any, options_of(options), of.stays, start, callback); });
+  return visit<FormatOf>(*format, [&](auto const& of) {
+    using Scalar = typename std::remove_cvref_t<decltype(of.any)>::scalar_type;
+    return run(of.any, options, of.stays, start_of<Scalar>(start, of.any.extents(), options.rows), callback);
+  });
 }
 
-TuckerResult tucker(TensorPtr const& tensor, TuckerOptions const& asked, Start const& start,
-                    OnIteration const& on_iteration) {
-  polyad::TuckerOptions wanted;
-  auto& options            = wanted;
-  options.ranks            = asked.ranks;
-  options.max_iterations   = asked.max_iterations;
-  options.tolerance        = asked.tolerance;
-  options.time_limit_s     = asked.time_limit_s;
-  options.seed             = asked.seed;
-  options.checkpoint       = asked.checkpoint;
-  options.checkpoint_every = asked.checkpoint_every;
-  options.resume           = asked.resume;
+TuckerResult tucker(TensorPtr const& tensor, TuckerOptions const& wanted, Start const& start,
+                    OnIteration const& on_iteration, std::function<void()> const& between_steps) {
   TuckerCallback callback;
   if (on_iteration)
     callback = [&](TuckerIteration const& it) {
@@ -290,11 +239,11 @@ TuckerResult tucker(TensorPtr const& tensor, TuckerOptions const& asked, Start c
         begin.push_back(copy_of<Scalar>(matrix_view<Scalar>(of_mode(start.factors, n)), start.rows, whole,
                                         options.rows, n));
     } else {
-      begin = asked.hosvd ? hosvd_tucker_start(Space(), coo, options)
-                          : random_tucker_start<Scalar>(Space(), coo.extents(), options);
+      begin = start.singular_vectors ? hosvd_tucker_start(Space(), coo, options)
+                                     : random_tucker_start<Scalar>(Space(), coo.extents(), options);
     }
     auto format           = format_options(options);
-    format.hooks.progress = at_each_step(asked.between_steps);
+    format.hooks.progress = at_each_step(between_steps);
     auto const X          = any_format(Space(), coo, format);
     auto const result     = polyad::tucker(Space(), X, options, std::move(begin), callback);
     TuckerResult out{to_array(result.model.core, of.stays),
@@ -320,9 +269,10 @@ TuckerResult tucker(TensorPtr const& tensor, TuckerOptions const& asked, Start c
 }
 
 FastTuckerResult fast_tucker(TensorPtr const& train, TensorPtr const& validation, TensorPtr const& test,
-                             FastTuckerOptions const& options, OnEpoch const& callback) {
+                             FastTuckerOptions const& options, FormatOptions const& format,
+                             OnEpoch const& callback) {
   return visit<TensorOf>(
-      *train, [&](auto const& of) { return complete(of.coo, validation, test, options, callback); });
+      *train, [&](auto const& of) { return complete(of.coo, validation, test, options, format, callback); });
 }
 
 }  // namespace polyad::python

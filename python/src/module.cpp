@@ -8,12 +8,15 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <filesystem>
 #include <mutex>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -164,6 +167,7 @@ nb::dict to_python(Iteration const& it) {
   result["delta"]     = it.delta;
   result["seconds"]   = it.seconds;
   if (it.start) result["start"] = *it.start;
+  if (!it.phases.empty()) result["phases"] = nb::cast(it.phases);
   return result;
 }
 nb::dict to_python(RestartSummary const& run) {
@@ -469,30 +473,61 @@ std::vector<std::vector<std::uint8_t>> observed_from(std::vector<nb::object> con
   return observed;
 }
 
-// --- the drivers' options come as keyword arguments, by the names of the structs' members
+// --- the drivers' options come as dicts, by the names of their rows (polyad/core/option_row.hpp)
 
 template <class T>
 void take(nb::dict const& options, char const* name, T& to) {
   if (options.contains(name)) to = nb::cast<T>(options[name]);
 }
 
-CpOptions cp_options(nb::dict const& given) {
-  CpOptions options;
-  take(given, "rank", options.rank);
-  take(given, "max_iterations", options.max_iterations);
-  take(given, "tolerance", options.tolerance);
-  take(given, "time_limit_s", options.time_limit_s);
-  take(given, "seed", options.seed);
-  take(given, "ridge", options.ridge);
-  take(given, "lower", options.lower);
-  take(given, "upper", options.upper);
-  take(given, "l1", options.l1);
-  take(given, "inner", options.inner);
-  take(given, "kkt_tolerance", options.kkt_tolerance);
-  take(given, "checkpoint", options.checkpoint);
-  take(given, "checkpoint_every", options.checkpoint_every);
-  take(given, "resume", options.resume);
-  take(given, "restarts", options.restarts);
+template <class T>
+void put(nb::handle value, T& to) {
+  to = nb::cast<T>(value);
+}
+void put(nb::handle value, std::filesystem::path& to) {
+  to = nb::cast<std::string>(value);
+}
+void put(nb::handle value, FastTuckerOptimizer& to) {
+  to = find_optimizer(nb::cast<std::string>(value)).id;
+}
+void put(nb::handle value, std::vector<RowTarget>& to) {
+  for (auto const& target : nb::cast<std::vector<std::string>>(value)) {
+    POLYAD_EXPECTS(target == "zero" || target == "one" || target == "left_out",
+                   "a target is zero, one or left_out, not '", target, "'");
+    to.push_back(target == "one"        ? RowTarget::one
+                 : target == "left_out" ? RowTarget::left_out
+                                        : RowTarget::zero);
+  }
+}
+void put(nb::handle value, std::vector<BiasDrift>& to) {
+  for (auto const& [bins, damping] : nb::cast<std::vector<std::pair<std::uint64_t, double>>>(value))
+    to.push_back({bins, damping});
+}
+/// (observations, share, to_one)
+void put(nb::handle value, std::optional<Shrinkage>& to) {
+  auto const numbers = nb::cast<std::vector<double>>(value);
+  to                 = Shrinkage{numbers.at(0), numbers.at(1), numbers.at(2)};
+}
+void put(nb::handle value, PredictionRange& to) {
+  auto const [lowest, highest] = nb::cast<std::pair<double, double>>(value);
+  to                           = {lowest, highest};
+}
+/// (lower, upper, l1, ridge, inner) of each mode
+void put(nb::handle value, std::vector<ModeUpdate>& to) {
+  for (auto const& [lower, upper, l1, penalty, inner] :
+       nb::cast<std::vector<std::tuple<double, double, double, double, int>>>(value)) {
+    Constraints const constraints{lower, upper, l1, penalty};
+    to.push_back(constraints.is_unconstrained() ? ridge(penalty) : constrained(constraints, inner));
+  }
+}
+
+/// The members whose rows' names are keys of the dict.
+template <class Options>
+Options options_from(nb::dict const& given) {
+  Options options;
+  for_each_option(options, [&](OptionRow const& row, auto& member) {
+    if (given.contains(row.name)) put(given[row.name], member);
+  });
   return options;
 }
 
@@ -526,36 +561,6 @@ FormatOptions format_options(std::uint64_t rank, double iterations, std::string 
   options.format        = format;
   options.deterministic = deterministic;
   options.need          = ttmc ? Need::ttmc : Need::mttkrp;
-  return options;
-}
-
-FastTuckerOptions fast_tucker_options(nb::dict const& given) {
-  FastTuckerOptions options;
-  take(given, "rank", options.rank);
-  take(given, "columns", options.columns);
-  take(given, "biases", options.biases);
-  take(given, "bias_sweeps", options.bias_sweeps);
-  take(given, "bias_damping", options.bias_damping);
-  take(given, "time_mode", options.time_mode);
-  take(given, "drift_bins", options.drift_bins);
-  take(given, "drift_damping", options.drift_damping);
-  take(given, "seed", options.seed);
-  take(given, "optimizer", options.optimizer);
-  take(given, "max_epochs", options.max_epochs);
-  take(given, "shrinkage", options.shrinkage);
-  take(given, "targets", options.targets);
-  take(given, "ridge", options.ridge);
-  take(given, "ridge_per_entry", options.ridge_per_entry);
-  take(given, "core_ridge", options.core_ridge);
-  take(given, "update_cores", options.update_cores);
-  take(given, "adam", options.adam);
-  take(given, "sgd", options.sgd);
-  take(given, "patience", options.patience);
-  take(given, "time_limit_s", options.time_limit_s);
-  take(given, "lowest", options.lowest);
-  take(given, "highest", options.highest);
-  take(given, "format", options.format);
-  take(given, "deterministic", options.deterministic);
   return options;
 }
 
@@ -767,10 +772,10 @@ NB_MODULE(POLYAD_MODULE, m) {
   m.def(
       "cp_als",
       [](std::shared_ptr<Tensor> const& tensor, nb::dict const& given, std::string const& format,
-         bool deterministic, std::vector<Strided> const& start, nb::object const& start_rows,
+         bool deterministic, bool nvecs, std::vector<Strided> const& start, nb::object const& start_rows,
          nb::object callback) {
-        CpOptions const options = cp_options(given);
-        Start const begin{from_python(start), rows_from(start_rows)};
+        auto const options = options_from<CpAlsOptions>(given);
+        Start const begin{from_python(start), nvecs, rows_from(start_rows)};
         Watch watch(std::move(callback));
         FormatOptions wanted = format_options(16, 20, format, deterministic, false);
         wanted.between_steps = std::ref(watch);
@@ -781,13 +786,13 @@ NB_MODULE(POLYAD_MODULE, m) {
         }
         return to_python(*result, watch);
       },
-      nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none());
+      nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none());
   m.def(
       "cp_als_format",
       [](std::shared_ptr<Format> const& format, nb::dict const& given, std::vector<Strided> const& start,
          nb::object const& start_rows, nb::object callback) {
-        CpOptions const options = cp_options(given);
-        Start const begin{from_python(start), rows_from(start_rows)};
+        auto const options = options_from<CpAlsOptions>(given);
+        Start const begin{from_python(start), false, rows_from(start_rows)};
         Watch watch(std::move(callback));
         std::optional<CpResult> result;
         {
@@ -800,25 +805,15 @@ NB_MODULE(POLYAD_MODULE, m) {
 
   m.def(
       "tucker",
-      [](std::shared_ptr<Tensor> const& tensor, nb::dict const& given, std::vector<Strided> const& start,
-         nb::object const& start_rows, nb::object callback) {
-        TuckerOptions options;
-        take(given, "ranks", options.ranks);
-        take(given, "max_iterations", options.max_iterations);
-        take(given, "tolerance", options.tolerance);
-        take(given, "time_limit_s", options.time_limit_s);
-        take(given, "seed", options.seed);
-        take(given, "hosvd", options.hosvd);
-        take(given, "checkpoint", options.checkpoint);
-        take(given, "checkpoint_every", options.checkpoint_every);
-        take(given, "resume", options.resume);
-        Start const begin{from_python(start), rows_from(start_rows)};
+      [](std::shared_ptr<Tensor> const& tensor, nb::dict const& given, bool hosvd,
+         std::vector<Strided> const& start, nb::object const& start_rows, nb::object callback) {
+        auto const options = options_from<TuckerOptions>(given);
+        Start const begin{from_python(start), hosvd, rows_from(start_rows)};
         Watch watch(std::move(callback));
-        options.between_steps = std::ref(watch);
         std::optional<TuckerResult> result;
         {
           Turn const turn;
-          result = tucker(tensor, options, begin, std::ref(watch));
+          result = tucker(tensor, options, begin, std::ref(watch), std::ref(watch));
         }
         nb::dict out;
         out["core"]      = to_python(result->core);
@@ -830,19 +825,22 @@ NB_MODULE(POLYAD_MODULE, m) {
         watch.add_to(out, result->reason);
         return out;
       },
-      nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none());
+      nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none());
 
   m.def(
       "fast_tucker",
       [](std::shared_ptr<Tensor> const& train, std::shared_ptr<Tensor> const& validation,
          std::shared_ptr<Tensor> const& test, nb::dict const& given, nb::object callback) {
-        FastTuckerOptions options = fast_tucker_options(given);
+        auto const options = options_from<FastTuckerOptions>(given);
+        FormatOptions format;
+        take(given, "format", format.format);
+        take(given, "deterministic", format.deterministic);
         Watch watch(std::move(callback));
-        options.between_steps = std::ref(watch);
+        format.between_steps = std::ref(watch);
         std::optional<FastTuckerResult> result;
         {
           Turn const turn;
-          result = fast_tucker(train, validation, test, options, std::ref(watch));
+          result = fast_tucker(train, validation, test, options, format, std::ref(watch));
         }
         auto const& model = result->model;
         nb::dict out;

@@ -58,3 +58,14 @@ def test_tucker_continues_to_the_same_bits(X, tmp_path) -> None:  # type: ignore
     assert same_factors(rest, whole)
     with pytest.raises(polyad.InputError, match="another command"):
         polyad.cp_als(X, 3, resume=tmp_path / "c")
+
+
+def test_fast_tucker_continues_to_the_same_bits(X, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    options = {"rank": 2, "shrinkage": 5, "max_epochs": 6, "deterministic": True}
+    whole = polyad.fast_tucker(X, **options)
+    polyad.fast_tucker(X, checkpoint=tmp_path / "c", callback=lambda step: step["epoch"] < 2, **options)
+    rest = polyad.fast_tucker(X, resume=tmp_path / "c", **options)
+    assert [step["epoch"] for step in rest.history] == [3, 4, 5, 6]
+    assert same_factors(rest, whole)
+    with pytest.raises(polyad.InputError, match="rank 2"):
+        polyad.fast_tucker(X, resume=tmp_path / "c", **{**options, "rank": 3})

@@ -655,3 +655,37 @@ def test_hold_out():
     np.testing.assert_array_equal(known.to_dense() + hidden.to_dense(), X.to_dense())
     with pytest.raises(polyad.UsageError):
         polyad.hold_out(X, 2)
+
+
+def test_cp_starts_by_singular_vectors():
+    X, _ = polyad.generate("low-rank", (30, 20, 10), rank=3, seed=2)
+    start = polyad.cp_als(X, 3, start="nvecs", max_iterations=0)
+    random = polyad.cp_als(X, 3, max_iterations=0)
+    assert start.fit > random.fit
+    assert polyad.cp_als(X, 3, start="nvecs", nonnegative=True, max_iterations=2).factors[0].min() >= 0
+    with pytest.raises(polyad.UsageError, match="needs the tensor"):
+        polyad.cp_als(polyad.any_format(X, rank=3), 3, start="nvecs")
+    with pytest.raises(polyad.UsageError, match="'nvecs' or matrices"):
+        polyad.cp_als(X, 3, start="hosvd")
+
+
+def test_cp_times_its_phases():
+    X = polyad.generate("uniform", (20, 30, 10), 500)
+    step = polyad.cp_als(X, 2, max_iterations=1, time_phases=True).history[0]
+    assert 0 < step["phases"]["mttkrp"] <= step["seconds"] * 1.01
+    assert "phases" not in polyad.cp_als(X, 2, max_iterations=1).history[0]
+
+
+def test_fast_tucker_takes_the_options_of_its_optimizers():
+    X = polyad.generate("uniform", (20, 30, 10), 500)
+    shared = {"rank": 2, "max_epochs": 1}
+    for form in ({"intermediates": False}, {"share_fibers": False}):
+        assert polyad.fast_tucker(X, optimizer="sgd", sgd=form, **shared).rank == 2
+    slow, usual = (polyad.fast_tucker(X, optimizer="adam", adam=adam, **shared) for adam in ({"step": 1e-9}, None))
+    assert not np.array_equal(slow.factors[0], usual.factors[0])
+    with pytest.raises(polyad.UsageError, match="moments of adam"):
+        polyad.fast_tucker(X, optimizer="adam", adam={"first": 1.0}, **shared)
+    with pytest.raises(polyad.UsageError, match="als, adam or sgd"):
+        polyad.fast_tucker(X, optimizer="newton", **shared)
+    with pytest.raises(polyad.UsageError, match="zero, one or left_out"):
+        polyad.fast_tucker(X, targets=["zero", "two", "zero"], **shared)

@@ -2,7 +2,6 @@
 // The checks of a run's options against its tensor and its start.
 #pragma once
 
-#include "core/run_limits.hpp"
 #include "cp/constraints/constrained_start.hpp"
 #include "cp/run_updates.hpp"
 #include "polyad/core/error.hpp"
@@ -17,9 +16,6 @@ namespace polyad::detail {
 template <class Scalar, class Space>
 [[nodiscard]] CpAlsOptions checked_options(ErasedFormat<Scalar, Space> const& X, CpAlsOptions options,
                                            FactorMatrices<Scalar, Space> const& start, bool on_ranks) {
-  expect_run_limits(options.max_iterations, options.tolerance, options.time_limit_s);
-  POLYAD_EXPECTS(options.kkt_tolerance >= 0, "a KKT tolerance of ", options.kkt_tolerance,
-                 ": it is at least 0");
   POLYAD_EXPECTS(X.extents().order() >= 2, "CP-ALS needs a tensor of at least two modes");
   expect_no_duplicates(X);
   POLYAD_EXPECTS(options.rank == 0 || start.rank() == options.rank, "the start has rank ", start.rank(),

@@ -355,7 +355,7 @@ FastTuckerModel<Scalar, Space> biases_of(Space const& space, Entries<Scalar, Ind
                                          FastTuckerOptions const& options, BiasOptions& bias) {
   std::vector<count_t> const one_column(static_cast<std::size_t>(kept.order()), 1);
   FastTuckerModel<Scalar, Space> biases(space, kept.extents(), one_column, 1, options.biases);
-  biases.range = options.range;
+  biases.range = {options.range.lowest, options.range.highest};
   if (options.biases && bias.time_mode >= 0 && bias.drift.empty())
     bias.drift = DriftSearch<Scalar, Index, Space>(space, kept, held, bias, biases).run();
   if (options.biases) fit_biases(space, kept, bias, biases);

@@ -119,6 +119,10 @@ private:
                    shrinkage.share, ", or to one by ", shrinkage.to_one);
     POLYAD_EXPECTS(options.adam.step > 0 && options.sgd.step > 0 && options.sgd.core_step > 0,
                    "the learning rate must be more than 0");
+    auto const is_decay = [](double beta) { return beta >= 0 && beta < 1; };
+    POLYAD_EXPECTS(is_decay(options.adam.first) && is_decay(options.adam.second),
+                   "the moments of adam decay by ", options.adam.first, " and ", options.adam.second,
+                   ", not by numbers from 0 to less than 1");
     POLYAD_EXPECTS(options.sgd.decay >= 0, "the decay of the learning rate is negative");
   }
   /// What the optimizer cannot do.

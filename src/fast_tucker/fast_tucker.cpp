@@ -210,7 +210,7 @@ public:
 
 private:
   static FastTuckerModel<Scalar, Space> in_range(FastTuckerModel<Scalar, Space> model,
-                                                 ValueRange const& range) {
+                                                 PredictionRange const& range) {
     model.range = {std::max(model.range.lowest, range.lowest), std::min(model.range.highest, range.highest)};
     return model;
   }
@@ -436,7 +436,7 @@ FastTuckerResult<Scalar, Space> only_biases(Space const& space, Sets<Scalar, Ind
   auto const& extents = sets.train.extents();
   result.model = owners ? model_of_owned_rows<Scalar>(space, extents, options, *owners)
                         : FastTuckerModel<Scalar, Space>(space, extents, options.columns, 1, options.biases);
-  result.model.range = options.range;
+  result.model.range = {options.range.lowest, options.range.highest};
   if (options.biases) detail::fit_biases(space, sets.train, options.bias, result.model, owners);
   result.reason = StopReason::converged;
   result.biases = errors_of_biases(space, result.model, sets, sums_for(space, sets), owners);

@@ -37,7 +37,7 @@ struct FastTuckerOptimization {
 
   [[nodiscard]] int order() const { return model.order(); }
   [[nodiscard]] auto const& X(int n) const { return tensor.format(n); }
-  [[nodiscard]] double ridge() const { return options.ridge.value_or(5); }
+  [[nodiscard]] double ridge() const { return options.ridge.value_or(usual_ridge); }
   /// C with the owned rows of mode n alone, as the observations of this mode see it.
   [[nodiscard]] FactorMatrices<Scalar, Space> own_C(int n) const {
     auto own = C;

@@ -1,36 +1,57 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "fast_tucker/resume.hpp"
 
+#include <optional>
+#include <ostream>
 #include <sstream>
+#include <string_view>
+#include <type_traits>
 
 #include "polyad/core/error.hpp"
 
 namespace polyad::detail {
 namespace {
 
-/// "key value; " for each option, numbers to the last bit.
-class OptionWriter {
-public:
-  OptionWriter() { m_text.precision(17); }
-  template <class Value>
-  void write(char const* key, Value const& value) {
-    m_text << (m_first ? "" : "; ") << key << ' ' << value;
-    m_first = false;
+void write_value(std::ostream& out, FastTuckerOptimizer optimizer) {
+  out << facts_of(optimizer).name;
+}
+void write_value(std::ostream& out, RowTarget target) {
+  out << static_cast<int>(target);
+}
+void write_value(std::ostream& out, BiasDrift const& drift) {
+  out << drift.bins << '/' << drift.damping;
+}
+void write_value(std::ostream& out, Shrinkage const& shrinkage) {
+  out << shrinkage.observations << ',' << shrinkage.share << ',' << shrinkage.to_one;
+}
+void write_value(std::ostream& out, PredictionRange const& range) {
+  out << range.lowest << ',' << range.highest;
+}
+template <class Number>
+  requires std::is_arithmetic_v<Number>
+void write_value(std::ostream& out, Number number) {
+  out << number;
+}
+template <class Value>
+void write_value(std::ostream& out, std::optional<Value> const& value) {
+  write_value(out, *value);
+}
+template <class Value>
+void write_value(std::ostream& out, std::vector<Value> const& values) {
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    if (k > 0) out << ',';
+    write_value(out, values[k]);
   }
-  template <class Values, class Text>
-  void list(char const* key, Values const& values, Text const& text) {
-    write(key, "");
-    for (std::size_t k = 0; k < values.size(); ++k) {
-      if (k > 0) m_text << ',';
-      text(m_text, values[k]);
-    }
-  }
-  [[nodiscard]] std::string text() const { return m_text.str(); }
+}
 
-private:
-  std::ostringstream m_text;
-  bool m_first = true;
-};
+template <class Value>
+bool is_set(Value const&) {
+  return true;
+}
+template <class Value>
+bool is_set(std::optional<Value> const& value) {
+  return value.has_value();
+}
 
 std::vector<std::string> parts_of(std::string const& text) {
   std::vector<std::string> parts;
@@ -45,43 +66,23 @@ std::vector<std::string> parts_of(std::string const& text) {
 }  // namespace
 
 std::string asked_text(FastTuckerOptions const& options) {
-  OptionWriter text;
-  text.write("rank", options.rank);
-  text.list("columns", options.columns, [](auto& out, count_t J) { out << J; });
-  text.write("biases", options.biases);
-  text.write("sweeps of biases", options.bias.sweeps);
-  text.write("damping of biases", options.bias.damping);
-  text.write("time mode", options.bias.time_mode);
-  text.list("drift", options.bias.drift,
-            [](auto& out, BiasDrift const& drift) { out << drift.bins << '/' << drift.damping; });
-  text.write("seed", options.seed);
-  auto const& facts = facts_of(options.optimizer);
-  text.write("optimizer", facts.name);
-  if (options.shrinkage) {
-    auto const& s = *options.shrinkage;
-    text.list("shrinkage", std::vector<double>{s.observations, s.share, s.to_one},
-              [](auto& out, double x) { out << x; });
-  }
-  text.list("targets", options.targets, [](auto& out, RowTarget target) { out << static_cast<int>(target); });
-  if (options.ridge) text.write("ridge", *options.ridge);
-  text.write("ridge per entry", options.ridge_per_entry);
-  text.write("core ridge", options.core_ridge);
-  text.write("core updates", options.update_cores);
-  if (facts.moments > 0)
-    text.list(
-        "rates",
-        std::vector<double>{options.adam.step, options.adam.first, options.adam.second, options.adam.epsilon},
-        [](auto& out, double x) { out << x; });
-  if (facts.has_core_rate)
-    text.list(
-        "rates",
-        std::vector<double>{options.sgd.step, options.sgd.core_step, options.sgd.decay,
-                            double(options.sgd.form.intermediates), double(options.sgd.form.share_fibers)},
-        [](auto& out, double x) { out << x; });
-  text.list("range", std::vector<double>{options.range.lowest, options.range.highest},
-            [](auto& out, double x) { out << x; });
-  text.write("patience", options.patience);
-  return text.text();
+  auto const& optimizer = facts_of(options.optimizer);
+  std::ostringstream text;
+  text.precision(17);  // numbers to the last bit
+  std::string_view last;
+  for_each_option(options, [&](OptionRow const& row, auto const& value) {
+    std::string_view const name = row.name, key = row.stored;
+    bool const of_other = (name.starts_with("adam.") && optimizer.moments == 0) ||
+                          (name.starts_with("sgd.") && !optimizer.has_core_rate);
+    if (key.empty() || of_other || !is_set(value)) return;
+    if (key == last)
+      text << ',';
+    else
+      text << (last.empty() ? "" : "; ") << key << ' ';
+    write_value(text, value);
+    last = key;
+  });
+  return text.str();
 }
 
 FastTuckerState without_matrices(FastTuckerState const& state) {

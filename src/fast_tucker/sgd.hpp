@@ -59,6 +59,10 @@ Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>> each_entry(Space const& s
   return {space, 0, rows * columns};
 }
 
+[[nodiscard]] inline SgdForm form_of(SgdRates const& rates) {
+  return {rates.intermediates, rates.share_fibers};
+}
+
 /// Updates the factors of mode n. A ridge per entry acts in the sweep, once for every observation, as in the
 /// paper. A ridge per row acts once after the sweep, as a <- a / (1 + step ridge). That step has the same
 /// rate and is stable for any rate. Launches on `space` and returns without waiting.
@@ -71,13 +75,14 @@ void sgd_factor_step(typename F::space_type const& space, F const& X,
   using Scalar      = typename F::scalar_type;
   double const step = rates.step * rates.share(epoch);
   scaled_transpose(space, 1.0, model.B(n), workspace.transposed);
-  sgd_factor_sweep(space, X, model, C, n, SgdStep{step, ridge_per_entry ? ridge : 0}, rates.form, workspace);
+  sgd_factor_sweep(space, X, model, C, n, SgdStep{step, ridge_per_entry ? ridge : 0}, form_of(rates),
+                   workspace);
   auto const& A = model.A(n);
   if (ridge > 0 && !ridge_per_entry)
     Kokkos::parallel_for(
         "polyad::sgd_ridge", detail::each_entry(space, A.extent(0), A.extent(1)),
         detail::ScaleRows<Scalar, typename F::space_type>{A, static_cast<Scalar>(1 / (1 + step * ridge))});
-  if (rates.form.intermediates) form_intermediates(space, model, n, C);
+  if (rates.intermediates) form_intermediates(space, model, n, C);
 }
 
 /// Updates the core matrix of mode n. Launches on `space` and returns without waiting.
@@ -89,13 +94,13 @@ void sgd_core_step(typename F::space_type const& space, F const& X,
                    SgdWorkspace<typename F::scalar_type, typename F::space_type> const& workspace) {
   using Scalar      = typename F::scalar_type;
   double const step = rates.core_step * rates.share(epoch);
-  sgd_core_sweep(space, X, model, C, n, rates.form, workspace);
+  sgd_core_sweep(space, X, model, C, n, form_of(rates), workspace);
   auto const& B = model.B(n);
   Kokkos::parallel_for("polyad::sgd_core_step", detail::each_entry(space, B.extent(0), B.extent(1)),
                        detail::SgdCoreStep<Scalar, typename F::space_type>{
                            workspace.P, static_cast<Scalar>(step / static_cast<double>(X.nnz())),
                            static_cast<Scalar>(step * core_ridge), B});
-  if (rates.form.intermediates) form_intermediates(space, model, n, C);
+  if (rates.intermediates) form_intermediates(space, model, n, C);
 }
 
 template <class Scalar, class Index, class Space>
@@ -111,7 +116,7 @@ public:
     step_factors(epoch);
     if (m_run.options.update_cores) step_cores(epoch);
   }
-  /// The two halves of an epoch. Without `sgd.form.intermediates`, C is out of date between them.
+  /// The two halves of an epoch. Without `sgd.intermediates`, C is out of date between them.
   void step_factors(int epoch) {
     auto const& options = m_run.options;
     for (int n = 0; n < m_run.order(); ++n)
@@ -125,7 +130,7 @@ public:
                     of_mode(m_work, n));
   }
   void form_C() const override {
-    if (m_run.options.sgd.form.intermediates) return;
+    if (m_run.options.sgd.intermediates) return;
     for (int n = 0; n < m_run.order(); ++n) form_intermediates(m_run.space, m_run.model, n, m_run.C);
   }
 

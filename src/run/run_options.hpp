@@ -3,9 +3,10 @@
 #pragma once
 
 #include <filesystem>
+#include <type_traits>
 
-#include "core/run_limits.hpp"
 #include "polyad/core/error.hpp"
+#include "polyad/core/option_row.hpp"
 
 namespace polyad::detail {
 
@@ -16,17 +17,25 @@ struct RunOptions {
   int checkpoint_every;
 };
 
-/// \throws UsageError as expect_run_limits, and for a checkpoint every 0 iterations or of several starts
+/// Checks the numbers of a driver's options against its table (core/option_row.hpp).
+/// \throws UsageError for a number that is less than the least of its row, and for NaN
+template <class Options>
+void expect_in_range(Options const& options) {
+  for_each_option(options, [](OptionRow const& row, auto const& value) {
+    using Value = std::remove_cvref_t<decltype(value)>;
+    if constexpr (std::is_arithmetic_v<Value>)
+      POLYAD_EXPECTS(static_cast<double>(value) >= row.least, row.name, " is ", value, ", not a number from ",
+                     row.least, " on");
+  });
+}
+
+/// \throws UsageError as expect_in_range, and for checkpoints of several starts
 template <class Options>
 [[nodiscard]] RunOptions run_options_of(Options const& options) {
-  expect_run_limits(options.max_iterations, options.tolerance, options.time_limit_s);
-  POLYAD_EXPECTS(options.checkpoint_every >= 1, "a checkpoint every ", options.checkpoint_every,
-                 " iterations: the number is at least 1");
-  if constexpr (requires { options.restarts; }) {
-    POLYAD_EXPECTS(options.restarts >= 1, options.restarts, " starts");
+  expect_in_range(options);
+  if constexpr (requires { options.restarts; })
     POLYAD_EXPECTS(options.restarts == 1 || (options.checkpoint.empty() && options.resume.empty()),
                    "several starts have no checkpoints: run them one by one");
-  }
   return {options.max_iterations, options.time_limit_s, options.checkpoint, options.resume,
           options.checkpoint_every};
 }

@@ -418,7 +418,7 @@ class Pages(ToolTest):
             with self.subTest(command=command):
                 lines = self.succeed(command, "--help").stdout.splitlines()
                 self.assertLessEqual(max(map(len, lines)), 100)
-                self.assertLessEqual(len(lines), 58)
+                self.assertLessEqual(len(lines), 60)
                 if command != "info":
                     self.assertTrue(any("Example: polyad " + command in line for line in lines))
 

@@ -373,9 +373,10 @@ TEST_CASE("the sweeps' gradients are those of the loss", "[fast_tucker][sgd]") {
 
 FastTuckerOptions sgd_options(SgdForm form) {
   FastTuckerOptions options;
-  options.optimizer = FastTuckerOptimizer::sgd;
-  options.ridge     = 0;
-  options.sgd.form  = form;
+  options.optimizer         = FastTuckerOptimizer::sgd;
+  options.ridge             = 0;
+  options.sgd.intermediates = form.intermediates;
+  options.sgd.share_fibers  = form.share_fibers;
   // A device has nearly all observations of so small a tensor under way at once, some hundred a row: as good
   // as one step for their sum. On hosts at 0.003 the trees took 66 to more than 400 epochs by the order in
   // which threads came, at 0.002 90 to 230: any order must do.

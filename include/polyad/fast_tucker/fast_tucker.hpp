@@ -13,10 +13,8 @@
 #pragma once
 
 #include <Kokkos_Core.hpp>
-#include <cmath>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -25,7 +23,7 @@
 
 #include "polyad/core/memory_plan.hpp"
 #include "polyad/core/stop_reason.hpp"
-#include "polyad/fast_tucker/optimizers.hpp"
+#include "polyad/fast_tucker/fast_tucker_options.hpp"
 #include "polyad/fast_tucker/predict.hpp"
 #include "polyad/formats/any_format.hpp"
 #include "polyad/formats/format.hpp"
@@ -35,82 +33,6 @@
 #include "polyad/tensor/owned_rows.hpp"
 
 namespace polyad {
-
-/// The rates of adam (Kingma & Ba, ICLR 2015, Algorithm 1).
-struct AdamRates {
-  double step    = 0.01;   // alpha
-  double first   = 0.9;    // beta_1
-  double second  = 0.999;  // beta_2
-  double epsilon = 1e-8;
-};
-
-/// The rates of sgd (Li et al., Algorithms 1 and 2): gamma / (1 + decay t^1.5) after t epochs.
-struct SgdRates {
-  double step      = 0.01;  // gamma_A, for every observation
-  double core_step = 0.1;   // gamma_B, for the mean over all of them
-  double decay     = 0.1;
-  SgdForm form     = {};
-
-  /// The factor of both rates in an epoch; epochs count from 1.
-  [[nodiscard]] double share(int epoch) const { return 1 / (1 + decay * std::pow(epoch - 1, 1.5)); }
-};
-
-/// The value to which als draws the rows of C^(n). A mode with little influence on the interaction would
-/// drive the whole product to zero if its own rows were drawn to zero.
-enum class RowTarget {
-  zero,
-  one,
-  left_out,  // not fitted: ones, as fill_start makes them, so that the mode has no part in the product
-};
-
-/// How strongly als draws a row of n observations. The weight towards zero is observations + share n, and the
-/// weight towards one is to_one (docs/fast-tucker.md). No member may be negative.
-struct Shrinkage {
-  double observations = 10;
-  double share        = 0.05;  // a fraction
-  double to_one       = 1000;
-};
-
-/// Drift of a mode's biases: one number for each bin of time. `damping` is in observations.
-struct BiasDrift {
-  count_t bins   = 0;  // of equal length; 0: the biases stay as they are
-  double damping = 30;
-};
-
-/// For fit_biases, which fits the mean and the biases.
-struct BiasOptions {
-  int sweeps     = 10;
-  double damping = 5;
-  /// The mode of time, over which the biases of the other modes drift. -1: none.
-  int time_mode = -1;
-  /// For each mode but that of time. None: chosen by choose_fast_tucker, or 30 bins, fewer for sparse rows.
-  std::vector<BiasDrift> drift = {};
-};
-
-struct FastTuckerOptions {
-  // These options make the start. A start given by the caller has its own.
-  count_t rank                 = 0;     // R; 0: J; if J is not given either: chosen, or 8
-  std::vector<count_t> columns = {};    // J_n: one number, or one per mode; none: R
-  count_t most_rank            = 32;    // the largest R that a search tries: 8, 16 or 32
-  bool biases                  = true;  // a mean and biases, fitted first; without them as in the paper
-  BiasOptions bias             = {};
-  std::uint64_t seed           = 0;
-
-  FastTuckerOptimizer optimizer = FastTuckerOptimizer::als;
-  int max_epochs                = 20;  // 0: the start
-  // Of als without ridge and ridge_per_entry. Unset: chosen, or the default if there is a start.
-  std::optional<Shrinkage> shrinkage = {};
-  std::vector<RowTarget> targets     = {};  // of als, one a mode; none: chosen, or zero
-  std::optional<double> ridge = {};     // of a row of A^(n); unset: 5, but for als without ridge_per_entry
-  bool ridge_per_entry        = false;  // times the row's observations, as in the paper (not for adam)
-  double core_ridge           = 0;      // of B^(n)
-  bool update_cores           = true;   // with shrinkage only for modes with J_n < R
-  AdamRates adam              = {};
-  SgdRates sgd                = {};
-  int patience                = 0;  // stop after so many epochs without a better validation RMSE; 0: never
-  double time_limit_s         = std::numeric_limits<double>::infinity();
-  ValueRange range            = {};  // of predictions, within that of the start; the model keeps it
-};
 
 /// Whether rows are drawn to their targets by `shrinkage`, and by no ridge.
 [[nodiscard]] bool draws_rows(FastTuckerOptions const& options);

@@ -10,7 +10,6 @@
 #pragma once
 
 #include <functional>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,79 +18,17 @@
 #include <vector>
 
 #include "polyad/core/instances.hpp"
-#include "polyad/formats/ceilings.hpp"
+#include "polyad/formats/any_format_options.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/formats/format_candidate.hpp"
 #include "polyad/formats/held_format.hpp"
 #include "polyad/formats/option_text.hpp"
-#include "polyad/tensor/survey.hpp"
 
 namespace polyad {
 
 /// The number of iterations to assume for the choice of a format: `most` if the tolerance is 0, and at most
 /// 20 otherwise. The iterations that a run to a tolerance takes are not known in advance.
 [[nodiscard]] double expected_iterations(int most, double tolerance);
-
-/// How much auto measures on the tensor itself before it decides.
-enum class FormatTrial {
-  none,
-  close,  // the best two in their slowest mode, if they are close and the trial is short beside the run
-  all     // all that fit and are not streamed, in every mode
-};
-
-/// A choice that was made before.
-struct StoredFormat {
-  std::string format;   // with its options
-  std::string because;  // for chosen_because()
-};
-
-/// Optional callbacks by which a program takes part in the choice of a format.
-struct FormatHooks {
-  /// Auto calls it, and takes its result if that is a candidate that fits.
-  std::function<std::optional<StoredFormat>()> stored = {};
-  FormatTrial trial                                   = FormatTrial::none;
-  /// Returns the machine's ceilings. It is called first with 0, then with the predicted seconds of the run.
-  /// Unset: usual_ceilings, and measure_ceilings for predictions of two seconds or more.
-  std::function<Ceilings(double)> machine = {};
-  /// Called after each step with its name, "building the format" and the like. It ends the choice by a throw.
-  std::function<void(char const*)> progress = {};
-};
-
-/// What a build does with nonzeros at the same coordinates. An MTTKRP is linear and counts each of them. The
-/// norm is not: their squares do not add up to the square of the sum.
-enum class Duplicates {
-  refuse,  // throws a UsageError
-  sum,     // they become one nonzero whose value is their sum (tensor/sum_duplicates.hpp)
-  keep  // each is an observation of its own, as in completion. Also for tensors that are known to have none
-};
-
-struct AnyFormatOptions {
-  count_t rank      = 16;  // the rank of the model, for memory and times
-  double iterations = 20;  // 0 or more, that the run is expected to take (expected_iterations)
-  /// Seconds after which the run ends. auto plans the iterations that fit, and avoids a longer build.
-  double time_limit_s = std::numeric_limits<double>::infinity();
-  std::string format  = "auto";  // or one of format_names(), with options: "f-coo:threadlen=16"
-  bool deterministic  = false;   // a fixed order of summation: the same bits at every run
-  bool may_stream     = true;    // keep the nonzeros in host memory where nothing else fits
-  /// What a run needs of the format besides the MTTKRP. A driver's format_options(options) sets them.
-  std::vector<Capability> needs = {};
-  /// The bytes of the tensor's memory that the tensor, its format and the model may take together. Unset: the
-  /// free bytes and those of the tensor itself.
-  std::optional<count_t> memory_bytes = {};
-  /// The most bytes of that memory that are held before the format is built, while the tensor is loaded.
-  /// Candidates need at least as much (FormatCandidate::need_bytes).
-  count_t loading_bytes = 0;
-  /// Unset: build makes the survey, and copies a device's coordinates to the host for it.
-  std::optional<TensorSurvey> survey = {};
-  /// Refuse to build a format if its storage would differ from what its name says.
-  bool as_named = false;
-  int only_mode = -1;  // the one mode whose operations are called; -1: all modes
-  /// Formats that sort by all modes find duplicates while they are built. For the others (coo-scratch,
-  /// coo-tiny-vec, coo-permuted) the coordinates are compared with their neighbours, and sorted if they are
-  /// not in lexicographic order.
-  Duplicates duplicates = Duplicates::refuse;
-  FormatHooks hooks     = {};
-};
 
 /// The source of the coordinates, for a program that does not hold them on the device. AnyFormat::build
 /// chooses the format before it loads them, so a streamed tensor is never stored on the device. The choice

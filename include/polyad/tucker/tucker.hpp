@@ -11,9 +11,7 @@
 // fit.
 #pragma once
 
-#include <filesystem>
 #include <functional>
-#include <limits>
 #include <utility>
 #include <vector>
 
@@ -22,31 +20,9 @@
 #include "polyad/formats/any_format.hpp"
 #include "polyad/tensor/owned_rows.hpp"
 #include "polyad/tensor/tucker_model.hpp"
+#include "polyad/tucker/tucker_options.hpp"
 
 namespace polyad {
-
-/// For the search for leading singular vectors by a randomised range finder (Halko, Martinsson & Tropp, SIAM
-/// Review 53(2), 2011, algorithms 4.4 and 5.1).
-struct LeadingVectorsOptions {
-  count_t oversampling = 8;  // Halko et al. recommend 5 to 10
-  int max_iterations   = 100;
-  double tolerance     = 1e-12;  // stop when the captured squares grow by less, relatively
-};
-
-struct TuckerOptions {
-  std::vector<count_t> ranks = {};  // R_0, ..., R_{N-1}, each 1 ... I_n and at most the product of the others
-  int max_iterations         = 50;  // 0: the fit of the start with its best core
-  double tolerance           = 1e-6;  // as CpAlsOptions::tolerance
-  double time_limit_s        = std::numeric_limits<double>::infinity();
-  std::uint64_t seed         = 0;  // for the random start
-  LeadingVectorsOptions vectors = {};
-  std::vector<StoredRows> rows  = {};  // as CpAlsOptions::rows
-  /// As in CpAlsOptions. The run continues with the same bits, since the factors determine the next
-  /// iteration.
-  std::filesystem::path checkpoint = {};
-  int checkpoint_every             = 10;
-  std::filesystem::path resume     = {};
-};
 
 struct TuckerIteration {
   int iteration  = 0;  // from 1

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/command_line/choice_commands.hpp"
 
+#include <limits>
 #include <string>
 
 #include "cli/command_line/checks.hpp"
@@ -16,7 +17,11 @@ namespace {
 void add_shared(Command& command, EstimateOptions& options) {
   add_tensor(command, options.tensor, options.index_base);
   add_rank(command, options.rank, "Number of components")->required();
-  add_iterations(command, options.iterations, "Iterations of CP-ALS that a build is spread over", 1);
+  command
+      .add_option("-i,--iterations", options.iterations, "Iterations of CP-ALS that a build is spread over")
+      ->check(CLI::Range(1, std::numeric_limits<int>::max()))
+      ->type_name("N")
+      ->capture_default_str();
   add_precision(command, options.precision);
   add_device_memory(command, options.device_memory,
                     "Memory of the device, in bytes or as 8G. A host backend simulates a device");

@@ -45,8 +45,11 @@ CLI::Option* Command::add_flag(std::string const& names, bool& value, std::strin
   auto* const option     = m_app->add_flag(names, value, meaning);
   constexpr auto takes   = std::string_view("no-");
   std::string const name = option->get_lnames().front();
-  list(names.starts_with('!') && name.starts_with(takes) ? listed_as(name.substr(takes.size()), value)
-                                                         : listed_as(name_in_report(*option), value));
+  bool const is_reversed = names.starts_with('!');
+  list(is_reversed && name.starts_with(takes) ? listed_as(name.substr(takes.size()), value)
+       : is_reversed ? [listed = name_in_report(*option),
+                        &value](OptionList& list) { list.emplace_back(listed, !value); }
+                     : listed_as(name_in_report(*option), value));
   return option;
 }
 

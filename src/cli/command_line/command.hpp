@@ -105,11 +105,15 @@ public:
 
   [[nodiscard]] std::string name() const { return m_app->get_name(); }
 
+  /// An option that was added. \param name  one of its names, with its dashes
+  [[nodiscard]] CLI::Option* option(std::string const& name) { return m_app->get_option(name); }
+
   /// One of some words, which help and completion name.
   CLI::Option* add_choice(std::string const& names, std::string& value, std::vector<std::string> const& words,
                           std::string const& meaning);
 
-  /// A flag; "!--no-x" takes x back, and the report lists it as x.
+  /// A flag. "!--no-x" takes x back, and the report lists it as x. "!--x" makes its value false, and the
+  /// report lists whether it is given.
   CLI::Option* add_flag(std::string const& names, bool& value, std::string const& meaning);
   CLI::Option* add_flag(std::string const& names, bool& value, std::string const& meaning, Listing listing);
 

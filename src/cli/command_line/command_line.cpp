@@ -16,10 +16,11 @@
 #include "cli/command_line/command.hpp"
 #include "cli/command_line/completion_commands.hpp"
 #include "cli/command_line/constraint_options.hpp"
+#include "cli/command_line/declared_options.hpp"
 #include "cli/command_line/file_commands.hpp"
-#include "cli/command_line/help.hpp"
 #include "cli/command_line/product_commands.hpp"
 #include "cli/command_line/shared_options.hpp"
+#include "cli/manual/help.hpp"
 #include "cli/report/git_hash.hpp"
 #include "cli/typed_text/nearest_word.hpp"
 #include "polyad/core/error.hpp"
@@ -42,17 +43,18 @@ void add_cpd(Command command, CpdOptions& options) {
   add_tensor(command, options.tensor, options.index_base);
   add_duplicates(command, options.duplicates, {"sum", "last", "error"});
   add_drop_zeros(command, options.drop_zeros);
-  add_rank(command, options.rank, "Number of components")->required();
-  add_iterations(command, options.max_iterations, "Most iterations; 0: the fit of the start", 0);
-  add_tolerance(command, options.tolerance);
+  CpAlsOptions& of_run = options;
+  add_declared(command, of_run);
+  command.option("--rank")->required()->default_str("");
+  command.after_parsing([&options] {
+    if (options.rank == 0) refuse("the rank must be at least 1");
+  });
   add_constraints(command, options);
-  add_time_limit(command, options.time_limit_s);
   add_format(command, options.format,
              "Storage format: " + format_names() +
                  "; or auto, the fastest that fits by what is known of tensor and machine");
   command.add_flag("--tune", options.tune, "With --format auto: try all formats that fit, on this tensor");
   add_precision(command, options.precision);
-  add_seed(command, options.seed, "the random start");
   command
       .add_option("--init", options.init,
                   "Start: random; nvecs, the leading left singular vectors of the unfolded tensor; or the "
@@ -63,14 +65,6 @@ void add_cpd(Command command, CpdOptions& options) {
   command.after_parsing([&options] {
     if (options.init != "random" && options.init != "nvecs") options.start = options.init;
   });
-  command
-      .add_option(
-          "--restarts", options.restarts,
-          "Random starts, side by side on a device; the best fit wins. The first start has the seed of "
-          "--seed")
-      ->check(CLI::Range(1, 1000000))
-      ->type_name("K")
-      ->capture_default_str();
   add_device_memory(
       command, options.device_memory,
       "Most memory to take on the device, in bytes or as 8G. A host backend simulates a device. A tensor "
@@ -84,11 +78,8 @@ void add_cpd(Command command, CpdOptions& options) {
       ->type_name("P1,P2,...");
   add_deterministic(command, options.deterministic,
                     "factors in every run on one device, and on a host with any number of threads");
-  command.add_flag("--phases", options.time_phases,
-                   "Time the phases of each iteration for the report; this costs a little time");
   add_output(command, options.output,
              "Write the model: .ktns or .txt as Tensor Toolbox text, .npz for numpy");
-  add_checkpoints(command, options.checkpoint, options.checkpoint_every, options.resume, "Iterations");
   add_common(command);
   command.footer("Example: polyad cpd uber.tns.xz -r 16 -o model.ktns");
 }

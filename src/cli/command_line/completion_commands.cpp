@@ -12,6 +12,7 @@
 
 #include "cli/command_line/checks.hpp"
 #include "cli/command_line/command.hpp"
+#include "cli/command_line/declared_options.hpp"
 #include "cli/command_line/shared_options.hpp"
 #include "polyad/formats/capability.hpp"
 
@@ -31,16 +32,31 @@ std::string summaries_of_optimizers() {
   return text;
 }
 
-// The defaults, the same as in FastTuckerOptions.
-constexpr double usual_share = 0.05, usual_to_one = 1000, usual_ridge = 5;
+/// Puts what is typed in another form into the library's options.
+void settle(TrainOptions& options) {
+  if (options.typed_rank) options.rank = *options.typed_rank;
+  options.optimizer = find_optimizer(options.optimizer_name).id;
+  options.adam.step = options.sgd.step = options.learning_rate;
+  if (auto const& shrink = options.shrink; !shrink.empty()) {
+    auto& shrinkage        = options.shrinkage.emplace();
+    shrinkage.observations = shrink[0];
+    if (shrink.size() > 1) shrinkage.share = shrink[1];
+    if (shrink.size() > 2) shrinkage.to_one = shrink[2];
+  }
+  for (auto const& name : options.target_names)
+    options.targets.push_back(name == "zero"  ? RowTarget::zero
+                              : name == "one" ? RowTarget::one
+                                              : RowTarget::left_out);
+  if (!options.clip.empty()) options.range = {options.clip[0], options.clip[1]};
+}
 
 /// "10,0.05", or "10,0.05,1000" if modes are drawn to one; "auto" if it is to be chosen.
 std::string shrinkage_text(TrainOptions const& options) {
-  auto const& shrink = options.shrink;
-  if (shrink.empty()) return "auto";
-  auto const text = fmt::format("{},{}", shrink[0], shrink.size() < 2 ? usual_share : shrink[1]);
-  if (std::find(options.targets.begin(), options.targets.end(), "one") == options.targets.end()) return text;
-  return fmt::format("{},{}", text, shrink.size() < 3 ? usual_to_one : shrink[2]);
+  if (!options.shrinkage) return "auto";
+  auto const& shrinkage = *options.shrinkage;
+  auto const text       = fmt::format("{},{}", shrinkage.observations, shrinkage.share);
+  bool const to_one     = std::ranges::find(options.targets, RowTarget::one) != options.targets.end();
+  return to_one ? fmt::format("{},{}", text, shrinkage.to_one) : text;
 }
 
 void add_cold_start(Command& command, ColdStart& cold_start) {
@@ -90,6 +106,7 @@ void expect_from_zero(char const* option, double number) {
 }
 
 void add_fast_tucker(Command command, TrainOptions& options) {
+  command.after_parsing([&options] { settle(options); });
   add_tensor(command, options.tensor, options.index_base,
              "Observed entries, zeros too, in any form; others are unknown; - is stdin");
   add_duplicates(command, options.duplicates, {"keep", "sum", "last", "error"});
@@ -107,25 +124,16 @@ void add_fast_tucker(Command command, TrainOptions& options) {
       ->delimiter(',')
       ->type_name("J[,J...]");
   command
-      .add_option("-r,--rank", options.rank,
+      .add_option("-r,--rank", options.typed_rank,
                   "Rank of the core; unset: the largest J, or chosen where -j is unset too")
       ->type_name("R");
-  add_iterations(command, options.max_epochs, "Most epochs", 1, "epoch");
-  command.add_choice("--optimizer", options.optimizer, names_of_optimizers(), summaries_of_optimizers())
+  command.add_choice("--optimizer", options.optimizer_name, names_of_optimizers(), summaries_of_optimizers())
       ->type_name("NAME");
   command.add_option("--lr", options.learning_rate, "Learning rate of adam, and of sgd's factors")
       ->type_name("X")
       ->capture_default_str();
-  command.add_option("--core-lr", options.core_learning_rate, "Learning rate of sgd's core matrices")
-      ->type_name("X")
-      ->capture_default_str();
-  command.add_option("--lr-decay", options.decay, "sgd: after t epochs, divide both rates by 1 + X t^1.5")
-      ->type_name("X")
-      ->capture_default_str();
-  command.add_flag("!--no-intermediates", options.intermediates,
-                   "sgd: form C = A B again for every entry (the paper's FastTucker)");
-  command.add_flag("!--no-sharing", options.share_fibers,
-                   "sgd: share nothing over a fiber (the paper's FasterTucker_B-CSF)");
+  FastTuckerOptions& of_run = options;
+  add_declared(command, of_run);
   auto* const ridge =
       command
           .add_option("--reg", options.ridge,
@@ -147,22 +155,12 @@ void add_fast_tucker(Command command, TrainOptions& options) {
       ->excludes(ridge)
       ->type_name("X[,S[,ONE]]");
   command
-      .add_option("--targets", options.targets,
+      .add_option("--targets", options.target_names,
                   "als: what rows of each mode are drawn to: zero, one, out; unset: chosen",
-                  listed_as("targets", options.targets, ","))
+                  listed_as("targets", options.target_names, ","))
       ->delimiter(',')
       ->check(CLI::IsMember({"zero", "one", "out"}))
       ->type_name("T,T,...");
-  command.add_flag("--reg-per-entry", options.ridge_per_entry,
-                   "The ridge counts once for every entry of a row (als, sgd)");
-  command.add_option("--core-reg", options.core_ridge, "Ridge of the core matrices")
-      ->type_name("X")
-      ->capture_default_str();
-  command.add_flag("--fixed-cores", options.fixed_cores, "Leave the core matrices as they start");
-  command.add_flag("!--no-biases", options.biases, "Fit no mean and no biases, as in the paper");
-  command.add_option("--bias-reg", options.bias_damping, "Damp each bias as X entries would")
-      ->type_name("X")
-      ->capture_default_str();
   command
       .add_option("--time-mode", options.time_mode_text,
                   "The mode of time, its number or name: the other modes' biases drift over it; -1: none",
@@ -181,23 +179,15 @@ void add_fast_tucker(Command command, TrainOptions& options) {
                   listed_as("time_reg", options.time_damping, ","))
       ->delimiter(',')
       ->type_name("X[,X...]");
-  command
-      .add_option("--patience", options.patience,
-                  "Stop K epochs after the best validation error, keep that; 0: never")
-      ->type_name("K")
-      ->capture_default_str();
-  add_time_limit(command, options.time_limit_s, "epoch");
   add_clip(command, options.clip, "Clip predictions to this range");
   add_cold_start(command, options.cold_start);
   add_format(command, options.format,
              "als: " + format_names({Capability::row_least_squares}) + "; more for adam, sgd");
   add_precision(command, options.precision);
-  add_seed(command, options.seed, "the start and of what is held out");
   add_device_memory(command, options.device_memory,
                     "Keep to so many bytes on the device; other ratings stay on the host");
   add_deterministic(command, options.deterministic, "model in every run on one device");
   add_output(command, options.output, "Write the model: .npz for numpy and for predict");
-  add_checkpoints(command, options.checkpoint, options.checkpoint_every, options.resume, "Epochs");
   add_common(command);
   command.footer("Example: polyad fast-tucker ratings.tns --split 0.1 --clip 1,5 -o model.npz");
 }
@@ -282,26 +272,25 @@ void expect_format_for_optimizer(TrainOptions const& options) {
     return facts.needs_of_format(capability) && !has(capability);
   };
   if (lacks(Capability::row_least_squares))
-    refuse("--optimizer " + options.optimizer + " needs all entries of a row together, but " +
+    refuse("--optimizer " + options.optimizer_name + " needs all entries of a row together, but " +
            options.format + " does not keep them so. Take --optimizer " +
            optimizer_names(
                [](auto const& other) { return !other.needs_of_format(Capability::row_least_squares); }) +
            ", or --format auto");
   if (lacks(Capability::residual_sweep))
-    refuse("--optimizer " + options.optimizer + " needs a residual sweep, but " + options.format +
+    refuse("--optimizer " + options.optimizer_name + " needs a residual sweep, but " + options.format +
            " has none. Take --format auto");
   if (lacks(Capability::sgd))
-    refuse("--optimizer " + options.optimizer + " does not run on " + options.format +
+    refuse("--optimizer " + options.optimizer_name + " does not run on " + options.format +
            ". Take one of these formats: " + format_names({Capability::sgd}));
 }
 
 void check(TrainOptions const& options) {
-  if (options.rank && *options.rank == 0) refuse("the rank must be at least 1");
+  if (options.typed_rank && options.rank == 0) refuse("the rank must be at least 1");
+  if (options.max_epochs == 0) refuse("-i takes 1 epoch or more, not 0");
   for (auto const columns : options.columns)
     if (columns == 0) refuse("-j takes numbers from 1 on: a factor has at least one column");
   expect_from_zero("--reg", options.ridge.value_or(0));
-  expect_from_zero("--core-reg", options.core_ridge);
-  expect_from_zero("--bias-reg", options.bias_damping);
   for (double const number : options.time_damping) expect_from_zero("--time-reg", number);
   bool const has_time = options.time_mode_text != "-1";
   if (!has_time && !(options.time_bins.empty() && options.time_damping.empty()))
@@ -313,27 +302,24 @@ void check(TrainOptions const& options) {
   auto const& optimizer = options.optimizer_facts();
   if (!options.targets.empty() && !optimizer.draws_rows)
     refuse("--targets is for " + optimizer_names([](auto const& facts) { return facts.draws_rows; }, "and"));
-  for (double const number : {options.learning_rate, options.core_learning_rate})
+  for (double const number : {options.learning_rate, options.sgd.core_step})
     if (!(number > 0) || std::isinf(number))
       refuse(fmt::format("--lr and --core-lr take numbers above 0, not {}", number));
-  expect_from_zero("--lr-decay", options.decay);
   for (double const share : {options.split, options.validate})
     if (!(share >= 0 && share < 1))
       refuse(fmt::format("--split and --validate take shares from 0 to less than 1, not {}", share));
   if (options.split > 0 && !options.test.empty()) refuse("--split and --test exclude each other");
-  if (options.patience < 0)
-    refuse(fmt::format("--patience takes a number from 0 on, not {}", options.patience));
   if ((options.patience > 0) != (options.validate > 0))
     refuse("--patience and --validate need each other: the held-out entries tell the best epoch");
   if (options.ridge_per_entry && !optimizer.ridge_per_entry)
     refuse("--reg-per-entry is for " +
            optimizer_names([](auto const& facts) { return facts.ridge_per_entry; }, "and"));
-  if (!optimizer.needs_of_format(Capability::sgd) && !(options.intermediates && options.share_fibers))
+  if (!optimizer.needs_of_format(Capability::sgd) && !(options.sgd.intermediates && options.sgd.share_fibers))
     refuse("--no-intermediates and --no-sharing are for sgd");
   expect_format_for_optimizer(options);
   expect_range(options.clip);
   if (options.deterministic && !optimizer.has_fixed_order)
-    refuse("--optimizer " + options.optimizer +
+    refuse("--optimizer " + options.optimizer_name +
            " is not deterministic: threads update rows in no fixed order. Take --optimizer " +
            optimizer_names([](auto const& facts) { return facts.has_fixed_order; }));
   // A format that is deterministic only on hosts refuses by itself on a device.

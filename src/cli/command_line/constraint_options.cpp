@@ -43,12 +43,6 @@ void add_constraints(Command& command, CpdOptions& options) {
       ->check(CLI::Range(1, std::numeric_limits<int>::max()))
       ->type_name("K")
       ->capture_default_str();
-  command
-      .add_option("--kkt-tol", options.kkt_tolerance,
-                  "With bounds or --l1: stop at a KKT violation below X; 0: never")
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("X")
-      ->capture_default_str();
 }
 
 }  // namespace polyad::cli

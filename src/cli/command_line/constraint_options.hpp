@@ -7,7 +7,7 @@
 
 namespace polyad::cli {
 
-/// --nonnegative, --lower, --upper, --l1, --ridge, --inner and --kkt-tol
+/// --nonnegative, --lower, --upper, --l1, --ridge and --inner
 void add_constraints(Command& command, CpdOptions& options);
 
 }  // namespace polyad::cli

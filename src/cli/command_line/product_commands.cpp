@@ -5,6 +5,7 @@
 
 #include "cli/command_line/checks.hpp"
 #include "cli/command_line/command.hpp"
+#include "cli/command_line/declared_options.hpp"
 #include "cli/command_line/shared_options.hpp"
 #include "polyad/io/tensor_file.hpp"
 
@@ -66,14 +67,11 @@ void ProductCommands::add_tucker() {
       ->required()
       ->delimiter(',')
       ->type_name("R1,R2,...");
-  add_iterations(command, m_tucker.max_iterations, "Most iterations; 0: the fit of the start", 0);
-  add_tolerance(command, m_tucker.tolerance);
-  add_time_limit(command, m_tucker.time_limit_s);
+  polyad::TuckerOptions& of_run = m_tucker;
+  add_declared(command, of_run);
   add_precision(command, m_tucker.precision, matrices);
   command.add_choice("--init", m_tucker.init, {"random", "hosvd"},
                      "Start: random; or hosvd, the leading left singular vectors of the unfolded tensor");
-  add_seed(command, m_tucker.seed, "the random start");
-  add_checkpoints(command, m_tucker.checkpoint, m_tucker.checkpoint_every, m_tucker.resume, "Iterations", "");
   add_output(command, m_tucker.output, "The arrays 'core' and 'factor_0', 'factor_1', ... as .npz");
   add_common(command);
   command.footer("Example: polyad tucker uber.tns.xz -r 4,4,10,10 -o model.npz");

@@ -2,7 +2,6 @@
 #include "cli/command_line/shared_options.hpp"
 
 #include <charconv>
-#include <cmath>
 #include <memory>
 #include <string>
 #include <utility>
@@ -133,38 +132,6 @@ CLI::Option* add_rank(Command& command, std::uint64_t& rank, std::string const& 
   return command.add_option("-r,--rank", rank, meaning)->type_name("R");
 }
 
-void add_iterations(Command& command, int& iterations, std::string const& meaning, int least,
-                    std::string const& unit) {
-  command.add_option("-i,--iterations", iterations, meaning)->type_name("N")->capture_default_str();
-  command.after_parsing([&iterations, least, unit] {
-    if (iterations < least)
-      refuse(fmt::format("-i takes {} {}{} or more, not {}", least, unit, least == 1 ? "" : "s", iterations));
-  });
-}
-
-void add_tolerance(Command& command, double& tolerance) {
-  command
-      .add_option(
-          "--tol", tolerance,
-          "Stop when an iteration changes the fit by at most X s (1 - s^2)^(1/2), s = 1 - fit; 0: never")
-      ->type_name("X")
-      ->capture_default_str();
-  command.after_parsing([&tolerance] {
-    if (!(tolerance >= 0) || std::isinf(tolerance))
-      refuse(fmt::format("--tol takes a number from 0 on, not {}", tolerance));
-  });
-}
-
-void add_time_limit(Command& command, double& seconds, std::string const& unit) {
-  command
-      .add_option("--time-limit", seconds, "Stop after the " + unit + " that passes S seconds",
-                  listed_as("time_limit_s", seconds))
-      ->type_name("S");
-  command.after_parsing([&seconds] {
-    if (!(seconds > 0)) refuse(fmt::format("--time-limit takes seconds, more than 0, not {}", seconds));
-  });
-}
-
 void add_seed(Command& command, std::uint64_t& seed, std::string const& of) {
   command.add_option("--seed", seed, "Of " + of, unlisted)->type_name("S")->capture_default_str();
   command.after_parsing([&seed, &common = command.common()] { common.seed = seed; });
@@ -184,17 +151,6 @@ void add_device_memory(Command& command, std::optional<std::uint64_t>& bytes, st
 
 void add_deterministic(Command& command, bool& deterministic, std::string const& gives) {
   command.add_flag("--deterministic", deterministic, "Sum in a fixed order: the same " + gives);
-}
-
-void add_checkpoints(Command& command, std::filesystem::path& checkpoint, int& every,
-                     std::filesystem::path& resume, std::string const& unit, std::string const& promise) {
-  command.add_output("--checkpoint", checkpoint, "Write checkpoints to this file, the last one at the end")
-      ->type_name("FILE");
-  command.add_option("--checkpoint-every", every, unit + " between checkpoints")
-      ->check(CLI::Range(1, std::numeric_limits<int>::max()))
-      ->type_name("K")
-      ->capture_default_str();
-  command.add_input("--resume", resume, "Continue from a checkpoint" + promise)->type_name("FILE");
 }
 
 void add_mode(Command& command, int& mode, std::string const& meaning) {

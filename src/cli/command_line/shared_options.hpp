@@ -40,16 +40,6 @@ void add_drop_zeros(Command& command, bool& drop_zeros);
 /// -r, from 1 on, required or with a default
 CLI::Option* add_rank(Command& command, std::uint64_t& rank, std::string const& meaning);
 
-/// -i, from `least` on; `unit` is the name of an iteration in error messages
-void add_iterations(Command& command, int& iterations, std::string const& meaning, int least,
-                    std::string const& unit = "iteration");
-
-/// --tol
-void add_tolerance(Command& command, double& tolerance);
-
-/// --time-limit; `unit` names the work that is still finished
-void add_time_limit(Command& command, double& seconds, std::string const& unit = "iteration");
-
 /// --seed; `of` names the random numbers. The report has a field of its own for it.
 void add_seed(Command& command, std::uint64_t& seed, std::string const& of);
 
@@ -65,12 +55,6 @@ void add_device_memory(Command& command, std::optional<std::uint64_t>& bytes, st
 
 /// --deterministic; `gives` names the results that are the same in every run
 void add_deterministic(Command& command, bool& deterministic, std::string const& gives);
-
-/// --checkpoint, --checkpoint-every and --resume; `unit` is the plural name of the steps between checkpoints
-/// \param promise  what a resumed run gives
-void add_checkpoints(Command& command, std::filesystem::path& checkpoint, int& every,
-                     std::filesystem::path& resume, std::string const& unit,
-                     std::string const& promise = "; with --deterministic, to the same bits");
 
 /// --mode, counted from 0; required
 void add_mode(Command& command, int& mode, std::string const& meaning);

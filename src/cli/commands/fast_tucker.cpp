@@ -104,7 +104,7 @@ CompletionSets read_sets(TrainOptions& options, Report& report) {
         fmt::format("--targets gives {} words for {} modes", options.targets.size(), sets.train.order()));
   auto const order = static_cast<std::size_t>(sets.train.order());
   if (options.time_mode_text != "-1")  // names of modes are known on one rank only
-    options.time_mode =
+    options.bias.time_mode =
         mode_of_text(options.time_mode_text, ranks().size > 1 ? io::Labels{} : sets.names.labels,
                      sets.train.order(), "--time-mode");
   for (std::size_t const numbers : {options.time_bins.size(), options.time_damping.size()})
@@ -241,7 +241,7 @@ void expect_distributed(TrainOptions const& options) {
   if (!options.optimizer_facts().runs_on_ranks)
     throw UsageError(fmt::format(
         "--optimizer {} works on one rank only so far: take {}, or start polyad without mpirun",
-        options.optimizer, optimizer_names([](auto const& facts) { return facts.runs_on_ranks; })));
+        options.optimizer_name, optimizer_names([](auto const& facts) { return facts.runs_on_ranks; })));
   if (options.duplicates != "keep")
     throw UsageError(fmt::format("--duplicates {} of fast-tucker is for one rank only so far: {}",
                                  options.duplicates, alone));

@@ -55,46 +55,13 @@ inline IterationReport to_report(FastTuckerEpoch const& epoch) {
   return report;
 }
 
-inline FastTuckerOptions library_options(TrainOptions const& options) {
-  FastTuckerOptions result;
-  result.rank = options.rank.value_or(0);
-  result.columns.assign(options.columns.begin(), options.columns.end());
-  result.biases         = options.biases;
-  result.bias.damping   = options.bias_damping;
-  result.bias.time_mode = options.time_mode;
-  result.seed           = options.seed;
-  result.optimizer      = find_optimizer(options.optimizer).id;
-  result.max_epochs     = options.max_epochs;
-  if (!options.shrink.empty()) {
-    result.shrinkage = Shrinkage{.observations = options.shrink[0]};
-    if (options.shrink.size() > 1) result.shrinkage->share = options.shrink[1];
-    if (options.shrink.size() > 2) result.shrinkage->to_one = options.shrink[2];
-  }
-  for (auto const& target : options.targets)
-    result.targets.push_back(target == "zero"  ? RowTarget::zero
-                             : target == "one" ? RowTarget::one
-                                               : RowTarget::left_out);
-  result.ridge           = options.ridge;
-  result.ridge_per_entry = options.ridge_per_entry;
-  result.core_ridge      = options.core_ridge;
-  result.update_cores    = !options.fixed_cores;
-  result.adam.step       = options.learning_rate;
-  result.sgd             = {options.learning_rate,
-                            options.core_learning_rate,
-                            options.decay,
-                            {options.intermediates, options.share_fibers}};
-  result.patience        = options.patience;
-  result.time_limit_s    = options.time_limit_s;
-  if (!options.clip.empty()) result.range = {options.clip[0], options.clip[1]};
-  return result;
-}
-
 /// Shrinkage or ridge in the syntax of the tool's options.
 inline std::string regularization_text(FastTuckerOptions const& options) {
   std::ostringstream text;  // fmt checks its formats when compiled, which nvcc 13 does not survive
   text.precision(4);
   if (!draws_rows(options)) {
-    text << "--reg " << options.ridge.value_or(5) << (options.ridge_per_entry ? " --reg-per-entry" : "");
+    text << "--reg " << options.ridge.value_or(usual_ridge)
+         << (options.ridge_per_entry ? " --reg-per-entry" : "");
     return text.str();
   }
   auto const shrinkage = options.shrinkage.value_or(Shrinkage{});
@@ -279,9 +246,9 @@ template <class Scalar, class Index>
 CompletedModel complete_as(TrainOptions const& options, CompletionSets&& sets, Report& report,
                            OnEpoch const& on_epoch, TrainCheckpoints const& checkpoints) {
   Space const space;
-  int const order  = sets.train.order();
-  auto asked       = library_options(options);
-  asked.bias.drift = drift_of(options, order);
+  int const order         = sets.train.order();
+  FastTuckerOptions asked = options;
+  asked.bias.drift        = drift_of(options, order);
   AnyFormatOptions format;
   bool const named      = options.format != "auto" || !checkpoints.resume;
   format.format         = named ? options.format : checkpoints.resume->format;

@@ -22,20 +22,9 @@ namespace polyad::cli {
 /// \param order  of the tensor; \param rows  that it stores
 inline CpAlsOptions library_options(CpdOptions const& options, int order,
                                     std::vector<StoredRows> const& rows) {
-  CpAlsOptions als;
-  als.rank             = options.rank;
-  als.max_iterations   = options.max_iterations;
-  als.tolerance        = options.tolerance;
-  als.time_limit_s     = options.time_limit_s;
-  als.seed             = options.seed;
-  als.time_phases      = options.time_phases;
-  als.rows             = rows;
-  als.checkpoint       = options.checkpoint;
-  als.checkpoint_every = options.checkpoint_every;
-  als.resume           = options.resume;
-  als.restarts         = options.restarts;
-  als.kkt_tolerance    = options.kkt_tolerance;
-  als.scale_start      = options.init == "random";
+  CpAlsOptions als = options;
+  als.rows         = rows;
+  als.scale_start  = options.init == "random";
   for (auto const& constraints : constraints_of_modes(options.constraints, order))
     als.updates.push_back(constraints.is_unconstrained() ? ridge(constraints.ridge)
                                                          : constrained(constraints, options.inner_sweeps));

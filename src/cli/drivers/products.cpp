@@ -87,16 +87,7 @@ io::CoordinateList to_list(Space const& space, CooTensor<Scalar, Index, Space> c
 }
 
 polyad::TuckerOptions library_options(TuckerOptions const& options) {
-  polyad::TuckerOptions result;
-  result.ranks            = options.ranks;
-  result.max_iterations   = options.max_iterations;
-  result.tolerance        = options.tolerance;
-  result.time_limit_s     = options.time_limit_s;
-  result.seed             = options.seed;
-  result.checkpoint       = options.checkpoint;
-  result.checkpoint_every = options.checkpoint_every;
-  result.resume           = options.resume;
-  return result;
+  return options;
 }
 
 std::string core_text(TuckerOptions const& options) {

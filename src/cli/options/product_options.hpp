@@ -2,13 +2,11 @@
 // The user's options for products with matrices and for the Tucker decomposition, one struct a command.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
-#include <limits>
 #include <string>
-#include <vector>
 
 #include "cli/options/file_options.hpp"
+#include "polyad/tucker/tucker_options.hpp"
 
 namespace polyad::cli {
 
@@ -34,20 +32,13 @@ struct TtmcOptions {
   std::filesystem::path output;    // npz
 };
 
-struct TuckerOptions {
+struct TuckerOptions : polyad::TuckerOptions {
   CommonOptions common;
   std::filesystem::path tensor;
-  int index_base = -1;
-  std::vector<std::uint64_t> ranks;
-  int max_iterations    = 50;
-  double tolerance      = 1e-6;
-  double time_limit_s   = std::numeric_limits<double>::infinity();
-  std::uint64_t seed    = 0;
+  int index_base        = -1;
   std::string init      = "random";  // or "hosvd"
   std::string precision = "f64";
-  std::filesystem::path output;              // npz; empty: none
-  std::filesystem::path checkpoint, resume;  // empty: none
-  int checkpoint_every = 10;
+  std::filesystem::path output;  // npz; empty: none
 };
 
 }  // namespace polyad::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/command_line/help.hpp"
+#include "cli/manual/help.hpp"
 
 #include <algorithm>
 #include <iostream>

@@ -1,0 +1,490 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Made by scripts/python_signatures of python/drivers.in.py and the tables of options: do not edit.
+"""The drivers."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from . import _backend
+from ._errors import UsageError
+from ._functions import (
+    Callback,
+    Format,
+    _count,
+    _cp_start,
+    _drifts,
+    _entries,
+    _factors_of,
+    _group,
+    _interruptible,
+    _limit,
+    _lists_of,
+    _matrices,
+    _mode,
+    _modes_for_weights,
+    _observed,
+    _range,
+    _rates,
+    _unless_interrupted,
+    _updates,
+    _watched,
+)
+from ._keywords import own_keywords
+from ._models import CPModel, FastTuckerModel, TuckerModel
+from ._tensor import SparseTensor, _trusted, asarray
+
+
+@own_keywords
+@_interruptible
+def cp_als(
+    X: Any,
+    rank: int = 0,
+    *,
+    max_iterations: int = 50,
+    tolerance: float = 0.0001,
+    time_limit_s: float = math.inf,
+    seed: int = 0,
+    time_phases: bool = False,
+    kkt_tolerance: float = 0.0,
+    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint_every: int = 10,
+    resume: str | os.PathLike[str] | None = None,
+    restarts: int = 1,
+    start: Any = None,
+    ridge: Any = 0.0,
+    nonnegative: Any = False,
+    lower: Any = None,
+    upper: Any = None,
+    l1: Any = 0.0,
+    inner: int = 1,
+    format: str = "auto",  # noqa: A002
+    deterministic: bool = False,
+    callback: Callback | None = None,
+    progress: bool = False,
+    threads: int | None = None,
+    device: int | None = None,
+) -> CPModel:
+    """Factor a sparse tensor by CP-ALS, the canonical polyadic decomposition by alternating least squares.
+
+    Parameters
+    ----------
+    X : SparseTensor, Format, or what :func:`asarray` takes
+        Without duplicates. A tensor of float32 is computed in single precision.
+    rank : int
+        R. 0: that of the start, or of the Format, or 16.
+    max_iterations : int
+        Most iterations; 0: the fit of the start.
+    tolerance : float
+        Stop when an iteration changes the fit by at most ``tolerance`` s (1 - s^2)^(1/2), s = 1 - fit; 0: never.
+        What is left, s, and what is explained both count.
+    time_limit_s : float
+        Stop after the iteration that passes ``time_limit_s`` seconds.
+    seed : int
+        Of the random start.
+    time_phases : bool
+        Time the phases of each iteration for the report; this costs a little time.
+    kkt_tolerance : float
+        With bounds or l1: stop at a KKT violation below ``kkt_tolerance``; 0: never.
+    checkpoint : path, optional
+        Write checkpoints to this file, the last one at the end.
+        The last one is also written after Ctrl-C.
+    checkpoint_every : int
+        Iterations between checkpoints.
+    resume : path, optional
+        Continue from a checkpoint; if sums have a fixed order, to the same bits.
+        Instead of a start. Its tensor, rank, precision, format, bounds and penalties must be those of the run;
+        ``format="auto"`` takes its format. The tool's checkpoints may be resumed here, and the reverse.
+    restarts : int
+        Random starts, side by side on a device; the best fit wins. They have the seeds from the given one on.
+        A run that breaks down is left out. Not with `start` and checkpoints.
+    start : "nvecs", CPModel, pyttb.ktensor or sequence of array_like, optional
+        "nvecs": the leading left singular vectors of the unfolded tensor. Matrices are I_n x R each, and copied. Rows that a model does not store are zero. The scale of their columns matters to a run without iterations only: it reports the
+        fit of the start, a model's weights included. With a ridge, each matrix gets an equal share of a model's weights.
+    ridge : float, sequence of N floats, or dict of mode: float
+        CP-ALS minimises ||X - M||^2 / 2 + sum over n of ridge_n / 2 ||A^(n)||^2, with the model's weights inside the
+        factors. If one mode has a penalty, each other one has one, too, or bounds on both sides: the scale of the
+        components would escape into a mode without.
+    nonnegative : bool, list of modes, or dict of mode: bool
+        Factors without negative entries.
+    lower, upper : float or None, sequence of N of them, or dict of mode: float
+        Bounds of the entries. A mode with bounds other than 0, or with an l1, has its own scale in the model.
+    l1 : float, sequence of N floats, or dict of mode: float
+        Adds l1_n times the sum of all magnitudes of A^(n) to the objective. Entries become exactly 0.
+    inner : int
+        Sweeps over each row in an update with bounds or l1: cyclic coordinate descent, HALS (Cichocki & Phan, 2009). Such
+        a run depends on the scale of a start; a random one is multiplied by <X, M> / ||M||^2.
+    format : str
+        Storage format: auto, or a name with options.
+        Not with a Format.
+    deterministic : bool
+        Sum in a fixed order: the same bits at every run.
+        Not with a Format.
+    callback : function, optional
+        Called after each iteration with a dict of ``iteration``, ``fit``, ``delta`` and ``seconds``, ``start`` if there
+        are several, and ``phases`` if they are timed. If it returns False, the run ends, with the reason "stopped". An exception passes.
+    progress : bool
+        Show the iterations (tqdm where it is installed).
+    threads, device : int, optional
+        As for :func:`set_threads` and :func:`set_device`.
+
+    Returns
+    -------
+    CPModel
+
+    Raises
+    ------
+    UsageError
+        Also if coordinates were changed after the tensor was made, and one is outside now.
+    MemoryError, NumericalError
+    InputError
+        For a checkpoint that is damaged or of another run.
+    WriteError
+        For a checkpoint that cannot be written.
+    KeyboardInterrupt
+        After Ctrl-C, at the end of an iteration. Its attribute ``model`` is the model so far, with the reason
+        "interrupted"; it is None before the first iteration ends.
+
+    Examples
+    --------
+    >>> import polyad
+    >>> X, planted = polyad.generate("low-rank", (30, 40, 50), rank=3, seed=1)
+    >>> model = polyad.cp_als(X, 3, tolerance=1e-8)
+    >>> round(model.fit, 3)
+    1.0
+    >>> weights, factors = model
+    >>> [factor.shape for factor in factors]
+    [(30, 3), (40, 3), (50, 3)]
+    """
+    engine = _backend.engine(threads, device)
+    held = X if isinstance(X, Format) else asarray(X)
+    updates = _updates(nonnegative, lower, upper, l1, ridge, inner, len(held.shape))
+    options = {
+        "rank": _count("rank", rank),
+        "max_iterations": _count("max_iterations", max_iterations),
+        "tolerance": _limit("tolerance", tolerance, 0),
+        "time_limit_s": _limit("time_limit_s", time_limit_s, 0),
+        "seed": _count("seed", seed),
+        "time_phases": bool(time_phases),
+        "kkt_tolerance": _limit("kkt_tolerance", kkt_tolerance, 0),
+        "checkpoint": "" if checkpoint is None else os.fspath(checkpoint),
+        "checkpoint_every": _count("checkpoint_every", checkpoint_every, 1),
+        "resume": "" if resume is None else os.fspath(resume),
+        "restarts": _count("restarts", restarts, 1),
+        "updates": updates,
+    }
+    nvecs = isinstance(start, str)
+    if nvecs and start != "nvecs":
+        raise UsageError(f"the start is 'nvecs' or matrices, not {start!r}")
+    begin = [] if start is None or nvecs else _cp_start(start, held.dtype, _modes_for_weights(updates))
+    watch, close = _watched(callback, progress, max_iterations, "CP-ALS")
+    try:
+        if isinstance(held, Format):
+            if format != "auto" or deterministic:
+                raise UsageError("the format was chosen already: any_format takes these options")
+            if nvecs:
+                raise UsageError("start='nvecs' needs the tensor, not a Format")
+            result = engine.cp_als_format(held._held, options, begin, _lists_of(start), watch)
+        else:
+            result = engine.cp_als(held._held, options, format, deterministic, nvecs, begin, _lists_of(start), watch)
+    finally:
+        close()
+    return _unless_interrupted(CPModel._of(result, held._names, held._package), result)
+
+
+@own_keywords
+@_interruptible
+def tucker(
+    X: Any,
+    ranks: int | Sequence[int],
+    *,
+    max_iterations: int = 50,
+    tolerance: float = 1e-06,
+    time_limit_s: float = math.inf,
+    seed: int = 0,
+    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint_every: int = 10,
+    resume: str | os.PathLike[str] | None = None,
+    start: Any = None,
+    callback: Callback | None = None,
+    progress: bool = False,
+    threads: int | None = None,
+    device: int | None = None,
+) -> TuckerModel:
+    """Factor a sparse tensor by HOOI, the Tucker decomposition by higher-order orthogonal iteration.
+
+    Parameters
+    ----------
+    X : SparseTensor or what :func:`asarray` takes
+    ranks : int or sequence of int
+        R_n, each at most I_n and the product of the others. One number is that of all modes.
+    max_iterations : int
+        Most iterations; 0: the fit of the start.
+    tolerance : float
+        Stop when an iteration changes the fit by at most ``tolerance`` s (1 - s^2)^(1/2), s = 1 - fit; 0: never.
+    time_limit_s : float
+        Stop after the iteration that passes ``time_limit_s`` seconds.
+    seed : int
+        Of the random start.
+    checkpoint : path, optional
+        Write checkpoints to this file, the last one at the end.
+    checkpoint_every : int
+        Iterations between checkpoints.
+    resume : path, optional
+        Continue from a checkpoint; if sums have a fixed order, to the same bits.
+    start : "hosvd", TuckerModel or sequence of array_like, optional
+        Matrices of orthonormal columns, I_n x R_n; copied. "hosvd" computes them. Without it they are random.
+    callback, progress, threads, device
+        As for :func:`cp_als`.
+
+    Returns
+    -------
+    TuckerModel
+
+    Raises
+    ------
+    UsageError, MemoryError, NumericalError, InputError, WriteError, KeyboardInterrupt
+        As for :func:`cp_als`.
+
+    Examples
+    --------
+    >>> import polyad
+    >>> X, _ = polyad.generate("low-rank", (20, 20, 20), rank=2, seed=1)
+    >>> model = polyad.tucker(X, 2)
+    >>> model.core.shape, round(model.fit, 3)
+    ((2, 2, 2), 1.0)
+    """
+    engine = _backend.engine(threads, device)
+    tensor = asarray(X)
+    if isinstance(ranks, (int, np.integer)):
+        ranks = [ranks] * tensor.ndim
+    hosvd = isinstance(start, str)
+    if hosvd and start != "hosvd":
+        raise UsageError(f"the start is 'hosvd' or matrices, not {start!r}")
+    options = {
+        "ranks": [_count("a rank", rank) for rank in ranks],
+        "max_iterations": _count("max_iterations", max_iterations),
+        "tolerance": _limit("tolerance", tolerance, 0),
+        "time_limit_s": _limit("time_limit_s", time_limit_s, 0),
+        "seed": _count("seed", seed),
+        "checkpoint": "" if checkpoint is None else os.fspath(checkpoint),
+        "checkpoint_every": _count("checkpoint_every", checkpoint_every, 1),
+        "resume": "" if resume is None else os.fspath(resume),
+    }
+    begin = [] if start is None or hosvd else _matrices(_factors_of(start), tensor.dtype)
+    watch, close = _watched(callback, progress, max_iterations, "Tucker")
+    try:
+        result = engine.tucker(tensor._held, options, hosvd, begin, _lists_of(start), watch)
+    finally:
+        close()
+    return _unless_interrupted(TuckerModel._of(result, tensor._names, tensor._package), result)
+
+
+@own_keywords
+@_interruptible
+def fast_tucker(
+    train: Any,
+    *,
+    validation: Any = None,
+    test: Any = None,
+    columns: int | Sequence[int] | None = None,
+    time_mode: int | str = -1,
+    drift: Any = None,
+    optimizer: str = "als",
+    shrinkage: Any = None,
+    targets: Sequence[str] | None = None,
+    range: tuple[float, float] | None = None,  # noqa: A002
+    rank: int = 0,
+    biases: bool = True,
+    bias: Any = None,
+    seed: int = 0,
+    max_epochs: int = 20,
+    ridge: float | None = None,
+    ridge_per_entry: bool = False,
+    core_ridge: float = 0.0,
+    update_cores: bool = True,
+    adam: Any = None,
+    sgd: Any = None,
+    patience: int = 0,
+    time_limit_s: float = math.inf,
+    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint_every: int = 10,
+    resume: str | os.PathLike[str] | None = None,
+    format: str = "auto",  # noqa: A002
+    deterministic: bool = False,
+    duplicates: str = "keep",
+    callback: Callback | None = None,
+    progress: bool = False,
+    threads: int | None = None,
+    device: int | None = None,
+) -> FastTuckerModel:
+    """Learn from the entries that were observed, to predict the others.
+
+    Parameters
+    ----------
+    train : SparseTensor or what :func:`asarray` takes
+        Every stored entry is an observation, zeros too; all others are unknown. The same place may occur several
+        times.
+    validation, test : SparseTensor or what :func:`asarray` takes, optional
+        The first decides which epoch is best, with `patience`; the other is only reported. Their rows are matched to
+        the labels of the training set; labels that it does not have are an error.
+    columns : int or sequence of int, optional
+        J_n, one number or one for each mode. Without them and `rank` held-out entries choose.
+    time_mode : int or str
+        The mode of time, its number from 0 or its name: the biases of the other modes' rows drift over it, by a number for each bin of
+        equal length. -1: they stay as they are.
+    drift : int, mapping or sequence, optional
+        ``bins``, 0 for biases that stay, and ``damping`` in observations (30), of all modes or of each: ``16``,
+        ``{"bins": 16, "damping": 10}``, ``[(16, 10), 4, 0]``. Of the mode of time itself it plays no part.
+        Without it held-out entries choose, or where they choose nothing 30 bins, fewer for sparse rows.
+    optimizer : {"als", "adam", "sgd"}
+    shrinkage : float, sequence or mapping, optional
+        ``observations``, ``share``, ``to_one``. Without it held-out entries choose.
+    targets : sequence of {"zero", "one", "left_out"}, optional
+        What the rows of each mode are drawn to.
+    range : tuple of float, optional
+        Lowest and highest prediction.
+    rank : int
+        R, the rank of the core; 0: the largest J, or chosen if J is not given either.
+    biases : bool
+        A mean and biases, fitted first; the paper has none.
+    bias : sequence or mapping, optional
+        ``sweeps`` (10): Sweeps over the modes in the fit of the biases. ``damping`` (5.0): Damp each bias as ``damping``
+        entries would.
+    seed : int
+        Of the start and of what is held out.
+    max_epochs : int
+        Most epochs.
+    ridge : float, optional
+        Ridge of a row of a factor, in place of the shrinkage; unset: 5 for adam and sgd.
+    ridge_per_entry : bool
+        The ridge counts once for every entry of a row (als, sgd).
+    core_ridge : float
+        Ridge of the core matrices.
+    update_cores : bool
+        Updates of the core matrices.
+    adam : sequence or mapping, optional
+        ``step`` (0.01): Learning rate of adam. ``first`` (0.9): Decay of the first moments. ``second`` (0.999): Decay of
+        the second moments. ``epsilon`` (1e-08): Added to the root of the second moments.
+    sgd : sequence or mapping, optional
+        ``step`` (0.01): Learning rate of the factors. ``core_step`` (0.1): Learning rate of the core matrices. ``decay``
+        (0.1): After t epochs, divide both rates by 1 + ``decay`` t^1.5. ``intermediates`` (True): C = A B formed once,
+        not again for every entry. ``share_fibers`` (True): Products shared over a fiber.
+    patience : int
+        Stop ``patience`` epochs after the best validation error, keep that; 0: never.
+    time_limit_s : float
+        Stop after the epoch that passes ``time_limit_s`` seconds.
+    checkpoint : path, optional
+        Write checkpoints to this file, the last one at the end.
+    checkpoint_every : int
+        Epochs between checkpoints.
+    resume : path, optional
+        Continue from a checkpoint; if sums have a fixed order, to the same bits.
+    format : str
+        Storage format: auto, or a name with options.
+    deterministic : bool
+        Sum in a fixed order: the same bits at every run.
+    duplicates : {"keep", "sum", "last", "error"}
+        What several entries at one place do, in each set: by default each of them is an observation.
+    callback : function, optional
+        Called after each epoch with a dict of ``epoch``, ``train``, ``validation``, ``test``, ``seconds``. If it
+        returns False, the run ends, with the reason "stopped".
+    progress, threads
+        As for :func:`cp_als`.
+
+    Returns
+    -------
+    FastTuckerModel
+
+    Raises
+    ------
+    UsageError, MemoryError, NumericalError, KeyboardInterrupt
+        As for :func:`cp_als`.
+
+    Examples
+    --------
+    >>> import polyad
+    >>> X = polyad.generate("uniform", (20, 30, 10), 3000, seed=1)
+    >>> model = polyad.fast_tucker(X, range=(0, 1))
+    >>> predicted = polyad.predict(model, [[0, 0, 0], [19, 29, 9]])
+    >>> predicted.shape
+    (2,)
+
+    With the last mode as time:
+
+    >>> model = polyad.fast_tucker(X, rank=2, shrinkage=10, time_mode=2, drift=[4, 2, 0])
+    >>> [drift.shape for drift in model.drifts]
+    [(20, 4), (30, 2), (10, 0)]
+    """
+    engine = _backend.engine(threads, device)
+    if train is None:
+        raise UsageError("there are no entries to learn from")
+    first = _entries(train, duplicates)
+    sets = [first, *(None if entries is None else _entries(entries, duplicates, first) for entries in (validation, test))]
+    time_mode = first._names.mode_number(time_mode, first.ndim)
+    for k in (1, 2):
+        entries = sets[k]
+        if entries is None:
+            continue
+        entries = entries.astype(first.dtype)
+        if entries.shape != first.shape or entries.coords.itemsize != first.coords.itemsize:
+            if len(entries.shape) != len(first.shape) or any(a > b for a, b in zip(entries.shape, first.shape)):
+                raise UsageError(f"entries of {entries.shape} for a training set of {first.shape}")
+            # Checked before they may become narrower.
+            entries = SparseTensor(entries.coords, entries.values, first.shape, duplicates="keep")
+            entries = _trusted(entries.coords.astype(first.coords.dtype), entries.values, first.shape, None)
+        sets[k] = entries
+    options: dict[str, Any] = {
+        "rank": _count("rank", rank),
+        "biases": bool(biases),
+        **_group("bias", bias, {"sweeps": 10, "damping": 5.0}),
+        "seed": _count("seed", seed),
+        "max_epochs": _count("max_epochs", max_epochs),
+        "ridge": None if ridge is None else _limit("ridge", ridge, 0),
+        "ridge_per_entry": bool(ridge_per_entry),
+        "core_ridge": _limit("core_ridge", core_ridge, 0),
+        "update_cores": bool(update_cores),
+        **_group("adam", adam, {"step": 0.01, "first": 0.9, "second": 0.999, "epsilon": 1e-08}),
+        **_group("sgd", sgd, {"step": 0.01, "core_step": 0.1, "decay": 0.1, "intermediates": True, "share_fibers": True}),
+        "patience": _count("patience", patience),
+        "time_limit_s": _limit("time_limit_s", time_limit_s, 0),
+        "checkpoint": "" if checkpoint is None else os.fspath(checkpoint),
+        "checkpoint_every": _count("checkpoint_every", checkpoint_every, 1),
+        "resume": "" if resume is None else os.fspath(resume),
+        "format": format,
+        "deterministic": bool(deterministic),
+        "optimizer": optimizer,
+        "bias.time_mode": time_mode,
+    }
+    if columns is not None:
+        given = [columns] if isinstance(columns, (int, np.integer)) else columns
+        options["columns"] = [_count("columns", number, 1) for number in given]
+    if time_mode != -1:
+        _mode(time_mode, first.ndim)
+        if not biases:
+            raise UsageError("a mode of time is about biases: it needs them")
+        if drift is not None:
+            options["bias.drift"] = _drifts(drift, first.ndim)
+    elif drift is not None:
+        raise UsageError("a drift needs a mode of time")
+    if shrinkage is not None:
+        options["shrinkage"] = _rates("shrinkage", shrinkage, {"observations": 10, "share": 0.05, "to_one": 1000})
+    if targets is not None:
+        options["targets"] = [str(target) for target in targets]
+    if range is not None:
+        options["range"] = _range("range", range)
+    watch, close = _watched(callback, progress, max_epochs, "epoch")
+    try:
+        result = engine.fast_tucker(
+            first._held, *(None if entries is None else entries._held for entries in sets[1:]), options, watch
+        )
+    finally:
+        close()
+    model = FastTuckerModel._of(result, first._names)
+    model.observed = _observed(first)
+    return _unless_interrupted(model, result)

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/command_line/declared_options.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <string>
+#include <string_view>
+
+#include "cli/command_line/checks.hpp"
+
+namespace polyad::cli {
+
+namespace {
+
+/// "-i,--iterations N" as "-i,--iterations" and "N".
+struct ToolName {
+  explicit ToolName(OptionRow const& row) : names(row.tool) {
+    auto const blank = names.find(' ');
+    if (blank == std::string::npos) return;
+    placeholder = names.substr(blank + 1);
+    names.resize(blank);
+  }
+  /// The first of the names, which messages use.
+  [[nodiscard]] std::string first() const { return names.substr(0, names.find(',')); }
+
+  std::string names, placeholder;
+};
+
+/// Refuses what is below the least number, and infinity unless that is the default.
+template <class Number>
+void check_number(Command& command, OptionRow const& row, Number& number) {
+  bool const may_be_infinite = std::isinf(static_cast<double>(number));
+  command.after_parsing([row, name = ToolName(row).first(), &number, may_be_infinite] {
+    double const value = static_cast<double>(number);
+    if (std::isnan(value) || value < row.least || (std::isinf(value) && !may_be_infinite))
+      refuse(fmt::format("{} takes a number from {} on, not {}", name, row.least, number));
+  });
+}
+
+template <class Number>
+void add_number(Command& command, OptionRow const& row, Number& number) {
+  ToolName const name(row);
+  std::string_view const member = row.name;
+  auto* const option = member == "seed" ? command.add_option(name.names, number, row.help, unlisted)
+                       : member == "time_limit_s"
+                           ? command.add_option(name.names, number, row.help, listed_as(row.name, number))
+                           : command.add_option(name.names, number, row.help);
+  option->type_name(name.placeholder);
+  if (!std::isinf(static_cast<double>(number))) option->capture_default_str();
+  check_number(command, row, number);
+}
+
+}  // namespace
+
+void add_row(Command& command, OptionRow const& row, int& number) {
+  add_number(command, row, number);
+}
+
+void add_row(Command& command, OptionRow const& row, std::uint64_t& number) {
+  add_number(command, row, number);
+  if (std::string_view(row.name) == "seed")
+    command.after_parsing([&number, &common = command.common()] { common.seed = number; });
+}
+
+void add_row(Command& command, OptionRow const& row, double& number) {
+  if (std::string_view(row.name) == "time_limit_s")
+    command.after_parsing([&number] {
+      if (!(number > 0)) refuse(fmt::format("--time-limit takes seconds, more than 0, not {}", number));
+    });
+  add_number(command, row, number);
+}
+
+void add_row(Command& command, OptionRow const& row, bool& flag) {
+  bool const takes_back = *row.tool == '!';
+  command.add_flag(row.tool, flag, (takes_back ? "Leave out: " : "") + std::string(row.help));
+}
+
+void add_row(Command& command, OptionRow const& row, std::filesystem::path& file) {
+  ToolName const name(row);
+  auto* const option = row.is_input ? command.add_input(name.names, file, row.help)
+                                    : command.add_output(name.names, file, row.help);
+  option->type_name(name.placeholder);
+}
+
+}  // namespace polyad::cli
