@@ -11,12 +11,11 @@
 
 namespace polyad::detail {
 
-/// The options, with the rank of the start.
-/// \param on_ranks  whether X and `start` are a rank's block of the tensor
+/// The options, with the rank of the start. \param extents  of the whole tensor
 /// \throws UsageError as cp_als
 template <class Scalar, class Space>
 [[nodiscard]] CpAlsOptions checked_options(ErasedFormat<Scalar, Space> const& X, CpAlsOptions options,
-                                           FactorMatrices<Scalar, Space> const& start, bool on_ranks) {
+                                           FactorMatrices<Scalar, Space> const& start, Extents const& extents) {
   expect_run_limits(options.max_iterations, options.tolerance, options.time_limit_s);
   POLYAD_EXPECTS(options.kkt_tolerance >= 0, "a KKT tolerance of ", options.kkt_tolerance,
                  ": it is at least 0");
@@ -27,7 +26,7 @@ template <class Scalar, class Space>
   expect_factors(start, X.extents());
   expect_updates(options.updates, X.extents().order());
   expect_zero_allowed(options.updates, options.rows);
-  if (!on_ranks) expect_stored_rows(options.rows, X.extents());  // else the lists are of the whole tensor
+  expect_stored_rows(options.rows, extents);
   options.rank = start.rank();
   return options;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The memory of fast_tucker: the arrays of fast_tucker.cpp, epochs.hpp, kept_model.hpp and choose.cpp, in
-// their order. On several ranks also those of distributed/fast_tucker.cpp and rows_by_cuts.hpp.
+// their order. On several ranks also those of distribute_entries.cpp and distributed/rows_by_cuts.hpp.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -317,9 +317,8 @@ private:
 template <class Scalar, class Index, class Space>
 void plan_fast_tucker(MemoryPlan& plan, Space const& space, Extents const& extents, count_t entries,
                       FastTuckerOptions const& options, AnyFormatOptions const& format,
-                      FastTuckerCheckpoints const& checkpoints) {
+                      FastTuckerState const* state) {
   auto shaped       = with_shape(options, extents.order());
-  auto const* state = checkpoints.resume;
   bool const fits   = shaped.columns.size() == static_cast<std::size_t>(extents.order());
   if (!fits || entries == 0) return;  // fast_tucker refuses them
   if (state != nullptr && state->columns.size() == shaped.columns.size()) {
@@ -333,7 +332,7 @@ void plan_fast_tucker(MemoryPlan& plan, Space const& space, Extents const& exten
     FastTuckerPlan<Scalar, Index, Space>(plan, space, extents, shaped, format).choose(entries, chooses_rank);
   FastTuckerPlan<Scalar, Index, Space> run(plan, space, extents, of_largest_model(shaped, chooses_rank),
                                            format);
-  run.fit(entries, state != nullptr || checkpoints.save);
+  run.fit(entries, state != nullptr || !options.checkpoint.empty());
 }
 
 template <class Scalar, class Index, class Space>
@@ -356,7 +355,7 @@ void plan_fast_tucker(MemoryPlan& plan, Space const& space, Extents const& exten
 #define POLYAD_PLAN_FAST_TUCKER(Scalar, Index)                                                              \
   template void plan_fast_tucker<Scalar, Index>(MemoryPlan&, Kokkos::DefaultExecutionSpace const&,          \
                                                 Extents const&, count_t, FastTuckerOptions const&,          \
-                                                AnyFormatOptions const&, FastTuckerCheckpoints const&);     \
+                                                AnyFormatOptions const&, FastTuckerState const*);           \
   template void plan_fast_tucker<Scalar, Index>(MemoryPlan&, Kokkos::DefaultExecutionSpace const&,          \
                                                 Extents const&, OwnedRows const&, std::span<count_t const>, \
                                                 FastTuckerOptions const&, AnyFormatOptions const&)

@@ -9,7 +9,7 @@
 
 #include "distributed/parts.hpp"
 #include "distributed/world.hpp"
-#include "polyad/distributed/cp_als.hpp"
+#include "polyad/distributed/distribute.hpp"
 #include "polyad/testing/oracle.hpp"
 #include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"

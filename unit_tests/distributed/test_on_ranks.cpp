@@ -17,7 +17,7 @@
 #include "distributed/rows_of_ranks.hpp"
 #include "distributed/shared_folder.hpp"
 #include "distributed/world.hpp"
-#include "polyad/distributed/cp_als.hpp"
+#include "polyad/distributed/distribute.hpp"
 #include "polyad/io/checkpoint.hpp"
 #include "polyad/testing/oracle.hpp"
 #include "polyad/testing/small_tensors.hpp"

@@ -8,7 +8,7 @@
 
 #include "distributed/cut_mode.hpp"
 #include "distributed/random_order.hpp"
-#include "polyad/distributed/cp_als.hpp"
+#include "polyad/distributed/distribute.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
 #include "support/message_of.hpp"

@@ -9,7 +9,7 @@
 #include "distributed/parts.hpp"
 #include "distributed/shared_folder.hpp"
 #include "distributed/world.hpp"
-#include "polyad/distributed/cp_als.hpp"
+#include "polyad/distributed/distribute.hpp"
 #include "polyad/tensor/sum_duplicates.hpp"
 #include "polyad/testing/oracle.hpp"
 #include "polyad/testing/small_tensors.hpp"

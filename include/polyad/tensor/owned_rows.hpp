@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // OwnedRows: what one of several ranks will hold in a run that divides the rows of every mode, for the plan
-// of its memory. `owned_rows` (distributed/cp_als.hpp) counts it. Free of Kokkos.
+// of its memory. `owned_rows` (distributed/distribute.hpp) counts it. Free of Kokkos.
 #pragma once
 
 #include <algorithm>

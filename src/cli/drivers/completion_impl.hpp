@@ -23,7 +23,7 @@
 #include "cli/tensors/survey_list.hpp"
 #include "polyad/core/device_memory.hpp"
 #include "polyad/core/memory_plan.hpp"
-#include "polyad/distributed/cp_als.hpp"
+#include "polyad/distributed/distribute.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
 #include "polyad/formats/any_format.hpp"
 #include "polyad/io/saved_models.hpp"

@@ -25,7 +25,7 @@
 #include "polyad/core/memory_plan.hpp"
 #include "polyad/core/quantity_text.hpp"
 #include "polyad/core/spaces.hpp"
-#include "polyad/distributed/cp_als.hpp"
+#include "polyad/distributed/distribute.hpp"
 #include "polyad/io/saved_models.hpp"
 
 namespace polyad::cli {

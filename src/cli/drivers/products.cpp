@@ -20,7 +20,7 @@
 #include "cli/tensors/read_on_ranks.hpp"
 #include "polyad/core/memory_plan.hpp"
 #include "polyad/core/per_mode.hpp"
-#include "polyad/distributed/cp_als.hpp"
+#include "polyad/distributed/distribute.hpp"
 #include "polyad/formats/any_format.hpp"
 #include "polyad/formats/semi_sparse.hpp"
 #include "polyad/io/saved_models.hpp"

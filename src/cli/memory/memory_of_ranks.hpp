@@ -11,7 +11,7 @@
 #include "cli/run/ranks.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/quantity_text.hpp"
-#include "polyad/distributed/cp_als.hpp"
+#include "polyad/distributed/distribute.hpp"
 
 namespace polyad::cli {
 
