@@ -148,7 +148,7 @@ public:
   }
 
   /// Waits. \throws WriteError on all ranks
-  void save(std::filesystem::path const& path) const {
+  void save(std::filesystem::path const& path) {
     auto facts = m_state;
     m_rows.on_root([&] { put_progress(facts); });
     FastTuckerSnapshot snapshot{facts};
@@ -177,6 +177,7 @@ public:
           }
           io::write_fast_tucker_checkpoint(path, snapshot);
         });
+    ++m_result.checkpoints;
   }
   /// The state was read before the run, since it has the model's shape. Waits. \throws as refuse_state, on
   /// all ranks

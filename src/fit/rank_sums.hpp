@@ -20,14 +20,6 @@ struct RankSums {
   [[nodiscard]] double largest_of(double here) const { return largest ? largest(here) : here; }
 };
 
-/// \param ranks  a pointer to the ranks of a driver, or null for one rank
-template <class Ranks>
-RankSums rank_sums_of(Ranks const& ranks) {
-  if (ranks == nullptr) return {};
-  return {[ranks](std::span<double> numbers) { ranks->sum_on_host(numbers); },
-          [ranks](double here) { return ranks->largest(here); }};
-}
-
 /// Replaces each number by its sum over all ranks. Each number is split into parts of 26 bits, on a grid that
 /// all ranks share. The sum of a part over up to 2^26 ranks then has no rounding error, in any order.
 inline void sum_over_ranks(RankSums const& ranks, std::span<DoubleDouble> numbers) {

@@ -177,6 +177,7 @@ struct FastTuckerResult {
   /// is mean and biases alone, kept_epoch is 0.
   std::optional<FastTuckerChoice<Scalar, Space>> choice;
   Imbalance imbalance = {};  // of several ranks: of observations, rows and bytes
+  int checkpoints     = 0;   // written
 };
 
 /// Called after each epoch; false ends the run.
@@ -263,7 +264,7 @@ template <class Scalar, class Index, class Space>
 /// format, the epochs and the model's file. If the search chooses R, search and epochs are planned for
 /// options.most_rank: a search that ends at a smaller rank needs less.
 /// \param entries  of the training set
-/// \param resumed  the state of options.resume, or null
+/// \param resumed  the state of options.resume, whose matrices may be empty, or null
 template <class Scalar, class Index, class Space>
 void plan_fast_tucker(MemoryPlan& plan, Space const& space, Extents const& extents, count_t entries,
                       FastTuckerOptions const& options, AnyFormatOptions const& format = {},
@@ -271,12 +272,12 @@ void plan_fast_tucker(MemoryPlan& plan, Space const& space, Extents const& exten
 
 /// The same for one of several ranks, from the exchange of the entries on (distributed/distribute.hpp). The plan
 /// has this rank's parts of all sets, which stay in memory. Rank 0 alone plans the search.
-/// \param owned   owned_rows of the training set
+/// \param owned   owned_rows of the training set; \param resumed  without the list of matrices on other ranks
 /// \param others  the entries of this rank's parts of the other sets
 template <class Scalar, class Index, class Space>
 void plan_fast_tucker(MemoryPlan& plan, Space const& space, Extents const& extents, OwnedRows const& owned,
                       std::span<count_t const> others, FastTuckerOptions const& options,
-                      AnyFormatOptions const& format = {});
+                      AnyFormatOptions const& format = {}, FastTuckerState const* resumed = nullptr);
 
 /// Whether the options leave R to the search.
 [[nodiscard]] bool leaves_rank(FastTuckerOptions const& options);
