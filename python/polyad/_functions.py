@@ -738,6 +738,9 @@ def fast_tucker(
     format: str = "auto",  # noqa: A002
     deterministic: bool = False,
     duplicates: str = "keep",
+    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint_every: int = 10,
+    resume: str | os.PathLike[str] | None = None,
     callback: Callback | None = None,
     progress: bool = False,
     threads: int | None = None,
@@ -790,6 +793,13 @@ def fast_tucker(
         As for :func:`cp_als`.
     duplicates : {"keep", "sum", "last", "error"}
         What several entries at one place do, in each set: by default each of them is an observation.
+    checkpoint : path, optional
+        A file that gets the state of the run after every `checkpoint_every` epochs, at its end, also after Ctrl-C, and
+        after a search.
+    checkpoint_every : int
+    resume : path, optional
+        The checkpoint that the run continues: entries and options must be those of its run, except for epochs and time.
+        The tool's checkpoints may be resumed here, and the reverse.
     callback : function, optional
         Called after each epoch with a dict of ``epoch``, ``train``, ``validation``, ``test``, ``seconds``. If it
         returns False, the run ends, with the reason "stopped".
@@ -802,7 +812,7 @@ def fast_tucker(
 
     Raises
     ------
-    UsageError, MemoryError, NumericalError, KeyboardInterrupt
+    UsageError, MemoryError, NumericalError, InputError, WriteError, KeyboardInterrupt
         As for :func:`cp_als`.
 
     Examples
@@ -851,6 +861,7 @@ def fast_tucker(
         "time_limit_s": _limit("time_limit_s", time_limit_s, 0),
         "format": format,
         "deterministic": bool(deterministic),
+        **_checkpoints(checkpoint, checkpoint_every, resume),
     }
     if columns is not None:
         given = [columns] if isinstance(columns, (int, np.integer)) else columns

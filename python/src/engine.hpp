@@ -265,6 +265,8 @@ struct FastTuckerOptions {
   double highest      = std::numeric_limits<double>::infinity();
   std::string format  = "auto";
   bool deterministic  = false;
+  std::string checkpoint, resume;  // files; empty: none
+  int checkpoint_every = 10;
   /// As for FormatOptions.
   std::function<void()> between_steps = {};
 };

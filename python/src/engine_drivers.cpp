@@ -161,10 +161,13 @@ polyad::FastTuckerOptions options_of(FastTuckerOptions const& options) {
     result.sgd.core_step = (*options.sgd)[1];
     result.sgd.decay     = (*options.sgd)[2];
   }
-  result.patience      = options.patience;
-  result.time_limit_s  = options.time_limit_s;
-  result.range.lowest  = options.lowest;
-  result.range.highest = options.highest;
+  result.patience         = options.patience;
+  result.time_limit_s     = options.time_limit_s;
+  result.range.lowest     = options.lowest;
+  result.range.highest    = options.highest;
+  result.checkpoint       = options.checkpoint;
+  result.checkpoint_every = options.checkpoint_every;
+  result.resume           = options.resume;
   return result;
 }
 

@@ -556,6 +556,9 @@ FastTuckerOptions fast_tucker_options(nb::dict const& given) {
   take(given, "highest", options.highest);
   take(given, "format", options.format);
   take(given, "deterministic", options.deterministic);
+  take(given, "checkpoint", options.checkpoint);
+  take(given, "checkpoint_every", options.checkpoint_every);
+  take(given, "resume", options.resume);
   return options;
 }
 
