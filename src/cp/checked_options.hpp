@@ -15,7 +15,8 @@ namespace polyad::detail {
 /// \throws UsageError as cp_als
 template <class Scalar, class Space>
 [[nodiscard]] CpAlsOptions checked_options(ErasedFormat<Scalar, Space> const& X, CpAlsOptions options,
-                                           FactorMatrices<Scalar, Space> const& start, Extents const& extents) {
+                                           FactorMatrices<Scalar, Space> const& start,
+                                           Extents const& extents) {
   expect_run_limits(options.max_iterations, options.tolerance, options.time_limit_s);
   POLYAD_EXPECTS(options.kkt_tolerance >= 0, "a KKT tolerance of ", options.kkt_tolerance,
                  ": it is at least 0");

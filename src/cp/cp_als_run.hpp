@@ -163,11 +163,9 @@ public:
 
   /// Between iterations. With several ranks all call it, and the first writes the file. Waits.
   void save(std::filesystem::path const& path) const {
-    m_rows.write_on_root(
-        [this](std::size_t n, count_t first, count_t count) {
-          return factor_rows(static_cast<int>(n), first, count);
-        },
-        [&](io::ReadFactorRows const& read) { io::write_checkpoint(path, state(), read); });
+    m_rows.write_on_root([this](std::size_t n, count_t first,
+                                count_t count) { return factor_rows(static_cast<int>(n), first, count); },
+                         [&](io::ReadFactorRows const& read) { io::write_checkpoint(path, state(), read); });
   }
   /// Before the first iteration: continues from a checkpoint that the first rank reads. Waits.
   /// \throws InputError for a file that is damaged or of another run
@@ -319,9 +317,7 @@ private:
   }
   [[nodiscard]] int order() const { return m_tensor->extents().order(); }
   [[nodiscard]] FactorMatrix<Scalar, Space> const& factor(int n) const { return m_result.model.factors[n]; }
-  [[nodiscard]] FactorMatrix<Scalar, Space> owned_rows(int n) const {
-    return m_rows.owned(n, factor(n));
-  }
+  [[nodiscard]] FactorMatrix<Scalar, Space> owned_rows(int n) const { return m_rows.owned(n, factor(n)); }
   /// The Gram matrix of mode n of the start.
   void sum_gram(int n) {
     auto const A = owned_rows(n);

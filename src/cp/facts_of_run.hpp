@@ -6,8 +6,8 @@
 #include <limits>
 #include <vector>
 
-#include "cp/run_updates.hpp"
 #include "cp/held_tensor.hpp"
+#include "cp/run_updates.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/cp/cp_als.hpp"
 #include "polyad/io/checkpoint.hpp"

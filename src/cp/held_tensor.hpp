@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "polyad/distributed/tensor_by_rank.hpp"
-#include "polyad/formats/held_format.hpp"
+#include "polyad/core/error.hpp"
+#include "polyad/formats/tensor_by_rank.hpp"
 #include "run/row_distribution.hpp"
 
 namespace polyad::detail {

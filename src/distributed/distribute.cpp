@@ -138,12 +138,12 @@ TensorShare<Scalar, Out, Space> share_of(Communicator<Space> const& ranks, Divis
   for (int n = 0; n < order; ++n)
     own_rows.push_back(std::max<count_t>(1, partition.row_count(ranks.rank(), n)));
   auto const deduplicated = AllRanks<Space>(ranks).together([&] {
-    return sum_duplicates(ranks.space(), upload<Scalar, Out>(ranks.space(),
-                                                             Extents(std::span<count_t const>(own_rows)),
-                                                             std::span<Out const>(received.indices),
-                                                             std::span<double const>(received.values)));
+    return sum_duplicates(ranks.space(),
+                          upload<Scalar, Out>(ranks.space(), Extents(std::span<count_t const>(own_rows)),
+                                              std::span<Out const>(received.indices),
+                                              std::span<double const>(received.values)));
   });
-  share.block = deduplicated.tensor;
+  share.block             = deduplicated.tensor;
 
   auto const nonzeros = of_all_ranks(ranks.host(), share.block.nnz());
   share.nnz           = std::accumulate(nonzeros.begin(), nonzeros.end(), count_t(0));

@@ -32,17 +32,15 @@ TensorByRank<Scalar, Index, Space> distribute_rows(Communicator<Space> const& ra
   auto const rows = std::make_shared<RowsByCuts<Scalar, Index, Space>>(ranks, extents, indices);
   count_t all     = 1;
   for (count_t const R : columns) all = checked_product("the core", all, R);
-  auto formats = rows->by_rows(indices, values, format, true, [&](int n) {
+  auto formats        = rows->by_rows(indices, values, format, true, [&](int n) {
     count_t const R = of_mode(columns, n);
-    return (rows->rows(n) * padded_rank<Scalar>(R == 0 ? 0 : all / R) +
-            extents[n] * padded_rank<Scalar>(R)) *
+    return (rows->rows(n) * padded_rank<Scalar>(R == 0 ? 0 : all / R) + extents[n] * padded_rank<Scalar>(R)) *
            sizeof(Scalar);
   });
   double norm_squared = formats[0].norm_squared();  // each nonzero is in one rank's rows of mode 0
   rows->sum_on_host(std::span(&norm_squared, 1));
-  return {{extents, rows->nnz(), rows->duplicates(), norm_squared, rows->imbalance()},
-          std::move(formats),
-          rows};
+  return {
+      {extents, rows->nnz(), rows->duplicates(), norm_squared, rows->imbalance()}, std::move(formats), rows};
 }
 
 #define POLYAD_DISTRIBUTE_ROWS(Scalar, Index)                                                     \

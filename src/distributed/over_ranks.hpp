@@ -51,7 +51,9 @@ public:
     POLYAD_EXPECTS(is_supported, what, " does not run on several ranks");
   }
 
-  void sum(Matrix const& numbers) const override { sum(numbers.data(), size_of(numbers)); }
+  void sum(Matrix const& numbers) const override {
+    m_ranks.data().all_reduce(numbers.data(), size_of(numbers));
+  }
   void sum(double* numbers, count_t count) const override { m_ranks.data().all_reduce(numbers, count); }
   void sum(std::uint64_t* numbers, count_t count) const override {
     m_ranks.data().all_reduce(numbers, count);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -68,7 +69,11 @@ public:
 
   /// The nonzeros of all ranks in the owned rows of the longest mode, so that each rank has a part of about
   /// the same size.
-  [[nodiscard]] Tensor dealt(Host const& part) const {
+  void deal(Tensor& set, Host& on_host) const override {
+    auto const part = this->together([&] {
+      if (on_host.order() > 0 || set.order() == 0) return std::exchange(on_host, Host());
+      return download<HostOf<Space>>(m_ranks.space(), std::exchange(set, Tensor()));
+    });
     if (part.order() > 0)
       POLYAD_EXPECTS(part.order() == m_extents.order(), "a set of order ", part.order(),
                      " beside a training set of order ", m_extents.order());
@@ -76,7 +81,7 @@ public:
     auto const order = static_cast<std::size_t>(m_extents.order());
     for (auto e = static_cast<std::size_t>(m_longest); e < received.indices.size(); e += order)
       received.indices[e] = static_cast<Index>(received.indices[e] + first_row(m_longest));
-    return this->together([&] { return uploaded(m_extents, received); });
+    set = this->together([&] { return uploaded(m_extents, received); });
   }
 
   [[nodiscard]] std::vector<Format> by_rows(Tensor const& part, AnyFormatOptions const& options) override {
@@ -141,8 +146,7 @@ public:
     if (stored.empty() || !of_mode(stored, n).is_list()) {
       fill_random_rows(space, A, seed, n, first_row(n));
     } else {
-      auto const begin =
-          of_mode(stored, n).numbers().begin() + static_cast<std::ptrdiff_t>(first_row(n));
+      auto const begin = of_mode(stored, n).numbers().begin() + static_cast<std::ptrdiff_t>(first_row(n));
       fill_numbered_rows<Scalar, Space>(space, A, {begin, begin + static_cast<std::ptrdiff_t>(rows(n))}, seed,
                                         n);
     }
@@ -196,8 +200,7 @@ public:
     auto const gathered   = rows_to_root(n, A, 0, m_extents[n]);
     count_t const columns = std::exchange(A, Matrix()).extent(1);
     return this->on_root([&] {
-      auto const whole =
-          make_factor_matrix<Scalar>(m_ranks.space(), "polyad::factor", m_extents[n], columns);
+      auto const whole = make_factor_matrix<Scalar>(m_ranks.space(), "polyad::factor", m_extents[n], columns);
       from_host<Scalar>(m_ranks.space(), gathered, whole);
       return whole;
     });
@@ -254,5 +257,20 @@ private:
   count_t m_duplicates = 0;
   Imbalance m_imbalance;
 };
+
+/// A distribution by the entries of all ranks, of which each has a part, on the device or in host memory.
+template <class Scalar, class Index, class Space>
+[[nodiscard]] std::shared_ptr<NonzeroDistribution<Scalar, Index, Space>> rows_by_cuts(
+    Communicator<Space> const& ranks, CooTensor<Scalar, Index, Space> const& part,
+    CooTensor<Scalar, Index, HostOf<Space>> const& on_host) {
+  bool const is_on_host = on_host.order() > 0;
+  auto const& extents   = is_on_host ? on_host.extents() : part.extents();
+  if (ranks.size() == 1)
+    return std::make_shared<NonzeroDistribution<Scalar, Index, Space>>(ranks.space(), extents);
+  auto const host = AllRanks<Space>(ranks).together(
+      [&] { return is_on_host ? on_host : download<HostOf<Space>>(ranks.space(), part); });
+  std::span<Index const> const indices(host.indices().data(), host.indices().size());
+  return std::make_shared<RowsByCuts<Scalar, Index, Space>>(ranks, extents, indices);
+}
 
 }  // namespace polyad::detail

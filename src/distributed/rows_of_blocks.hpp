@@ -128,7 +128,8 @@ public:
     std::vector<count_t> to(static_cast<std::size_t>(m_ranks.size()), 0);
     std::vector<count_t> from = to;
     to[0]                     = own.size();
-    for (int k = 0; this->is_root() && k < m_ranks.size(); ++k) of_mode(from, k) = of_rank(k).size() * A.extent(1);
+    for (int k = 0; this->is_root() && k < m_ranks.size(); ++k)
+      of_mode(from, k) = of_rank(k).size() * A.extent(1);
     std::vector<double> received(this->is_root() ? count * A.extent(1) : 0);
     m_ranks.host().all_to_all(own.data(), to, received.data(), from);
     std::vector<double> rows(received.size());
@@ -159,8 +160,8 @@ public:
         });
       return rows;
     });
-    from[0]  = of_mode(m_slices, n).count * rank;
-    auto own = this->together([&] { return std::vector<double>(from[0]); });
+    from[0]                   = of_mode(m_slices, n).count * rank;
+    auto own                  = this->together([&] { return std::vector<double>(from[0]); });
     m_ranks.host().all_to_all(sent.data(), to, own.data(), from);
     this->together([&] { from_host<Scalar>(m_ranks.space(), own, owned(n, A)); });
     gather_rows(n, A);
@@ -169,9 +170,8 @@ public:
     constexpr count_t numbers = count_t(1) << 16;
     count_t const columns = A.extent(1), all = m_partition.extents[n];
     count_t const most = std::max<count_t>(1, numbers / std::max<count_t>(1, columns));
-    auto const whole   = this->on_root([&] {
-      return make_factor_matrix<Scalar>(m_ranks.space(), "polyad::factor", all, columns);
-    });
+    auto const whole   = this->on_root(
+        [&] { return make_factor_matrix<Scalar>(m_ranks.space(), "polyad::factor", all, columns); });
     for (count_t first = 0; first < all; first += most) {
       count_t const count = std::min(most, all - first);
       auto const block    = rows_to_root(n, A, first, count);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "polyad/distributed/tensor_by_rank.hpp"
+#include "polyad/formats/tensor_by_rank.hpp"
 
 #include "polyad/core/instances.hpp"
 #include "run/row_distribution.hpp"
@@ -12,10 +12,9 @@ TensorByRank<Scalar, Index, Space>::TensorByRank(Space const& space, Format X)
       m_formats{std::move(X)},
       m_rows(std::make_shared<detail::RowDistribution<Scalar, Space>>(space, m_facts.extents)) {}
 
-#define POLYAD_TENSOR_BY_RANK(Scalar, Index)                           \
-  template TensorByRank<Scalar, Index, Kokkos::DefaultExecutionSpace>:: \
-      TensorByRank(Kokkos::DefaultExecutionSpace const&,                \
-                   AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace>)
+#define POLYAD_TENSOR_BY_RANK(Scalar, Index)                                         \
+  template TensorByRank<Scalar, Index, Kokkos::DefaultExecutionSpace>::TensorByRank( \
+      Kokkos::DefaultExecutionSpace const&, AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace>)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_TENSOR_BY_RANK);
 
 }  // namespace polyad

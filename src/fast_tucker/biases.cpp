@@ -198,17 +198,18 @@ void fit_biases(Space const& space, Entries<Scalar, Index, Space> const& X, Bias
                                                                   [](auto const& d) { return d.bins > 0; }));
   double const scale = scale_of_sums(largest, terms, nnz);
   model.mean = static_cast<double>(sum_of_values(space, X, scale, rows)) / scale / static_cast<double>(nnz);
-  model.time_mode       = terms > X.order() ? options.time_mode : -1;
+  model.time_mode = terms > X.order() ? options.time_mode : -1;
   Sums const sums = rows.together([&] {
     count_t const longest = clear_biases(space, X.extents(), drift, model);
     expect_fits(space, "the sums of biases", longest, 2 * sizeof(Sum));
     return Sums(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::bias_sums"), longest, 2);
   });
-  using Rest = Remainder<Scalar, Index>;
+  using Rest      = Remainder<Scalar, Index>;
   // Of the biases, or of the drifts, of mode n.
   auto const fit = [&](int n, bool drifts, SetBias<Sums, Scalar> const& set) {
     count_t const count = X.extents()[n] * set.columns;
-    Kokkos::deep_copy(space, Kokkos::subview(sums, Kokkos::make_pair(count_t(0), count), Kokkos::ALL), Sum(0));
+    Kokkos::deep_copy(space, Kokkos::subview(sums, Kokkos::make_pair(count_t(0), count), Kokkos::ALL),
+                      Sum(0));
     X.for_each_stretch(space, [&](Space const& on, Stretch const& stretch, count_t /*first*/) {
       Rest const remainder(stretch, model, drifts ? -1 : n, drifts ? n : -1);
       Kokkos::parallel_for("polyad::sum_of_rows", Range(on, 0, stretch.nnz()),

@@ -295,8 +295,7 @@ private:
   static constexpr int few_sweeps = 4;  // enough to tell candidates apart
 
   double error(BiasOptions const& options) {
-    fit_biases(m_space, m_kept, options, m_model,
-               RowDistribution<Scalar, Space>(m_space, m_kept.extents()));
+    fit_biases(m_space, m_kept, options, m_model, RowDistribution<Scalar, Space>(m_space, m_kept.extents()));
     return polyad::errors(m_space, m_model, m_nothing, m_held, m_sums).rmse;
   }
 

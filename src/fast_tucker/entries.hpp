@@ -254,15 +254,13 @@ TensorByRank<Scalar, Index, Space> interactions(
     AnyFormatOptions const& format, std::shared_ptr<NonzeroDistribution<Scalar, Index, Space>> const& rows) {
   using Format    = AnyFormat<Scalar, Index, Space>;
   auto const rest = rows->together([&] { return without_biases(space, X, model); });
-  auto formats    = X.on_host()
-                        ? std::vector<Format>{Format::stream(space, rest.pinned().tensor, format)}
-                        : rows->by_rows(rest.tensor(), format);
+  auto formats    = X.on_host() ? std::vector<Format>{Format::stream(space, rest.pinned().tensor, format)}
+                                : rows->by_rows(rest.tensor(), format);
   // Each entry is in one rank's rows of mode 0.
   double sums[] = {static_cast<double>(formats[0].nnz()), formats[0].norm_squared()};
   rows->sum_on_host(sums);
-  return {{X.extents(), static_cast<count_t>(sums[0]), 0, sums[1], rows->imbalance()},
-          std::move(formats),
-          rows};
+  return {
+      {X.extents(), static_cast<count_t>(sums[0]), 0, sums[1], rows->imbalance()}, std::move(formats), rows};
 }
 /// The same of one rank.
 template <class Scalar, class Index, class Space>

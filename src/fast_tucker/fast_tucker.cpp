@@ -109,9 +109,8 @@ FastTuckerResult<Scalar, Space> fit_values(Space const& space, DataSplits<Scalar
   if (start.fills) {
     std::vector<count_t> first_rows;
     for (int n = 0; n < start.model.order(); ++n) first_rows.push_back(rows->first_row(n));
-    detail::fill_start_of_rows(space, start.model,
-                               std::sqrt(X.norm_squared() / static_cast<double>(X.nnz())), options.seed,
-                               options.targets, first_rows);
+    detail::fill_start_of_rows(space, start.model, std::sqrt(X.norm_squared() / static_cast<double>(X.nnz())),
+                               options.seed, options.targets, first_rows);
   }
   bool const saves_choice = start.state.has_choice && !options.checkpoint.empty();
   RunLoop<FastTuckerBody<Scalar, Index, Space>> run(checked_limits(options), rows, space, X, sets, options,
@@ -187,8 +186,8 @@ std::string format_of(FastTuckerState const& state, FastTuckerOptions const& opt
     known = false;
   }
   if (!known)
-    refuse_state(state, "is a checkpoint of the format '" + state.format +
-                            "', which this optimizer does not take");
+    refuse_state(state,
+                 "is a checkpoint of the format '" + state.format + "', which this optimizer does not take");
   return state.format;
 }
 
@@ -284,15 +283,14 @@ FastTuckerModel<Scalar, Space> owned_start(Space const& space, FastTuckerChoice<
   auto const& options = choice.options;
   auto one_column     = options;
   one_column.columns.assign(options.columns.size(), 1);
-  auto model = model_of_owned_rows<Scalar, Space>(space, one_column, rows);
+  auto model  = model_of_owned_rows<Scalar, Space>(space, one_column, rows);
   model.range = choice.start.range;
   for (int n = 0; n < model.order(); ++n) {
     count_t const J = of_mode(options.columns, n);
     model.A(n)      = rows.held_of_root(n, choice.start.A(n), J);
-    model.B(n)      = rows.together([&] {
-      return rows.is_root() ? choice.start.B(n)
-                            : make_factor_matrix<Scalar>(space, "polyad::core", J, options.rank);
-    });
+    model.B(n) =
+        rows.together([&] { return make_factor_matrix<Scalar>(space, "polyad::core", J, options.rank); });
+    rows.on_root([&] { copy_matrix(space, model.B(n), choice.start.B(n)); });
     rows.agree(model.B(n));
   }
   choice.start = {};
@@ -313,8 +311,7 @@ FastTuckerResult<Scalar, Space> fit_chosen(Space const& space, DataSplits<Scalar
   FastTuckerResult<Scalar, Space> result;
   if (choice.learns) {
     Start<Scalar, Space> start{owned_start(space, choice, *rows)};
-    if (options.biases)
-      detail::fit_biases(space, sets.train, choice.options.bias, start.model, *rows);
+    if (options.biases) detail::fit_biases(space, sets.train, choice.options.bias, start.model, *rows);
     start.state               = state_of_start(space, options, choice.options, start.model, *rows);
     start.state.has_choice    = true;
     start.state.candidates    = static_cast<std::uint64_t>(choice.candidates);
@@ -428,7 +425,7 @@ FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
                                             AnyFormatOptions const& format) {
   static_cast<void>(checked_limits(options));
   POLYAD_EXPECTS(!data.format, "a format that is chosen already wants the start whose biases it is without");
-  auto const rows  = rows_of(space, data);
+  auto const rows   = rows_of(space, data);
   auto const& facts = facts_of(options.optimizer);
   rows->expect_supported(facts.runs_on_ranks, facts.name);
   auto const sets = rows->together([&] { return sets_of(space, data); });

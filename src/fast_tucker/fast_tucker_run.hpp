@@ -53,8 +53,7 @@ std::array<SummedErrors, 3> errors_of_part(Space const& space, FastTuckerModel<S
 /// The errors of all ranks' parts.
 inline FastTuckerErrors errors_of_all(std::array<SummedErrors, 3> const& parts, RunRanks const& ranks) {
   std::vector<double> numbers;
-  for (auto const& part : parts)
-    numbers.insert(numbers.end(), {part.entries, part.squares, part.magnitudes});
+  for (auto const& part : parts) numbers.insert(numbers.end(), {part.entries, part.squares, part.magnitudes});
   ranks.sum_on_host(numbers);
   auto const means = [&](std::size_t k) {
     return SummedErrors{numbers[3 * k], numbers[3 * k + 1], numbers[3 * k + 2]}.means();
@@ -277,7 +276,8 @@ private:
   double m_unscaled;
   Model m_model;
   ErrorSums<Space> m_sums;
-  FastTuckerErrors m_biases;  // here and in m_best those of the scaled values, in m_result those of the others
+  FastTuckerErrors
+      m_biases;  // here and in m_best those of the scaled values, in m_result those of the others
   FastTuckerEpochs<Scalar, Index, Space> m_epochs;
   KeptModel<Scalar, Space> m_kept;
   Result m_result;

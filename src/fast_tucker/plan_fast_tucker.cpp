@@ -32,8 +32,9 @@ count_t bytes_of(FastTuckerState const& state) {
   count_t numbers         = 0;
   for (std::size_t n = 0; n < order && n < state.columns.size() && n < state.extents.size(); ++n) {
     count_t const I = state.extents[n], J = state.columns[n];
-    for (count_t const size : {MemoryPlan::product({models, I, J}), MemoryPlan::product({models, J, state.rank}),
-                               MemoryPlan::product({I, state.rank})})
+    for (count_t const size :
+         {MemoryPlan::product({models, I, J}), MemoryPlan::product({models, J, state.rank}),
+          MemoryPlan::product({I, state.rank})})
       numbers = MemoryPlan::sum(numbers, size);
   }
   for (auto const* matrices : {&state.biases, &state.drifts})
@@ -368,14 +369,13 @@ void plan_fast_tucker(MemoryPlan& plan, Space const& space, Extents const& exten
   run.fit_owned_rows(std::move(start), searches);
 }
 
-#define POLYAD_PLAN_FAST_TUCKER(Scalar, Index)                                                              \
-  template void plan_fast_tucker<Scalar, Index>(MemoryPlan&, Kokkos::DefaultExecutionSpace const&,          \
-                                                Extents const&, count_t, FastTuckerOptions const&,          \
-                                                AnyFormatOptions const&, FastTuckerState const*);           \
-  template void plan_fast_tucker<Scalar, Index>(MemoryPlan&, Kokkos::DefaultExecutionSpace const&,          \
-                                                Extents const&, OwnedRows const&, std::span<count_t const>, \
-                                                FastTuckerOptions const&, AnyFormatOptions const&,          \
-                                                FastTuckerState const*)
+#define POLYAD_PLAN_FAST_TUCKER(Scalar, Index)                                                     \
+  template void plan_fast_tucker<Scalar, Index>(MemoryPlan&, Kokkos::DefaultExecutionSpace const&, \
+                                                Extents const&, count_t, FastTuckerOptions const&, \
+                                                AnyFormatOptions const&, FastTuckerState const*);  \
+  template void plan_fast_tucker<Scalar, Index>(                                                   \
+      MemoryPlan&, Kokkos::DefaultExecutionSpace const&, Extents const&, OwnedRows const&,         \
+      std::span<count_t const>, FastTuckerOptions const&, AnyFormatOptions const&, FastTuckerState const*)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_PLAN_FAST_TUCKER);
 
 }  // namespace polyad

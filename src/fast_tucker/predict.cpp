@@ -234,17 +234,17 @@ PredictionErrors errors(Space const& space, FastTuckerModel<Scalar, Space> const
                         FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,   \
                         CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
                         Kokkos::View<Scalar*, Kokkos::DefaultExecutionSpace::device_type> const&)
-#define POLYAD_ERRORS(Scalar, Index)                                                                      \
-  template PredictionErrors errors(Kokkos::DefaultExecutionSpace const&,                                  \
-                                   FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,         \
-                                   FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,          \
-                                   CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,        \
-                                   ErrorSums<Kokkos::DefaultExecutionSpace> const&);                      \
-  template SummedErrors detail::summed_errors(Kokkos::DefaultExecutionSpace const&,                       \
-                                           FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&, \
-                                           FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,  \
-                                           Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,  \
-                                           ErrorSums<Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_ERRORS(Scalar, Index)                                                                         \
+  template PredictionErrors errors(Kokkos::DefaultExecutionSpace const&,                                     \
+                                   FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,            \
+                                   FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,             \
+                                   CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,           \
+                                   ErrorSums<Kokkos::DefaultExecutionSpace> const&);                         \
+  template SummedErrors detail::summed_errors(Kokkos::DefaultExecutionSpace const&,                          \
+                                              FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&, \
+                                              FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,  \
+                                              Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,  \
+                                              ErrorSums<Kokkos::DefaultExecutionSpace> const&)
 POLYAD_EACH_SCALAR(, POLYAD_INTERMEDIATES);
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_PREDICT);
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_ERRORS);

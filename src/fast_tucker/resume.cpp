@@ -116,8 +116,8 @@ void share_facts(RunRanks const& ranks, FastTuckerState& state) {
     list(*numbers);
   for (auto* const numbers : {&state.shrinkage, &state.ridge, &state.drift_damping, &state.squares})
     list(*numbers);
-  for (auto* const x : {&state.nnz, &state.validation_nnz, &state.rank, &state.candidates, &state.epoch,
-                        &state.kept_epoch})
+  for (auto* const x :
+       {&state.nnz, &state.validation_nnz, &state.rank, &state.candidates, &state.epoch, &state.kept_epoch})
     number(*x);
   for (auto* const x : {&state.norm_squared, &state.choice_s, &state.mean, &state.best}) number(*x);
   number(state.ridge_per_entry);

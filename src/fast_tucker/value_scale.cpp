@@ -67,8 +67,7 @@ Entries<Scalar, Index, Space> detail::scaled(Space const& space, Entries<Scalar,
 
 template <class Scalar, class Index, class Space>
 double detail::value_scale(Space const& space, Entries<Scalar, Index, Space> const& X,
-                           FastTuckerOptions const& options,
-                           RunRanks const& ranks) {
+                           FastTuckerOptions const& options, RunRanks const& ranks) {
   double const largest = ranks.largest(largest_value(space, X));
   if (!draws_rows(options) || !std::isfinite(largest) || largest == 0) return 1;
   int const exponent = std::clamp(std::ilogb(largest), -1000, 1000);
@@ -127,9 +126,9 @@ void scale_predictions(Space const& space, double factor, FastTuckerModel<Scalar
   template FastTuckerData<Scalar, Index, Kokkos::DefaultExecutionSpace> scaled(                           \
       Kokkos::DefaultExecutionSpace const&,                                                               \
       FastTuckerData<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, double);                       \
-  template double detail::value_scale(                                                                    \
-      Kokkos::DefaultExecutionSpace const&, Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-      FastTuckerOptions const&, RunRanks const&);                                                         \
+  template double detail::value_scale(Kokkos::DefaultExecutionSpace const&,                               \
+                                      Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,       \
+                                      FastTuckerOptions const&, RunRanks const&);                         \
   template Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> detail::scaled(                          \
       Kokkos::DefaultExecutionSpace const&, Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
       double)

@@ -9,8 +9,8 @@
 
 #include "core/phase_timer.hpp"
 #include "polyad/core/types.hpp"
-#include "polyad/distributed/tensor_by_rank.hpp"
 #include "polyad/formats/any_format.hpp"
+#include "polyad/formats/tensor_by_rank.hpp"
 #include "polyad/tensor/compact.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
@@ -108,6 +108,9 @@ public:
   }
   /// Of the last by_rows.
   [[nodiscard]] virtual Imbalance imbalance() const { return {}; }
+  /// Brings this rank's part of a set, which is on the device or in host memory, to the owners of its rows. One
+  /// rank keeps it where it is.
+  virtual void deal(Tensor& /*set*/, CooTensor<Scalar, Index, HostOf<Space>>& /*on_host*/) const {}
   /// The parts of all ranks together on the first one, and no nonzeros elsewhere.
   [[nodiscard]] virtual Tensor to_root(Tensor const& part) const { return part; }
 };

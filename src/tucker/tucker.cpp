@@ -248,7 +248,7 @@ public:
   }
   /// Waits. \throws InputError on all ranks for a file that is damaged or of another run
   std::optional<StopReason> load(std::filesystem::path const& path) {
-    auto const run = m_rows.on_root([&] {
+    auto const run   = m_rows.on_root([&] {
       auto found            = io::read_tucker_checkpoint(path);
       auto const difference = difference_of_runs(found, state(), m_rows.keeps_format());
       if (!difference.empty()) throw InputError(path.string(), 0, 0, difference);
@@ -310,10 +310,10 @@ private:
     return captured;
   }
   void form_core() {
-    auto const& core     = m_result.model.core;
-    auto const workspace = m_rows.together(
-        [&] { return make_wide_product_workspace(m_space, core.extent(0), core.extent(1)); });
-    auto const& last     = m_result.model.factors.back();
+    auto const& core = m_result.model.core;
+    auto const workspace =
+        m_rows.together([&] { return make_wide_product_workspace(m_space, core.extent(0), core.extent(1)); });
+    auto const& last = m_result.model.factors.back();
     wide_transposed_product(m_space, m_rows.owned(m_order - 1, last), own_output(m_order - 1), workspace,
                             core);
     m_rows.sum(core);

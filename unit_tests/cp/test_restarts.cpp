@@ -48,8 +48,8 @@ template <class F>
 CpAlsResult<double, TestSpace> best_of(int instances, F const& X, CpAlsOptions options, int count,
                                        CpAlsCallback const& callback = {}) {
   TestSpace const space;
-  auto const any  = any_format(space, X);
-  using Whole     = TensorByRank<double, std::uint32_t, TestSpace>;
+  auto const any = any_format(space, X);
+  using Whole    = TensorByRank<double, std::uint32_t, TestSpace>;
   detail::HeldTensor<double, TestSpace> const held(Whole(space, any));
   using Body      = detail::CpAlsBody<double, TestSpace>;
   auto const make = [&](TestSpace const& instance, std::uint64_t seed) {

@@ -98,8 +98,8 @@ void expect_run_of_one_rank(Sets const& sets, FastTuckerOptions const& options,
   format.format       = "sorted";
   auto const expected = fast_tucker(TestSpace(), sets.data<Scalar>(Dealt::whole), options, {}, format);
   // Several ranks take the same by themselves.
-  auto const result = on_ranks(sets.data<Scalar>(dealt), options, {},
-                                  world().size() > 1 ? AnyFormatOptions{} : format);
+  auto const result =
+      on_ranks(sets.data<Scalar>(dealt), options, {}, world().size() > 1 ? AnyFormatOptions{} : format);
   REQUIRE(result.history.size() == expected.history.size());
   for (std::size_t k = 0; k < result.history.size(); ++k) {
     INFO("epoch " << k + 1 << " on rank " << world().rank());
@@ -307,11 +307,10 @@ TEST_CASE("Words that FastTucker sends are those of the formula", "[mpi]") {
   auto const ranks = static_cast<double>(world().size());
   auto const sent  = [&](FastTuckerOptions const& options) {
     std::vector<double> after;
-    static_cast<void>(
-        on_ranks(sets.data<double>(Dealt::in_turn), options, [&](FastTuckerEpoch const&) {
-          after.push_back(words_of_all());
-          return true;
-        }));
+    static_cast<void>(on_ranks(sets.data<double>(Dealt::in_turn), options, [&](FastTuckerEpoch const&) {
+      after.push_back(words_of_all());
+      return true;
+    }));
     return after;
   };
   auto const reduced = [&](count_t count) {
@@ -332,19 +331,19 @@ TEST_CASE("One rank's callback ends the epochs on all", "[mpi]") {
   auto options       = options_of(2);
   options.max_epochs = 50;
   int const last     = world().size() - 1;
-  auto const result =
-      on_ranks(sets.data<double>(Dealt::in_turn), options,
-                  [&](FastTuckerEpoch const& epoch) { return epoch.epoch < 3 || world().rank() != last; });
+  auto const result = on_ranks(sets.data<double>(Dealt::in_turn), options, [&](FastTuckerEpoch const& epoch) {
+    return epoch.epoch < 3 || world().rank() != last;
+  });
   CHECK(result.history.size() == 3);
   CHECK(result.reason == StopReason::interrupted);
 }
 
 TEST_CASE("FastTucker: ranks write and resume checkpoints", "[mpi]") {
-  auto sets          = random_sets(61, {19, 13, 11}, 700);
-  sets.validation    = random_sets(62, {19, 13, 11}, 100).train;
-  auto options       = options_of(4, {3});  // the cores are stepped
-  options.max_epochs = 6;
-  options.patience   = 6;
+  auto sets           = random_sets(61, {19, 13, 11}, 700);
+  sets.validation     = random_sets(62, {19, 13, 11}, 100).train;
+  auto options        = options_of(4, {3});  // the cores are stepped
+  options.max_epochs  = 6;
+  options.patience    = 6;
   auto const data     = sets.data<double>(Dealt::in_turn);
   auto const unbroken = on_ranks(data, options);
   SharedFolder const folder;
@@ -352,9 +351,8 @@ TEST_CASE("FastTucker: ranks write and resume checkpoints", "[mpi]") {
   cut.checkpoint       = folder / "c";
   cut.checkpoint_every = 100;
   int const last       = world().size() - 1;
-  auto const begun     = on_ranks(data, cut, [&](FastTuckerEpoch const& epoch) {
-    return epoch.epoch < 3 || world().rank() != last;
-  });
+  auto const begun     = on_ranks(
+      data, cut, [&](FastTuckerEpoch const& epoch) { return epoch.epoch < 3 || world().rank() != last; });
   CHECK(begun.reason == StopReason::interrupted);
   CHECK(begun.checkpoints == 1);
   options.resume     = folder / "c";
@@ -414,8 +412,7 @@ TEST_CASE("What FastTucker leaves out on ranks is refused alike", "[mpi]") {
   options.optimizer = FastTuckerOptimizer::adam;
   CHECK_THROWS_AS(on_ranks(data, options), UsageError);
   HostTensor const nothing{"nothing", {6, 5, 4}, {}, {}};
-  CHECK_THROWS_AS(on_ranks(Sets{nothing, {}, {}}.data<double>(Dealt::in_turn), options_of(2)),
-                  UsageError);
+  CHECK_THROWS_AS(on_ranks(Sets{nothing, {}, {}}.data<double>(Dealt::in_turn), options_of(2)), UsageError);
 }
 
 }  // namespace polyad::test

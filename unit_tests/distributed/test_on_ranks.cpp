@@ -395,9 +395,9 @@ TEST_CASE("Ranks write and resume checkpoints", "[mpi]") {
   options.checkpoint_every = 100;
   // The callback of one rank interrupts the run, and the first rank writes the checkpoint.
   auto const last = world().size() - 1;
-  auto const cut  = cp_als(TestSpace(), tensor_by_rank(world(), share, X), options, [&](CpAlsIteration const& it) {
-    return it.iteration < 4 || world().rank() != last;
-  });
+  auto const cut =
+      cp_als(TestSpace(), tensor_by_rank(world(), share, X), options,
+             [&](CpAlsIteration const& it) { return it.iteration < 4 || world().rank() != last; });
   CHECK(cut.reason == StopReason::interrupted);
   if (world().rank() == 0) CHECK(io::read_checkpoint(options.checkpoint).factors[0].size() == 19 * 3);
   auto rest         = options_of(3, 8);
@@ -427,7 +427,8 @@ TEST_CASE("Ranks find the best of several starts", "[mpi]") {
     auto single = options_of(3, 8);
     single.seed += k;
     CHECK(result.restarts[k].seed == single.seed);
-    CHECK(std::abs(result.restarts[k].fit - cp_als(TestSpace(), tensor_by_rank(world(), share, X), single).fit) <= 1e-10);
+    CHECK(std::abs(result.restarts[k].fit -
+                   cp_als(TestSpace(), tensor_by_rank(world(), share, X), single).fit) <= 1e-10);
     best = std::max(best, result.restarts[k].fit);
   }
   CHECK(result.fit == best);
@@ -435,9 +436,9 @@ TEST_CASE("Ranks find the best of several starts", "[mpi]") {
   CHECK(result.model.factors.order() == (world().rank() == 0 ? 3 : 0));
   // One rank's callback ends all starts on all.
   auto const last = world().size() - 1;
-  auto const cut  = cp_als(TestSpace(), tensor_by_rank(world(), share, X), options, [&](CpAlsIteration const& it) {
-    return it.start < 1 || it.iteration < 2 || world().rank() != last;
-  });
+  auto const cut  = cp_als(
+      TestSpace(), tensor_by_rank(world(), share, X), options,
+      [&](CpAlsIteration const& it) { return it.start < 1 || it.iteration < 2 || world().rank() != last; });
   CHECK(cut.restarts.size() == 2);
   CHECK(cut.restarts.back().iterations == 2);
 }
@@ -588,7 +589,8 @@ TEST_CASE("A checkpoint of another run is refused on all ranks", "[mpi]") {
   options.checkpoint.clear();
   options.resume     = folder / "c";
   auto const message = [&](CpAlsOptions const& of) {
-    return message_of<InputError>([&] { static_cast<void>(cp_als(TestSpace(), tensor_by_rank(world(), share, X), of)); });
+    return message_of<InputError>(
+        [&] { static_cast<void>(cp_als(TestSpace(), tensor_by_rank(world(), share, X), of)); });
   };
   auto other = options;
   other.rank = 4;

@@ -37,10 +37,10 @@ template <class Scalar>
 TensorByRank<Scalar, std::uint32_t, TestSpace> divided(HostTensor const& tensor, TuckerOptions const& options,
                                                        Dealt dealt = Dealt::in_turn) {
   auto const part = part_of(tensor, dealt);
-  return distribute_rows<Scalar>(
-      world(), Extents(std::span<count_t const>(tensor.extents)),
-      std::span<std::uint32_t const>(part.indices), std::span<double const>(part.values),
-      format_options(options), options.ranks);
+  return distribute_rows<Scalar>(world(), Extents(std::span<count_t const>(tensor.extents)),
+                                 std::span<std::uint32_t const>(part.indices),
+                                 std::span<double const>(part.values), format_options(options),
+                                 options.ranks);
 }
 
 template <class Scalar>

@@ -244,9 +244,9 @@ void expect_goes_on(FastTuckerOptions options) {
   CHECK(last.epoch == 5);
   // From the choice, from an epoch in the middle, and from the end.
   for (int const epochs : {0, 2, 3, 5}) {
-    auto part       = options;
-    part.max_epochs = epochs;
-    part.checkpoint = folder / "part";
+    auto part        = options;
+    part.max_epochs  = epochs;
+    part.checkpoint  = folder / "part";
     auto const begun = run(part);
     if (begun.checkpoints == 0) continue;  // no epoch, and nothing was chosen
     part.max_epochs = 5;
@@ -255,8 +255,8 @@ void expect_goes_on(FastTuckerOptions options) {
     CHECK(rest.history.size() == static_cast<std::size_t>(5 - epochs));
     CHECK(rest.kept_epoch == whole.kept_epoch);
     CHECK(rest.errors.validation.rmse == whole.errors.validation.rmse);
-    auto state = io::read_fast_tucker_checkpoint(part.checkpoint);
-    state.file = last.file;
+    auto state     = io::read_fast_tucker_checkpoint(part.checkpoint);
+    state.file     = last.file;
     state.choice_s = last.choice_s;
     CHECK(state == last);
     for (int n = 0; n < 3; ++n)

@@ -197,9 +197,9 @@ std::vector<Case> all_cases(Wanted const& wanted) {
   });
   put(cases, "fast_tucker, adam and its states", [=] {
     FastTuckerOptions options;
-    options.rank       = 2;
-    options.max_epochs = 2;
-    options.optimizer  = FastTuckerOptimizer::adam;
+    options.rank             = 2;
+    options.max_epochs       = 2;
+    options.optimizer        = FastTuckerOptimizer::adam;
     options.checkpoint_every = 1;
     options.checkpoint       = wanted.folder / "fast_tucker.checkpoint";
     double const rmse        = fast_tucker(space, ratings, options).history.back().train.rmse;

@@ -30,8 +30,8 @@
 #include "polyad/core/model_defect.hpp"
 #include "polyad/core/stop_reason.hpp"
 #include "polyad/cp/factor_update.hpp"
-#include "polyad/distributed/tensor_by_rank.hpp"
 #include "polyad/formats/any_format.hpp"
+#include "polyad/formats/tensor_by_rank.hpp"
 #include "polyad/tensor/ktensor.hpp"
 
 namespace polyad {

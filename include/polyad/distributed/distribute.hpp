@@ -21,11 +21,10 @@
 
 #include "polyad/core/instances.hpp"
 #include "polyad/distributed/communicator.hpp"
-#include "polyad/distributed/tensor_by_rank.hpp"
 #include "polyad/formats/any_format.hpp"
+#include "polyad/formats/tensor_by_rank.hpp"
 #include "polyad/tensor/compact.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
-#include "polyad/tensor/owned_rows.hpp"
 
 namespace polyad {
 
@@ -124,15 +123,15 @@ template <class Scalar, class Index, class Space>
 /// A share in a format, for cp_als. Formats may differ from rank to rank.
 /// \param X  share.block in this format
 template <class Scalar, class Index, class Space>
-[[nodiscard]] TensorByRank<Scalar, Index, Space> tensor_by_rank(Communicator<Space> const& ranks,
-                                                                TensorShare<Scalar, Index, Space> const& share,
-                                                                AnyFormat<Scalar, Index, Space> const& X);
+[[nodiscard]] TensorByRank<Scalar, Index, Space> tensor_by_rank(
+    Communicator<Space> const& ranks, TensorShare<Scalar, Index, Space> const& share,
+    AnyFormat<Scalar, Index, Space> const& X);
 
 /// The same, in the format that any_format chooses for the block. \throws as any_format, on all ranks
 template <class Scalar, class Index, class Space>
-[[nodiscard]] TensorByRank<Scalar, Index, Space> tensor_by_rank(Communicator<Space> const& ranks,
-                                                                TensorShare<Scalar, Index, Space> const& share,
-                                                                AnyFormatOptions const& format);
+[[nodiscard]] TensorByRank<Scalar, Index, Space> tensor_by_rank(
+    Communicator<Space> const& ranks, TensorShare<Scalar, Index, Space> const& share,
+    AnyFormatOptions const& format);
 
 /// Sends each nonzero to the owners of its rows, sums duplicates, and builds the formats, for tucker. One rank
 /// has one format for all modes.
@@ -142,12 +141,9 @@ template <class Scalar, class Index, class Space>
 /// \throws UsageError on all ranks for a coordinate outside or another number of columns; otherwise as
 ///         any_format, on all ranks
 template <class Scalar, class Index, class Space>
-[[nodiscard]] TensorByRank<Scalar, Index, Space> distribute_rows(Communicator<Space> const& ranks,
-                                                                 Extents const& extents,
-                                                                 std::span<Index const> indices,
-                                                                 std::span<double const> values,
-                                                                 AnyFormatOptions const& format,
-                                                                 std::vector<count_t> const& columns);
+[[nodiscard]] TensorByRank<Scalar, Index, Space> distribute_rows(
+    Communicator<Space> const& ranks, Extents const& extents, std::span<Index const> indices,
+    std::span<double const> values, AnyFormatOptions const& format, std::vector<count_t> const& columns);
 
 /// What this rank will own in fast_tucker and tucker, for plan_fast_tucker and plan_tucker. Counts the
 /// nonzeros in the rows of each rank, without a count for each row. All ranks call it, and each gets its own.

@@ -27,15 +27,14 @@
 
 #include "polyad/core/memory_plan.hpp"
 #include "polyad/core/stop_reason.hpp"
-#include "polyad/distributed/tensor_by_rank.hpp"
 #include "polyad/fast_tucker/optimizers.hpp"
 #include "polyad/fast_tucker/predict.hpp"
 #include "polyad/formats/any_format.hpp"
 #include "polyad/formats/format.hpp"
+#include "polyad/formats/tensor_by_rank.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/fast_tucker_model.hpp"
 #include "polyad/tensor/fast_tucker_state.hpp"
-#include "polyad/tensor/owned_rows.hpp"
 
 namespace polyad {
 

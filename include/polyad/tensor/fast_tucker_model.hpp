@@ -66,8 +66,8 @@ public:
       POLYAD_EXPECTS(columns >= 1, "J of mode ", n, " is 0: a factor has at least one column");
       checked_rank(columns);
       std::string const mode = std::to_string(n);
-      A(n) = make_factor_matrix<Scalar>(space, "polyad::factor_" + mode, rows.empty() ? extents[n] : of_mode(rows, n),
-                                        columns);
+      A(n) = make_factor_matrix<Scalar>(space, "polyad::factor_" + mode,
+                                        rows.empty() ? extents[n] : of_mode(rows, n), columns);
       B(n) = make_factor_matrix<Scalar>(space, "polyad::core_" + mode, columns, rank);
       if (!biases) continue;
       expect_fits(space, "the biases of mode " + mode, extents[n], sizeof(Scalar));

@@ -19,9 +19,8 @@
 
 #include "polyad/core/memory_plan.hpp"
 #include "polyad/core/stop_reason.hpp"
-#include "polyad/distributed/tensor_by_rank.hpp"
 #include "polyad/formats/any_format.hpp"
-#include "polyad/tensor/owned_rows.hpp"
+#include "polyad/formats/tensor_by_rank.hpp"
 #include "polyad/tensor/tucker_model.hpp"
 
 namespace polyad {

@@ -74,15 +74,15 @@ inline FastTuckerOptions library_options(TrainOptions const& options) {
     result.targets.push_back(target == "zero"  ? RowTarget::zero
                              : target == "one" ? RowTarget::one
                                                : RowTarget::left_out);
-  result.ridge           = options.ridge;
-  result.ridge_per_entry = options.ridge_per_entry;
-  result.core_ridge      = options.core_ridge;
-  result.update_cores    = !options.fixed_cores;
-  result.adam.step       = options.learning_rate;
-  result.sgd             = {options.learning_rate,
-                            options.core_learning_rate,
-                            options.decay,
-                            {options.intermediates, options.share_fibers}};
+  result.ridge            = options.ridge;
+  result.ridge_per_entry  = options.ridge_per_entry;
+  result.core_ridge       = options.core_ridge;
+  result.update_cores     = !options.fixed_cores;
+  result.adam.step        = options.learning_rate;
+  result.sgd              = {options.learning_rate,
+                             options.core_learning_rate,
+                             options.decay,
+                             {options.intermediates, options.share_fibers}};
   result.patience         = options.patience;
   result.time_limit_s     = options.time_limit_s;
   result.checkpoint       = options.checkpoint;
@@ -228,7 +228,7 @@ void expect_completion_fits(Communicator<Space> const& world, TrainOptions const
   auto const plan_with = [&](FastTuckerOptions const& with) {
     return plan_of<Scalar, Index>(options, sets, with, format, resumed, owned, process);
   };
-  auto const fits = [&](MemoryPlan const& plan) { return fits_all(plan.peak() - process, free); };
+  auto const fits     = [&](MemoryPlan const& plan) { return fits_all(plan.peak() - process, free); };
   auto plan           = plan_with(asked);
   count_t const whole = plan.peak() - process, most = asked.most_rank;
   if (leaves_rank(asked) && resumed == nullptr)
@@ -239,11 +239,10 @@ void expect_completion_fits(Communicator<Space> const& world, TrainOptions const
   if (alone) plan.expect_fits(free, "the completion");
   expect_fits_all(plan.peak() - process, free, "");
   if (asked.most_rank < most && ranks().rank == 0)
-    say_text(
-        "polyad: the search tries no R above " + std::to_string(asked.most_rank) + ": for " +
-        std::to_string(most) +
-        (alone ? " it would need " + bytes_text(whole) + ", but only " + bytes_text(free) + " are free\n"
-               : " the memory of a rank is too small\n"));
+    say_text("polyad: the search tries no R above " + std::to_string(asked.most_rank) + ": for " +
+             std::to_string(most) +
+             (alone ? " it would need " + bytes_text(whole) + ", but only " + bytes_text(free) + " are free\n"
+                    : " the memory of a rank is too small\n"));
   // The entries that were divided were there twice.
   report_expected_memory(report, world.data().name(), std::max(plan.peak(), process + lists + divided));
 }
@@ -271,16 +270,16 @@ FastTuckerData<Scalar, Index, Space> to_data(Space const& space, CompletionSets&
 template <class Scalar, class Index>
 CompletedModel complete_as(TrainOptions const& options, CompletionSets&& sets, Report& report,
                            OnEpoch const& on_epoch, std::optional<FastTuckerState> const& resumed) {
-  auto const world = make_communicator(options.deterministic);
+  auto const world  = make_communicator(options.deterministic);
   auto const& space = world.space();
-  int const order  = sets.train.order();
-  auto asked       = library_options(options);
-  asked.bias.drift = drift_of(options, order);
+  int const order   = sets.train.order();
+  auto asked        = library_options(options);
+  asked.bias.drift  = drift_of(options, order);
   AnyFormatOptions format;
   format.format         = options.format;
   format.deterministic  = options.deterministic;
   format.hooks.progress = stop_if_interrupted;
-  auto planned = format;
+  auto planned          = format;
   if (format.format == "auto" && resumed && world.size() == 1) {
     planned.format = resumed->format;
   } else if (format.format == "auto" && world.size() == 1) {
@@ -289,18 +288,17 @@ CompletedModel complete_as(TrainOptions const& options, CompletionSets&& sets, R
   }
   expect_completion_fits<Scalar, Index>(world, options, sets, asked, planned, resumed ? &*resumed : nullptr,
                                         report);
-  auto const observed           = observed_rows(sets.train);
-  auto const names              = sets.names;
-  auto const data               = distribute(world, to_data<Scalar, Index>(space, std::move(sets), asked, planned));
+  auto const observed = observed_rows(sets.train);
+  auto const names    = sets.names;
+  auto const data     = distribute(world, to_data<Scalar, Index>(space, std::move(sets), asked, planned));
   FastTuckerCallback const tell = [&](FastTuckerEpoch const& epoch) { return on_epoch(to_report(epoch)); };
-  auto const result = fast_tucker(space, data, asked, tell, format);
+  auto const result             = fast_tucker(space, data, asked, tell, format);
   report_imbalance(report, result.imbalance);
   report_peak_memory(report);
 
   auto const chosen = result.choice ? result.choice->options : with_shape(asked, order);
   auto summary      = report_of(chosen, result.choice);
-  if (summary.choice && leaves_rank(asked) && !resumed)
-    summary.choice->most_rank = asked.most_rank;
+  if (summary.choice && leaves_rank(asked) && !resumed) summary.choice->most_rank = asked.most_rank;
   summary.biases = to_reports(result.biases);
   summary.mean   = result.model.mean;
   summary.drift  = drift_text(result.model, chosen.bias);

@@ -156,9 +156,9 @@ int decompose_as(TuckerOptions const& options, Communicator<Space> const& world,
                  std::vector<StoredRows> const& rows, Report& report,
                  std::function<bool(IterationReport const&)> const& on_iteration) {
   Extents const extents{std::span<count_t const>(part.extents)};
-  auto const read    = part_that_was_read(part);
-  auto const indices = take_indices<Index>(part);
-  auto const values  = std::exchange(part.values, {});
+  auto const read       = part_that_was_read(part);
+  auto const indices    = take_indices<Index>(part);
+  auto const values     = std::exchange(part.values, {});
   auto asked            = library_options(options);
   asked.rows            = rows;
   auto format           = format_options(asked);

@@ -38,8 +38,8 @@ inline void report_expected_memory(Report& report, std::string_view exchange, st
   if (ranks().rank == 0) report.memory.expected_peak_bytes = expected;
   if (ranks().rank > 0 || ranks().size == 1) return;
   if (!report.ranks) report.ranks.emplace();
-  report.ranks->count               = ranks().size;
-  report.ranks->exchange            = std::string(exchange);
+  report.ranks->count    = ranks().size;
+  report.ranks->exchange = std::string(exchange);
   for (auto const& numbers : of_ranks) report.ranks->expected_peak_bytes.push_back(numbers[0]);
 }
 

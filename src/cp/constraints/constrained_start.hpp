@@ -93,9 +93,8 @@ void expect_within_bounds(Space const& space, std::vector<ModeUpdate> const& upd
   auto const update = update_of_mode(updates, n);
   if (!update.constraints()) return;
   bool const is_bad = count_outside<Scalar, Space>(space, update, n, A) > 0;
-  POLYAD_EXPECTS(!ranks.any(is_bad), "the start of mode ", n,
-                 " violates the bounds of the mode, ", update.constraints()->lower, " and ",
-                 update.constraints()->upper);
+  POLYAD_EXPECTS(!ranks.any(is_bad), "the start of mode ", n, " violates the bounds of the mode, ",
+                 update.constraints()->lower, " and ", update.constraints()->upper);
 }
 
 /// The first mode whose columns may be multiplied by any positive number; N if there is none.

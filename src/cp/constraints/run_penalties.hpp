@@ -97,16 +97,15 @@ public:
   /// Writes their sum to result(0); without penalties it stays 0. Launches on `space` and returns without
   /// waiting for it.
   void sum(Space const& space, FactorMatrices<Scalar, Space> const& factors,
-           RowDistribution<Scalar, Space> const& rows,
-           GramMatrices<Space> const& grams, DeviceNumbers<Space> const& scales,
-           DeviceNumbers<Space> const& result) const {
+           RowDistribution<Scalar, Space> const& rows, GramMatrices<Space> const& grams,
+           DeviceNumbers<Space> const& scales, DeviceNumbers<Space> const& result) const {
     if (!m_is_any) return;
     bool sums = false;
     for (std::size_t n = 0; n < m_of_l1.size(); ++n) {
       if (m_of_l1[n] == 0) continue;
-      auto const A = rows.owned(static_cast<int>(n), factors[static_cast<int>(n)]);
-      auto const to                       = Kokkos::subview(m_magnitudes, n);
-      sums                                = true;
+      auto const A  = rows.owned(static_cast<int>(n), factors[static_cast<int>(n)]);
+      auto const to = Kokkos::subview(m_magnitudes, n);
+      sums          = true;
       // For a league of zero teams, Kokkos would write the result from the host.
       if (A.extent(0) == 0) {
         Kokkos::deep_copy(space, to, 0.0);
