@@ -12,7 +12,7 @@ namespace polyad::detail {
 
 template <class Scalar, class Space>
 struct HeldTensor {
-  std::shared_ptr<ErasedFormat<Scalar, Space> const> format;  // of this rank's nonzeros
+  std::shared_ptr<ErasedFormat<Scalar, Space> const> format;  // has this rank's nonzeros
   std::shared_ptr<RowDistribution<Scalar, Space>> rows;       // never null
   count_t nnz;                                                // here and below: of the whole tensor
   double norm_squared;

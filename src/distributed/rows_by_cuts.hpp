@@ -238,7 +238,7 @@ private:
                                           Partition const& partition) const {
     return exchange<Index>(m_ranks.host(), LabelledNonzeros<Index>{partition, indices, values});
   }
-  /// Of the nonzeros in the owned rows of mode n, which count from 0.
+  /// The extents of the nonzeros in the owned rows of mode n, which count from 0.
   [[nodiscard]] Extents extents_of_rows(int n) const {
     std::vector<count_t> extents;
     for (int m = 0; m < m_extents.order(); ++m)

@@ -29,7 +29,7 @@ std::unique_ptr<Optimizer> make_optimizer(FastTuckerOptimization<Scalar, Index, 
 }
 
 /// The epochs of one run, without the errors: for benchmarks and for custom loops. The constructor allocates
-/// everything. Shares X. The model's A^(n) have the rows that this rank owns, and all ranks call the functions
+/// everything. Shares X. The model's A^(n) have the rows that this rank owns. All ranks call the functions
 /// together.
 template <class Scalar, class Index, class Space>
 class FastTuckerEpochs {
@@ -87,8 +87,8 @@ public:
     }
     m_optimizer->put_matrices(snapshot);
   }
-  /// Goes on from there. The first rank has the matrices, and the others empty ones; the rest is the same on
-  /// all. Waits.
+  /// Continues from a state. The first rank has the matrices, and the others empty ones; the rest is the same
+  /// on all. Waits.
   /// \throws UsageError on all ranks unless the shapes are this run's
   void restore(FastTuckerState const& state) {
     auto const order = static_cast<std::size_t>(m_run->order());

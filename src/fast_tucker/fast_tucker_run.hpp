@@ -71,7 +71,7 @@ FastTuckerErrors errors_of_biases(Space const& space, FastTuckerModel<Scalar, Sp
     FastTuckerModel<Scalar, Space> alone(space, model.extents(), one_column, 1, false);
     alone.share_biases(model);
     alone.range  = model.range;
-    auto const C = make_intermediates(space, alone);  // of zeros
+    auto const C = make_intermediates(space, alone);  // zeros
     return errors_of_part(space, alone, C, sets, sums);
   });
   return errors_of_all(errors, ranks);

@@ -71,8 +71,7 @@ public:
   }
   /// The whole factor on the first rank, and nothing elsewhere. Gives up A.
   [[nodiscard]] virtual Matrix whole_on_root(int /*n*/, Matrix& A) const { return A; }
-  /// The reverse: this rank's rows of a factor with so many columns that the first rank has, which is given
-  /// up.
+  /// The reverse: this rank's rows of the factor `whole` of the first rank, which is given up.
   [[nodiscard]] virtual Matrix held_of_root(int /*n*/, Matrix& whole, count_t /*columns*/) const {
     return whole;
   }
@@ -106,10 +105,10 @@ public:
   [[nodiscard]] virtual std::vector<Format> by_rows(Tensor const& part, AnyFormatOptions const& options) {
     return {any_format(this->space(), part, options)};
   }
-  /// Of the last by_rows.
+  /// The imbalance that the last by_rows left.
   [[nodiscard]] virtual Imbalance imbalance() const { return {}; }
-  /// Brings this rank's part of a set, which is on the device or in host memory, to the owners of its rows. One
-  /// rank keeps it where it is.
+  /// Brings this rank's part of a set, which is on the device or in host memory, to the owners of its rows.
+  /// One rank keeps it where it is.
   virtual void deal(Tensor& /*set*/, CooTensor<Scalar, Index, HostOf<Space>>& /*on_host*/) const {}
   /// The parts of all ranks together on the first one, and no nonzeros elsewhere.
   [[nodiscard]] virtual Tensor to_root(Tensor const& part) const { return part; }

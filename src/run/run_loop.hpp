@@ -59,7 +59,7 @@ public:
   /// checkpoint. A callback that returns false ends the run on all ranks.
   void finish(Callback const& callback) {
     auto ended = m_driver.finish();
-    if (ended.met == StopReason::diverged) {  // its numbers are no result
+    if (ended.met == StopReason::diverged) {  // its numbers do not count
       m_reason  = StopReason::diverged;
       m_running = false;
       return;

@@ -94,7 +94,7 @@ public:
   LeadingVectors(Space const& space, LeadingVectorsOptions const& options,
                  std::shared_ptr<RowDistribution<Scalar, Space> const> rows)
       : m_space(space), m_options(options), m_division(std::move(rows)) {}
-  /// Of one rank.
+  /// The same on one rank.
   explicit LeadingVectors(Space const& space, LeadingVectorsOptions const& options = {})
       : LeadingVectors(space, options,
                        std::make_shared<RowDistribution<Scalar, Space> const>(space, Extents())) {}

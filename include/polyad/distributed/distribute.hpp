@@ -60,9 +60,9 @@ struct PartitionOptions {
 
 /// The rows of each mode that the ranks have. The same on all ranks except for `rank`.
 struct Partition {
-  Extents extents;  // of the whole tensor
+  Extents extents;  // I_n, the whole tensor's
   ProcessGrid grid;
-  std::vector<std::vector<count_t>> cuts;  // of each mode: p_n + 1 rows
+  std::vector<std::vector<count_t>> cuts;  // for each mode p_n + 1 rows
   bool labelled = false;  // whether the rows of the modes that are cut have random labels. Cuts are of labels
   int rank      = 0;
 

@@ -175,7 +175,7 @@ struct FastTuckerResult {
   /// Set if the options left something to choose. It has no start: the run has overwritten it. If the model
   /// is mean and biases alone, kept_epoch is 0.
   std::optional<FastTuckerChoice<Scalar, Space>> choice;
-  Imbalance imbalance = {};  // of several ranks: of observations, rows and bytes
+  Imbalance imbalance = {};  // among several ranks: observations, rows and bytes
   int checkpoints     = 0;   // written
 };
 

@@ -22,10 +22,10 @@ class RowDistribution;
 struct Imbalance {
   double nonzeros = 1;
   double rows     = 1;
-  double bytes    = 1;  // of nonzeros, factors and products
+  double bytes    = 1;  // nonzeros, factors and products
 };
 
-/// The format that a tensor was kept in, as AnyFormat tells.
+/// The format that a tensor was kept in, as AnyFormat says.
 struct FormatFacts {
   std::string chosen, because;
   count_t storage_bytes                   = 0;
@@ -66,7 +66,7 @@ public:
   using Format = AnyFormat<Scalar, Index, Space>;
   using Rows   = std::shared_ptr<detail::RowDistribution<Scalar, Space>>;
 
-  /// Of the whole tensor, the same on all ranks.
+  /// Facts about the whole tensor, the same on all ranks.
   struct Facts {
     Extents extents;
     count_t nnz = 0, duplicates = 0;  // the duplicates were summed
@@ -93,7 +93,7 @@ public:
     return std::min(static_cast<std::size_t>(n), m_formats.size() - 1);
   }
   [[nodiscard]] std::string chosen() const { return m_formats.front().chosen(); }
-  /// Of all formats of this rank.
+  /// All formats of this rank together.
   [[nodiscard]] FormatFacts format_facts() const {
     auto const& first = m_formats.front();
     FormatFacts facts{first.chosen(), first.chosen_because(), 0, 0, first.candidates()};
