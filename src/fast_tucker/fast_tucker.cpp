@@ -118,7 +118,7 @@ FastTuckerResult<Scalar, Space> fit_values(Space const& space, DataSplits<Scalar
   if (saves_choice && run.driver().iterations() == 0) run.driver().save(options.checkpoint);
   auto fitted = run.run(callback);
   if (sets.train.on_host() && format.format == "auto")
-    fitted.format.because = "what a run holds of the training set does not fit the memory beside it";
+    fitted.format.because = "the training set does not fit the memory next to what a run holds of it";
   return fitted;
 }
 

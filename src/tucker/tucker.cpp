@@ -248,15 +248,17 @@ public:
   }
   /// Waits. \throws InputError on all ranks for a file that is damaged or of another run
   std::optional<StopReason> load(std::filesystem::path const& path) {
-    auto const run   = m_rows.on_root([&] {
+    double facts[] = {0, 0};  // the number of the iteration and the fit
+    m_rows.on_root([&] {
       auto found            = io::read_tucker_checkpoint(path);
       auto const difference = difference_of_runs(found, state(), m_rows.keeps_format());
       if (!difference.empty()) throw InputError(path.string(), 0, 0, difference);
       for (std::size_t n = 0; n < found.factors.size(); ++n)
         from_host<Scalar>(m_space, found.factors[n], m_result.model.factors[n]);
-      return std::vector{static_cast<double>(found.iteration), found.fit};
+      facts[0] = static_cast<double>(found.iteration);
+      facts[1] = found.fit;
     });
-    auto const facts = m_rows.from_root(run);
+    m_rows.agree(facts, std::size(facts));
     for (auto const& U : m_result.model.factors) m_rows.agree(U);
     m_space.fence("polyad::tucker");
     m_iterations = static_cast<int>(facts[0]);
