@@ -96,6 +96,10 @@ public:
     if (options.scale_start && m_updates[0].keeps_start()) scale_start();
   }
 
+  CpAlsBody(CpAlsBody const&)            = delete;
+  CpAlsBody& operator=(CpAlsBody const&) = delete;
+  ~CpAlsBody() { m_rows.time_by(nullptr); }
+
   [[nodiscard]] int iterations() const { return m_iterations; }
 
   /// Enqueues an iteration and the copy of its numbers to the host. Does not wait.

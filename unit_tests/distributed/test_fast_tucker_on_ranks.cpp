@@ -376,9 +376,8 @@ TEST_CASE("FastTucker: ranks write and resume checkpoints", "[mpi]") {
   auto other = options;
   other.seed = 9;
   CHECK_THROWS_AS(on_ranks(data, other), InputError);  // on all
-  other            = options;
-  other.resume     = folder / "none";
-  other.checkpoint = {};
+  other        = options;
+  other.resume = folder / "none";
   CHECK_THROWS_AS(on_ranks(data, other), InputError);
   other            = options_of(4);
   other.checkpoint = folder / "no" / "folder";
