@@ -105,12 +105,12 @@ public:
       auto received       = exchanged(indices, values, of_mode(m_partitions, n));
       this->together([&] {
         auto own = uploaded(extents_of_rows(n), received);
+        received = {};
         if (sums) {
           auto summed = sum_duplicates(m_ranks.space(), own);
           own         = std::move(summed.tensor);
           if (n == 0) m_duplicates = summed.duplicates;
         }
-        received = {};
         if (n == 0) m_nnz = own.nnz();
         nonzeros += own.nnz();
         rows_of_all += rows(n);
@@ -172,13 +172,12 @@ public:
     auto const begin = [&](int k) { return std::clamp(first, first_row(k, n), end_row(k, n)); };
     auto const end   = [&](int k) { return std::clamp(first + count, first_row(k, n), end_row(k, n)); };
     int const here   = m_ranks.rank();
-    auto const part =
-        Kokkos::make_pair(begin(here) - first_row(n), std::max(begin(here), end(here)) - first_row(n));
+    auto const part  = Kokkos::make_pair(begin(here) - first_row(n), end(here) - first_row(n));
     auto const sent = to_host<Scalar>(m_ranks.space(), Matrix(Kokkos::subview(A, part, Kokkos::ALL)));
     auto [to, from] = no_numbers();
     to[0]           = sent.size();
     for (int k = 0; this->is_root() && k < m_ranks.size(); ++k)
-      of_mode(from, k) = (std::max(begin(k), end(k)) - begin(k)) * A.extent(1);
+      of_mode(from, k) = (end(k) - begin(k)) * A.extent(1);
     std::vector<double> gathered(std::accumulate(from.begin(), from.end(), count_t(0)));
     m_ranks.host().all_to_all(sent.data(), to, gathered.data(), from);
     return gathered;

@@ -307,7 +307,9 @@ FastTuckerResult<Scalar, Space> fit_chosen(Space const& space, DataSplits<Scalar
                  "there are no entries to learn from");
   auto choice = detail::choose(space, sets.train, options, format, *rows);
   share_choice(options, *rows, choice);
-  if (format.hooks.progress) format.hooks.progress("choosing the shrinkage");
+  rows->together([&] {
+    if (format.hooks.progress) format.hooks.progress("choosing the shrinkage");
+  });
   FastTuckerResult<Scalar, Space> result;
   if (choice.learns) {
     Start<Scalar, Space> start{owned_start(space, choice, *rows)};
