@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Checks the rules of the house that a compiler does not: check_layers.py [ROOT].
 
-- Includes go down only: core <- tensor <- kernel <- dense <- formats <- fit <- cp, tucker <- distributed, and formats <-
-  fast_tucker; io takes core, tensor and fit; run, the loop of the drivers, takes core and tensor, and the drivers take
-  run and io; the tool (src/cli) and polyad.hpp take all. Families of formats do not include each other, only the registry
+- Includes go down only: core <- tensor <- kernel <- dense <- formats <- fit <- run <- distributed <- cp, tucker,
+  fast_tucker; io takes core, tensor and fit, and the drivers take io; the tool (src/cli) and polyad.hpp take all. Families of formats do not include each other, only the registry
   includes families, only the sources of any_format include the registry, and a driver includes the formats'
   contracts alone (CONTRACTS). There are no include cycles.
+- Drivers do not branch on ranks: they have a RowDistribution, whose form of one rank does nothing (RANK_BRANCH).
 - A format's name stands in its family: the tool, the drivers and what serves all formats name none.
 - The border: what include/polyad holds is public, and includes nothing of src/; neither do the examples, and the
   tool takes the choice of a format and a checksum alone (OF_THE_TOOL). No include is relative. polyad.hpp includes no kernel. There are at most MOST_PUBLIC headers of MOST_PUBLIC_LINES lines together; the
@@ -36,19 +36,17 @@ LAYERS = {
     "dense": {"core", "tensor", "kernel", "dense"},
     "formats": {"core", "tensor", "kernel", "dense", "formats"},
     "fit": {"core", "tensor", "kernel", "dense", "formats", "fit"},
-    "run": {"core", "tensor", "run"},
-    "cp": {"core", "tensor", "kernel", "dense", "formats", "fit", "io", "run", "cp"},
-    "fast_tucker": {"core", "tensor", "kernel", "dense", "formats", "run", "fast_tucker"},
-    "tucker": {"core", "tensor", "kernel", "dense", "formats", "fit", "io", "run", "tucker"},
-    "distributed": {
-        "core", "tensor", "kernel", "dense", "formats", "fit", "run", "cp", "fast_tucker", "tucker", "distributed"
-    },
+    "run": {"core", "tensor", "kernel", "dense", "formats", "fit", "run"},
+    "distributed": {"core", "tensor", "kernel", "dense", "formats", "fit", "run", "distributed"},
+    "cp": {"core", "tensor", "kernel", "dense", "formats", "fit", "io", "run", "distributed", "cp"},
+    "fast_tucker": {"core", "tensor", "kernel", "dense", "formats", "fit", "io", "run", "distributed", "fast_tucker"},
+    "tucker": {"core", "tensor", "kernel", "dense", "formats", "fit", "io", "run", "distributed", "tucker"},
     "io": {"core", "tensor", "fit", "io"},
     "testing": {"core", "tensor", "kernel", "formats", "testing"},
 }
 DRIVERS = {"cp", "fast_tucker", "tucker"}
-CONTRACTS = {"formats/any_format.hpp", "formats/capability.hpp", "formats/format.hpp", "formats/format_bytes.hpp", "formats/plan_owned_formats.hpp",
-             "formats/row_owners.hpp"}
+CONTRACTS = {"formats/any_format.hpp", "formats/capability.hpp", "formats/format.hpp", "formats/format_bytes.hpp",
+             "formats/plan_owned_formats.hpp", "formats/tensor_by_rank.hpp"}
 # The tool recognises the file of a stored choice by the checksum that tensor files carry. It plans the memory of ranks.
 OF_THE_TOOL = {"formats/choose_format.hpp", "formats/cost_model.hpp", "formats/plan_owned_formats.hpp", "io/streams/crc32c.hpp"}
 CODE = {".hpp", ".cpp"}
@@ -58,6 +56,13 @@ MOST_FOLDER_FILES = 20
 MOST_PUBLIC = 91
 MOST_PUBLIC_LINES = 8700
 
+# A condition on the number of ranks, on who is the first, or on a pointer to ranks or rows that may be null. A plan of
+# memory (plan_*.cpp) asks what rank it is for.
+RANK_BRANCH = re.compile(
+    r"\b(?:if|while|for)\s*\([^;{]*\b(?:is_root\(\)|(?:m_)?ranks(?:\(\))?(?:\.|->)(?:size|rank|count)\(\))|"
+    r"(?:\bis_root\(\)|\b(?:m_)?ranks(?:\(\))?(?:\.|->)(?:size|rank|count)\(\)(?:\s*[<>=!]=?\s*\d+)?|"
+    r"\b(?:m_)?(?:ranks|owners)(?:\s*[!=]=\s*nullptr)?)\s*(?:\?|&&|\|\|)|"
+    r"\bif\s*\(!?\s*(?:m_)?(?:ranks|owners|rows)\s*(?:[!=]=\s*nullptr\s*)?\)")
 CALLS_ATOMICS = re.compile(r"\bKokkos::atomic_")
 SLOW_ATOMICS = re.compile(
     r"\bunsigned long(?: long)?\b|\blong (?:long|double)\b|\bKokkos::complex\b|\bshort\b|\bstd::u?int(?:8|16)_t\b")
@@ -309,6 +314,13 @@ class Checker:
             line = text.count("\n", 0, match.start()) + 1
             self.report(path, line, f"atomics on '{match.group(0)}' loop until they succeed: take a type of <cstdint>")
 
+    def check_ranks(self, path, text):
+        if self.layer_of(path)[0] not in DRIVERS or path.name.startswith("plan_"):
+            return
+        for match in RANK_BRANCH.finditer(text):
+            line = text.count("\n", 0, match.start()) + 1
+            self.report(path, line, f"'{match.group(0).strip()}' is a branch on ranks: it belongs to the distribution of rows")
+
     def check_backend(self, path, text):
         if self.layer_of(path)[0] in ("core", "kernel") or str(path.relative_to(self.root)) in BINDINGS:
             return
@@ -435,6 +447,7 @@ class Checker:
             self.check_includes(path, code)
             self.check_backend(path, code)
             self.check_atomics(path, code)
+            self.check_ranks(path, code)
             self.check_labels(path, code)
             self.check_templates(path, code)
             if self.layer_of(path)[0] == "cli":

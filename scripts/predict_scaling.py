@@ -7,7 +7,7 @@
   predict_scaling.py --check                                            times against the measured ones
 
 For each shape and number of ranks: the grid that sends least, and what a rank sends in an iteration, on the average.
-The formula is the one of docs/distributed.md, which include/polyad/distributed/cp_als.hpp and a test hold: for the rows
+The formula is the one of docs/distributed.md, which include/polyad/distributed/distribute.hpp and a test hold: for the rows
 2 R (P / p_n - 1) I_n elements of mode n, for the Gram matrices 2 (P - 1) (N R^2 + 1), of all ranks together.
 
 Times are of floats and R = 32 on H200s. The MTTKRP, the update and the collectives were measured on one machine with

@@ -147,19 +147,7 @@ FastTuckerResult complete(CooTensor<Scalar, Index, Space> const& train, TensorPt
   format.format         = asked.format;
   format.deterministic  = asked.deterministic;
   format.hooks.progress = at_each_step(asked.between_steps);
-  FastTuckerCheckpoints checkpoints;
-  std::optional<FastTuckerState> resumed;
-  if (!options.checkpoint.empty())
-    checkpoints.save = [&](FastTuckerSnapshot const& snapshot) {
-      io::write_fast_tucker_checkpoint(options.checkpoint, snapshot);
-    };
-  checkpoints.every = options.checkpoint_every;
-  if (!options.resume.empty()) {
-    resumed            = io::read_fast_tucker_checkpoint(options.resume);
-    checkpoints.resume = &*resumed;
-    if (format.format == "auto") format.format = resumed->format;
-  }
-  auto const result = polyad::fast_tucker(Space(), data, options, callback, format, checkpoints);
+  auto const result = polyad::fast_tucker(Space(), data, options, callback, format);
   FastTuckerResult out;
   out.model = arrays_of(result.model);
   for (auto const& epoch : result.history) out.history.push_back(epoch_of(epoch));

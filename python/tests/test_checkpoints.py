@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checkpoints and restarts of cp_als and tucker."""
+"""Checkpoints and restarts of cp_als, tucker and fast_tucker."""
 
 import numpy as np
 import polyad
@@ -69,3 +69,18 @@ def test_fast_tucker_continues_to_the_same_bits(X, tmp_path) -> None:  # type: i
     assert same_factors(rest, whole)
     with pytest.raises(polyad.InputError, match="rank 2"):
         polyad.fast_tucker(X, resume=tmp_path / "c", **{**options, "rank": 3})
+
+
+def test_a_completion_continues_to_the_same_bits(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    X = polyad.generate("uniform", (20, 30, 10), 3000, seed=1)
+    options = {"rank": 3, "shrinkage": 10, "max_epochs": 6, "format": "sorted:copies", "deterministic": True}
+    whole = polyad.fast_tucker(X, **options)
+    cut = polyad.fast_tucker(X, checkpoint=tmp_path / "c", callback=lambda epoch: epoch["epoch"] < 2, **options)
+    assert len(cut.history) == 2
+    rest = polyad.fast_tucker(X, resume=tmp_path / "c", **options)
+    assert [epoch["epoch"] for epoch in rest.history] == [3, 4, 5, 6]
+    assert same_factors(rest, whole)
+    with pytest.raises(polyad.InputError, match="of a run with other options"):
+        polyad.fast_tucker(X, resume=tmp_path / "c", **{**options, "rank": 4})
+    with pytest.raises(polyad.WriteError):
+        polyad.fast_tucker(X, checkpoint=tmp_path / "nowhere" / "c", **options)

@@ -25,13 +25,6 @@ inline void expect_run_limits(int iterations, double tolerance,
   POLYAD_EXPECTS(time_limit_s >= 0, "the time limit is ", time_limit_s, " s, not a number from 0 on");
 }
 
-/// For RunLimits: whether something is true on any of these ranks. \param ranks  a pointer, null for one rank
-template <class Pointer>
-[[nodiscard]] std::function<bool(bool)> any_rank_of(Pointer const& ranks) {
-  if (!ranks) return {};
-  return [ranks](bool here) { return ranks->any(here); };
-}
-
 /// Decides after each iteration whether a run ends. Its clock begins when it is made.
 class RunLimits {
 public:

@@ -10,12 +10,12 @@
 
 namespace polyad::detail {
 
-/// The options, with the rank of the start.
-/// \param on_ranks  whether X and `start` are a rank's block of the tensor
+/// The options, with the rank of the start. \param extents  of the whole tensor
 /// \throws UsageError as cp_als
 template <class Scalar, class Space>
 [[nodiscard]] CpAlsOptions checked_options(ErasedFormat<Scalar, Space> const& X, CpAlsOptions options,
-                                           FactorMatrices<Scalar, Space> const& start, bool on_ranks) {
+                                           FactorMatrices<Scalar, Space> const& start,
+                                           Extents const& extents) {
   POLYAD_EXPECTS(X.extents().order() >= 2, "CP-ALS needs a tensor of at least two modes");
   expect_no_duplicates(X);
   POLYAD_EXPECTS(options.rank == 0 || start.rank() == options.rank, "the start has rank ", start.rank(),
@@ -23,7 +23,7 @@ template <class Scalar, class Space>
   expect_factors(start, X.extents());
   expect_updates(options.updates, X.extents().order());
   expect_zero_allowed(options.updates, options.rows);
-  if (!on_ranks) expect_stored_rows(options.rows, X.extents());  // else the lists are of the whole tensor
+  expect_stored_rows(options.rows, extents);
   options.rank = start.rank();
   return options;
 }

@@ -56,14 +56,14 @@ void keep_stored_rows(io::Checkpoint& found, io::Checkpoint const& run) {
   found.factors = io::with_rows(std::move(all), run.rows).factors;
 }
 
-}  // namespace
-
-std::string difference_of_runs(io::Checkpoint const& found, io::Checkpoint const& run, bool any_format) {
+/// What `found` is, if it is of another tensor than `run` or of options that give other iterates; otherwise
+/// empty. \param keeps_format  whether iterates of other formats, which differ by rounding alone, are others
+std::string difference_of_runs(io::Checkpoint const& found, io::Checkpoint const& run, bool keeps_format) {
   using io::difference_of;
   for (auto const& difference :
        {difference_of("rank", std::to_string(found.rank), std::to_string(run.rank)),
         difference_of("precision", found.precision, run.precision),
-        difference_of("the format", any_format ? run.format : found.format, run.format),
+        difference_of("the format", keeps_format ? found.format : run.format, run.format),
         found.extents.size() == run.extents.size() && found.constraints == run.constraints
             ? difference_of("the ridge", penalties_text(found.penalties), penalties_text(run.penalties))
             : std::string()})
@@ -76,11 +76,13 @@ std::string difference_of_runs(io::Checkpoint const& found, io::Checkpoint const
   return is_same ? std::string() : "is a checkpoint of another tensor";
 }
 
+}  // namespace
+
 io::Checkpoint checkpoint_to_resume(RunRanks const& ranks, std::filesystem::path const& path,
-                                    io::Checkpoint run, bool any_format) {
-  on_root(ranks, path, [&] {
+                                    io::Checkpoint run) {
+  ranks.on_root([&] {
     auto found            = io::read_checkpoint(path);
-    auto const difference = difference_of_runs(found, run, any_format);
+    auto const difference = difference_of_runs(found, run, ranks.keeps_format());
     if (!difference.empty()) throw InputError(path.string(), 0, 0, difference);
     keep_stored_rows(found, run);
     if (found.weights.empty()) found.weights.assign(run.rank, 1.0);
@@ -95,14 +97,6 @@ io::Checkpoint checkpoint_to_resume(RunRanks const& ranks, std::filesystem::path
     ranks.agree(numbers->data(), numbers->size());
   run.factors.resize(run.extents.size());
   return run;
-}
-
-void write_checkpoint_of_run(RunRanks const& ranks, std::filesystem::path const& path,
-                             io::Checkpoint const& run, io::ReadFactorRows const& read) {
-  if (ranks.is_root())
-    io::write_checkpoint(path, run, read);
-  else
-    io::read_factors_in_blocks(run, read);
 }
 
 }  // namespace polyad::detail

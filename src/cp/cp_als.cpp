@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "polyad/cp/cp_als.hpp"
 
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "core/space_instances.hpp"
 #include "cp/cp_als_run.hpp"
-#include "cp/run_cp_als.hpp"
+#include "cp/held_tensor.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/io/checkpoint.hpp"
 #include "polyad/tensor/compact.hpp"
@@ -29,26 +32,45 @@ AnyFormatOptions format_options(CpAlsOptions const& options) {
   return format;
 }
 
+namespace {
+
+/// A start for an instance; random ones are of the seed. The run overwrites it.
 template <class Scalar, class Space>
-CpAlsResult<Scalar, Space> detail::run_cp_als(Space const& space,
-                                              std::shared_ptr<ErasedFormat<Scalar, Space> const> const& X,
-                                              CpAlsOptions const& options,
-                                              MakeStart<Scalar, Space> const& start,
-                                              std::shared_ptr<SharedRows<Scalar, Space>> const& ranks,
-                                              CpAlsCallback const& callback) {
+using MakeStart = std::function<FactorMatrices<Scalar, Space>(Space const&, std::uint64_t seed)>;
+
+/// From one start or the best of several. The starts have the rows that this rank holds.
+template <class Scalar, class Space>
+CpAlsResult<Scalar, Space> run_cp_als(Space const& space, HeldTensor<Scalar, Space> const& X,
+                                      CpAlsOptions const& options, MakeStart<Scalar, Space> const& start,
+                                      CpAlsCallback const& callback) {
   using Body            = CpAlsBody<Scalar, Space>;
   auto const of_the_run = run_options_of(options);
   auto const make       = [&](Space const& instance, std::uint64_t seed) {
-    return std::make_unique<RunLoop<Body>>(of_the_run, ranks, instance, X, options, start(instance, seed),
-                                           ranks);
+    auto const made = X.rows->together([&] { return start(instance, seed); });
+    return std::make_unique<RunLoop<Body>>(of_the_run, X.rows, instance, X, options, made);
   };
   if (options.restarts == 1) return make(space, options.seed)->run(callback);
-  bool const one_by_one = ranks || X->can(Capability::streaming);  // a streamed tensor uses all free memory
+  // A streamed tensor uses all free memory.
+  bool const side_by_side = X.rows->runs_side_by_side() && !X.format->can(Capability::streaming);
   std::vector<Space> instances{space};
-  if (!one_by_one) instances = make_instances(space, instances_side_by_side<Space>(options.restarts));
+  if (side_by_side) instances = make_instances(space, instances_side_by_side<Space>(options.restarts));
   space.fence("polyad::cp_als");  // X is ready on all instances
   return Restarts<Body, Space>(instances, options.seed, options.restarts, make).run(callback);
 }
+
+/// Fills factors of the rows that this rank holds.
+template <class Scalar, class Space>
+void fill_random_start(Space const& space, RowDistribution<Scalar, Space> const& rows,
+                       CpAlsOptions const& options, std::uint64_t seed,
+                       FactorMatrices<Scalar, Space> const& factors) {
+  expect_updates(options.updates, factors.order());
+  for (int n = 0; n < factors.order(); ++n)
+    move_random_within<Scalar, Space>(space, update_of_mode(options.updates, n), n,
+                                      rows.fill_random(space, n, factors[n], options.rows, seed));
+  space.fence("polyad::random_start");
+}
+
+}  // namespace
 
 template <class Scalar, class Index, class Space>
 CpAlsResult<Scalar, Space> cp_als(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
@@ -62,36 +84,41 @@ CpAlsResult<Scalar, Space> cp_als(Space const& space, AnyFormat<Scalar, Index, S
                                   CpAlsOptions const& options, FactorMatrices<Scalar, Space>&& start,
                                   CpAlsCallback const& callback) {
   POLYAD_EXPECTS(options.restarts <= 1, options.restarts, " starts are random: leave the given start out");
+  TensorByRank<Scalar, Index, Space> const whole(space, X);
   return run_cp_als<Scalar, Space>(
-      space, X.inside(), options, [&](Space const&, std::uint64_t) { return std::move(start); }, nullptr,
-      callback);
+      space, HeldTensor<Scalar, Space>(whole), options,
+      [&](Space const&, std::uint64_t) { return std::move(start); }, callback);
 }
 
 template <class Scalar, class Index, class Space>
 CpAlsResult<Scalar, Space> cp_als(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
                                   CpAlsOptions const& options, CpAlsCallback const& callback) {
-  auto const rank = static_cast<count_t>(checked_rank(options.rank == 0 ? X.rank() : options.rank));
+  return cp_als(space, TensorByRank<Scalar, Index, Space>(space, X), options, callback);
+}
+
+template <class Scalar, class Index, class Space>
+CpAlsResult<Scalar, Space> cp_als(Space const& space, TensorByRank<Scalar, Index, Space> const& X,
+                                  CpAlsOptions const& options, CpAlsCallback const& callback) {
+  auto const& held = X.format(0);
+  auto const rank  = static_cast<count_t>(checked_rank(options.rank == 0 ? held.rank() : options.rank));
   expect_stored_rows(options.rows, X.extents());
   CpAlsOptions scaled = options;
   scaled.scale_start  = true;
   auto const start    = [&](Space const& instance, std::uint64_t seed) {
-    FactorMatrices<Scalar, Space> random(instance, X.extents(), rank);
-    CpAlsOptions of_seed = options;
-    of_seed.seed         = seed;
-    random_start(instance, random, of_seed);
+    FactorMatrices<Scalar, Space> random(instance, held.extents(), rank);
+    fill_random_start(instance, *X.rows(), options, seed, random);
     return random;
   };
-  return run_cp_als<Scalar, Space>(space, X.inside(), scaled, start, nullptr, callback);
+  return run_cp_als<Scalar, Space>(space, HeldTensor<Scalar, Space>(X), scaled, start, callback);
 }
 
 template <class Scalar, class Space>
 void random_start(Space const& space, FactorMatrices<Scalar, Space> const& factors,
                   CpAlsOptions const& options) {
-  expect_updates(options.updates, factors.order());
-  fill_random(space, factors, options.rows, options.seed);
-  for (int n = 0; n < factors.order(); ++n)
-    move_random_within<Scalar, Space>(space, update_of_mode(options.updates, n), n, factors[n]);
-  space.fence("polyad::random_start");
+  std::vector<count_t> rows;
+  for (int n = 0; n < factors.order(); ++n) rows.push_back(factors[n].extent(0));
+  Extents const extents{std::span<count_t const>(rows)};
+  fill_random_start(space, RowDistribution<Scalar, Space>(space, extents), options, options.seed, factors);
 }
 
 template <class Scalar, class Space>
@@ -110,12 +137,6 @@ void move_within_bounds(Space const& space, FactorMatrices<Scalar, Space> const&
 namespace detail {
 POLYAD_EACH_SCALAR(, POLYAD_CP_ALS_BODY);
 }
-#define POLYAD_RUN_CP_ALS(Scalar)                                                        \
-  template CpAlsResult<Scalar, Kokkos::DefaultExecutionSpace> detail::run_cp_als(        \
-      Kokkos::DefaultExecutionSpace const&,                                              \
-      std::shared_ptr<ErasedFormat<Scalar, Kokkos::DefaultExecutionSpace> const> const&, \
-      CpAlsOptions const&, MakeStart<Scalar, Kokkos::DefaultExecutionSpace> const&,      \
-      std::shared_ptr<SharedRows<Scalar, Kokkos::DefaultExecutionSpace>> const&, CpAlsCallback const&)
 #define POLYAD_RANDOM_START(Scalar)                                                              \
   template void random_start(Kokkos::DefaultExecutionSpace const&,                               \
                              FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,       \
@@ -133,8 +154,11 @@ POLYAD_EACH_SCALAR(, POLYAD_CP_ALS_BODY);
       CpAlsOptions const&, FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace>&&, CpAlsCallback const&);  \
   template CpAlsResult<Scalar, Kokkos::DefaultExecutionSpace> cp_als(                                       \
       Kokkos::DefaultExecutionSpace const&, AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-      CpAlsOptions const&, CpAlsCallback const&)
-POLYAD_EACH_SCALAR(, POLYAD_RUN_CP_ALS);
+      CpAlsOptions const&, CpAlsCallback const&);                                                           \
+  template CpAlsResult<Scalar, Kokkos::DefaultExecutionSpace> cp_als(                                       \
+      Kokkos::DefaultExecutionSpace const&,                                                                 \
+      TensorByRank<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, CpAlsOptions const&,               \
+      CpAlsCallback const&)
 POLYAD_EACH_SCALAR(, POLYAD_RANDOM_START);
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_CP_ALS);
 

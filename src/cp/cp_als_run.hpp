@@ -27,12 +27,11 @@
 #include "cp/cp_als_workspace.hpp"
 #include "cp/degeneracy.hpp"
 #include "cp/facts_of_run.hpp"
-#include "cp/gather_factors.hpp"
+#include "cp/held_tensor.hpp"
 #include "cp/iteration_numbers.hpp"
 #include "cp/measured_fit.hpp"
 #include "cp/numbers_on_host.hpp"
 #include "cp/run_updates.hpp"
-#include "cp/shared_rows.hpp"
 #include "cp/small_arrays.hpp"
 #include "cp/start_norm.hpp"
 #include "dense/gram.hpp"
@@ -60,32 +59,32 @@ public:
   using Iteration = CpAlsIteration;
   using Result    = CpAlsResult<Scalar, Space>;
 
-  using Inside = std::shared_ptr<ErasedFormat<Scalar, Space> const>;
-  using Ranks  = std::shared_ptr<SharedRows<Scalar, Space>>;
+  using Tensor = HeldTensor<Scalar, Space>;
 
-  /// \param ranks  null: X is the whole tensor. Else X and `start` are this rank's block of it
-  CpAlsBody(Space const& space, Inside const& X, CpAlsOptions const& options,
-            FactorMatrices<Scalar, Space> const& start, Ranks const& ranks)
+  /// \param start  the rows that this rank holds
+  CpAlsBody(Space const& space, Tensor const& X, CpAlsOptions const& options,
+            FactorMatrices<Scalar, Space> const& start)
       : m_space(space),
         m_algebra(options.one_instance || options.time_phases ? space : make_instances(space, 1).front()),
-        m_tensor(X),
-        m_ranks(ranks),
-        m_rank_sums(rank_sums_of(ranks)),
-        m_norm(scaled_norm(space, *X, ranks ? ranks->norm_squared() : X->norm_squared(), m_rank_sums)),
-        m_options(checked_options(*X, options, start, ranks != nullptr)),
+        m_facts(X),
+        m_tensor(X.format),
+        m_rows(*X.rows),
+        m_norm(scaled_norm(space, *X.format, X.norm_squared, m_rows.rank_sums())),
+        m_options(checked_options(*X.format, options, start, m_rows.extents())),
         m_rule(options.tolerance),
-        m_work(space, X->extents(), start.rank(), ranks != nullptr),
-        m_updates(space, options.updates, owned_counts<Scalar, Space>(start, ranks.get()), start.rank()),
-        m_penalties(space, updates_of_modes(options.updates, X->extents().order())),
-        m_format_workspace(X->make_workspace(space, start.rank())),
+        m_work(allocated([&] { return Work(space, m_tensor->extents(), start.rank(), m_rows); })),
+        m_updates(allocated([&] { return Updates(space, options.updates, owned_counts(), start.rank()); })),
+        m_penalties(allocated([&] { return Penalties(space, updates_of_modes(options.updates, order())); })),
+        m_format_workspace(allocated([&] { return m_tensor->make_workspace(space, start.rank()); })),
         m_timer(options.time_phases) {
     if (!std::isfinite(m_norm.squared)) throw NumericalError("the tensor's norm is not a finite number");
-    m_result.model.factors  = with_packed_rows(space, start);
+    m_rows.time_by(&m_timer);
+    m_result.model.factors  = allocated([&] { return with_packed_rows(space, start); });
     m_result.model.rows     = options.rows;
     m_work.scales.of_tensor = m_norm.scale;
     if (m_norm.scale != 1) Kokkos::deep_copy(space, m_work.scales.weights, m_norm.scale);
     for (int n = 0; n < order(); ++n) {
-      expect_within_bounds(space, options.updates, n, owned_rows(n), ranks.get());
+      expect_within_bounds(space, options.updates, n, owned_rows(n), m_rows);
       sum_gram(n);
       if (!m_updates[n].keeps_scale()) scale(n, factor(n), 1);
       m_component_norm *= target_norm(n);
@@ -96,6 +95,10 @@ public:
       bring_start_near(space, m_work, std::sqrt(m_norm.squared));
     if (options.scale_start && m_updates[0].keeps_start()) scale_start();
   }
+
+  CpAlsBody(CpAlsBody const&)            = delete;
+  CpAlsBody& operator=(CpAlsBody const&) = delete;
+  ~CpAlsBody() { m_rows.time_by(nullptr); }
 
   [[nodiscard]] int iterations() const { return m_iterations; }
 
@@ -117,14 +120,14 @@ public:
         m_tensor->do_mttkrp(m_space, m_result.model.factors, n, m_format_workspace.get(), V);
         if (m_norm.scale != 1) scale_matrix(m_space, V, m_norm.scale);
       });
-      auto const sums = m_ranks ? summed_rows(n, V) : V;
+      auto const sums = m_rows.sum_rows(n, V);
       if (is_trial) {  // its Gram matrix tells the scale
         apply(n, sums, true);
         prepare(n, gram_fallbacks);
       }
       apply(n, sums, false);
       m_scale_is_known = true;
-      if (m_ranks) m_timer(m_space, "all_gather", [&] { m_ranks->gather_rows(n, factor(n)); });
+      m_rows.gather_rows(n, factor(n));
     }
     m_timer(m_space, "fit", [&] {
       model_norm(m_space, m_work.grams, m_work.scales.weights, m_work.numbers);
@@ -137,10 +140,10 @@ public:
   [[nodiscard]] Ended<CpAlsIteration> finish() {
     m_space.fence("polyad::cp_als");
     auto const& numbers = m_work.host_numbers;
-    if (m_ranks && m_updates.are_constrained())
-      m_work.host_numbers(largest_change) = m_ranks->largest(numbers(largest_change));
+    if (m_updates.are_constrained())
+      m_work.host_numbers(largest_change) = m_rows.largest(numbers(largest_change));
     // All ranks have the same sums, but a bit could differ between different machines.
-    if (m_ranks) m_ranks->agree(numbers.data(), numbers.size());
+    m_rows.agree(numbers.data(), numbers.size());
     auto const known      = known_numbers();
     double const previous = m_result.fit;
     int const iteration   = m_iterations + 1;
@@ -164,19 +167,19 @@ public:
 
   /// Between iterations. With several ranks all call it, and the first writes the file. Waits.
   void save(std::filesystem::path const& path) const {
-    auto const read = [&](std::size_t n, std::uint64_t first, std::uint64_t count) {
-      return factor_rows(static_cast<int>(n), first, count);
-    };
-    write_checkpoint_of_run(run_ranks(), path, state(), read);
+    m_rows.write_on_root([this](std::size_t n, count_t first,
+                                count_t count) { return factor_rows(static_cast<int>(n), first, count); },
+                         [&](io::ReadFactorRows const& read) { io::write_checkpoint(path, state(), read); });
   }
   /// Before the first iteration: continues from a checkpoint that the first rank reads. Waits.
   /// \throws InputError for a file that is damaged or of another run
-  void load(std::filesystem::path const& path) {
-    restore(checkpoint_to_resume(run_ranks(), path, state(), m_ranks != nullptr));
+  std::optional<StopReason> load(std::filesystem::path const& path) {
+    restore(checkpoint_to_resume(m_rows, path, state()));
+    return std::nullopt;
   }
   /// Between two iterations: all but the factors, which factor_rows() has. Waits.
   [[nodiscard]] io::Checkpoint state() const {
-    auto state           = facts_of_run(*m_tensor, m_options, m_ranks.get());
+    auto state           = facts_of_run(m_facts, m_options);
     state.iteration      = static_cast<std::uint64_t>(m_iterations);
     state.fit            = m_result.fit;
     state.gram_fallbacks = m_result.gram_fallbacks;
@@ -186,8 +189,7 @@ public:
   /// `count` rows of A^(n) from row `first` on, row-major, not normalised. Of several ranks all call it
   /// together, and the first gets them. Waits.
   [[nodiscard]] std::vector<double> factor_rows(int n, count_t first, count_t count) const {
-    if (m_ranks) return m_ranks->rows_to_root(n, factor(n), first, count);
-    return to_host<Scalar>(m_space, rows_of<Scalar, Space>(factor(n), first, count));
+    return m_rows.rows_to_root(n, factor(n), first, count);
   }
   /// Before the first iteration: continues from `state` of a run of the same shape. Waits.
   /// With several ranks, the first has the whole factors; the rest of `state` is the same on all.
@@ -198,12 +200,8 @@ public:
         state.grams.size() != m_work.grams.size() || state.weights.size() != m_options.rank ||
         state.scales.size() != (m_updates.are_plain() ? 0 : m_work.scales.of_modes.size());
     // All ranks throw alike, so that none waits for another.
-    POLYAD_EXPECTS(!run_ranks().any(is_foreign), "the state is of another run");
-    for (int n = 0; n < order(); ++n)
-      if (m_ranks)
-        m_ranks->from_root(n, of_mode(state.factors, n), factor(n));
-      else
-        from_host<Scalar>(m_space, of_mode(state.factors, n), factor(n));
+    POLYAD_EXPECTS(!m_rows.any(is_foreign), "the state is of another run");
+    for (int n = 0; n < order(); ++n) m_rows.from_root(n, of_mode(state.factors, n), factor(n));
     write_small_arrays(m_space, state, m_norm.scale, m_work);
     m_iterations                        = static_cast<int>(state.iteration);
     m_scale_is_known                    = m_iterations > 0;
@@ -238,13 +236,20 @@ public:
     m_result.fit_error = fit.error;
     set_objective(m_work.host_numbers, m_norm, m_result);
     for (double& weight : model.weights) weight /= m_norm.scale;
-    if (m_ranks) gather_model();
-    if (!m_ranks || m_ranks->is_root()) arrange_components(m_space, model, keeps_signs);
+    for (int n = 0; n < order(); ++n) model.factors[n] = m_rows.whole_on_root(n, model.factors[n]);
+    model = m_rows.on_root([&] {
+      arrange_components(m_space, model, keeps_signs);
+      return model;
+    });
     if (m_updates.are_constrained()) count_zeros(m_space, m_result);
     return std::move(m_result);
   }
 
 private:
+  using Work      = CpAlsWorkspace<Scalar, Space>;
+  using Updates   = RunUpdates<Scalar, Space>;
+  using Penalties = RunPenalties<Scalar, Space>;
+
   /// The numbers of a model that no iteration of this run has changed, by one MTTKRP. Waits.
   void compute_start_numbers() {
     int const last  = order() - 1;
@@ -252,14 +257,14 @@ private:
     auto const& all = m_work.numbers;
     m_tensor->do_mttkrp(m_space, m_result.model.factors, last, m_format_workspace.get(), V);
     if (m_norm.scale != 1) scale_matrix(m_space, V, m_norm.scale);
-    inner_product_of(m_space, m_ranks ? m_ranks->sum_rows(last, V) : V, owned_rows(last),
+    inner_product_of(m_space, m_rows.sum_rows(last, V), owned_rows(last),
                      inner_product_sums<Space>(m_work.sums(last, false), m_work.scales.weights));
-    if (m_ranks) m_ranks->sum(all.data() + static_cast<int>(inner_product), 1);
+    m_rows.sum(all.data() + static_cast<int>(inner_product), 1);
     model_norm(m_space, m_work.grams, m_work.scales.weights, all);
     sum_penalties();
     Kokkos::deep_copy(m_space, m_work.host_numbers, all);
     m_space.fence("polyad::cp_als");
-    if (m_ranks) m_ranks->agree(m_work.host_numbers.data(), m_work.host_numbers.size());
+    m_rows.agree(m_work.host_numbers.data(), m_work.host_numbers.size());
   }
   void measure_start() {
     compute_start_numbers();
@@ -279,9 +284,8 @@ private:
     sum_gram(n);  // the next kernels are launched on the same instance
   }
   void sum_penalties() {
-    m_penalties.sum(
-        m_space, [this](int n) { return owned_rows(n); }, m_ranks.get(), m_work.grams, m_work.scales.of_modes,
-        m_work.number(penalties));
+    m_penalties.sum(m_space, m_result.model.factors, m_rows, m_work.grams, m_work.scales.of_modes,
+                    m_work.number(penalties));
   }
   [[nodiscard]] FormulaNumbers known_numbers() const {
     auto const& numbers = m_work.host_numbers;
@@ -303,19 +307,21 @@ private:
     if (is_exact_enough<Scalar>(fit)) return fit;
     StoredCp<Scalar, Space> stored{m_result.model.factors, {}, m_result.model.weights};
     for (int n = 0; n < order(); ++n) stored.owned.push_back(owned_rows(n));
-    return measured_fit_or(fit, m_space, *m_tensor, stored, m_norm.scale, m_rank_sums, m_ranks != nullptr);
+    return measured_fit_or(fit, m_space, *m_tensor, stored, m_norm.scale, m_rows);
   }
-  [[nodiscard]] RunRanks const& run_ranks() const { return m_ranks ? *m_ranks : m_one_rank; }
+  /// What a rank allocates by itself. \throws on all ranks if it throws on one
+  template <class F>
+  auto allocated(F const& make) const {
+    return m_rows.together(make);
+  }
+  [[nodiscard]] std::vector<count_t> owned_counts() const {
+    std::vector<count_t> counts;
+    for (int n = 0; n < order(); ++n) counts.push_back(m_rows.rows(n));
+    return counts;
+  }
   [[nodiscard]] int order() const { return m_tensor->extents().order(); }
   [[nodiscard]] FactorMatrix<Scalar, Space> const& factor(int n) const { return m_result.model.factors[n]; }
-  [[nodiscard]] FactorMatrix<Scalar, Space> owned_rows(int n) const {
-    return m_ranks ? m_ranks->owned(n, factor(n)) : factor(n);
-  }
-  FactorMatrix<Scalar, Space> summed_rows(int n, FactorMatrix<Scalar, Space> const& V) {
-    FactorMatrix<Scalar, Space> sums;
-    m_timer(m_space, "reduce_scatter", [&] { sums = m_ranks->sum_rows(n, V); });
-    return sums;
-  }
+  [[nodiscard]] FactorMatrix<Scalar, Space> owned_rows(int n) const { return m_rows.owned(n, factor(n)); }
   /// The Gram matrix of mode n of the start.
   void sum_gram(int n) {
     auto const A = owned_rows(n);
@@ -323,22 +329,12 @@ private:
       gram(m_space, A, m_work.memory.gram_sums, m_work.gram_of(n));
     else
       clear_sums(n);
-    if (m_ranks) m_ranks->sum(m_work.to_be_summed(n), m_work.count_to_be_summed(n));
+    m_rows.sum(m_work.to_be_summed(n), m_work.count_to_be_summed(n));
   }
   /// A rank without rows of mode n adds zeros.
   void clear_sums(int n) {
     DeviceNumbers<Space> const numbers(m_work.to_be_summed(n), m_work.count_to_be_summed(n));
     Kokkos::deep_copy(m_space, numbers, 0.0);
-  }
-  void sum_over_ranks(int n) {
-    if (m_ranks)
-      m_timer(m_space, "all_reduce",
-              [&] { m_ranks->sum(m_work.to_be_summed(n), m_work.count_to_be_summed(n)); });
-  }
-  /// The whole model on the first rank, an empty one on the others.
-  void gather_model() {
-    m_result.model.factors = whole_factors<Scalar, Space>(m_space, *m_ranks, m_result.model.factors);
-    if (!m_ranks->is_root()) m_result.model = {};
   }
   /// What the update of mode n needs of the other modes, and the weights that it is for.
   void prepare(int n, FitNumber fallbacks) {
@@ -353,11 +349,11 @@ private:
   void apply(int n, FactorMatrix<Scalar, Space> const& V, bool is_trial) {
     enqueue_after(m_space, m_algebra);
     m_timer(m_space, "update", [&] {
-      if (m_ranks && V.extent(0) == 0) return clear_sums(n);
+      if (V.extent(0) == 0) return clear_sums(n);
       m_updates[n].apply(m_space, m_work.problem(n, is_trial ? trial_fallbacks : gram_fallbacks), V,
                          owned_rows(n), m_work.sums(n, is_trial));
     });
-    sum_over_ranks(n);
+    m_rows.sum(m_work.to_be_summed(n), m_work.count_to_be_summed(n));
     if (m_updates.is_scaled_after(n)) scale(n, owned_rows(n), 4);
   }
   /// Brings the columns' norms near their target, unless they are within a factor `slack` of it.
@@ -365,25 +361,22 @@ private:
     scale_columns(m_space, A, m_work.gram_of(n), {target_norm(n), slack}, m_work.scales.weights,
                   m_work.scale_of(n), m_work.column_factors);
   }
-  [[nodiscard]] double target_norm(int n) const { return column_norm(all_rows(n)); }
-  /// The rows that the whole tensor stores.
-  [[nodiscard]] count_t all_rows(int n) const { return m_ranks ? m_ranks->rows(n) : m_tensor->extents()[n]; }
+  [[nodiscard]] double target_norm(int n) const { return column_norm(m_rows.extents()[n]); }
 
   Space m_space;
   Space m_algebra;
-  Inside m_tensor;
-  Ranks m_ranks;
-  RunRanks m_one_rank;
-  RankSums m_rank_sums;
+  Tensor m_facts;
+  std::shared_ptr<ErasedFormat<Scalar, Space> const> m_tensor;
+  RowDistribution<Scalar, Space>& m_rows;
   ScaledNorm m_norm;  // all numbers here but state()'s are those of the tensor times m_norm.scale
   CpAlsOptions m_options;
   StopRule m_rule;
   SquaredNorms m_formula{1, 1, std::numeric_limits<double>::infinity()};  // the last iteration's
   std::optional<Fit> m_far_start;                                         // fit_of_far_start
   Degeneracy m_degeneracy;
-  CpAlsWorkspace<Scalar, Space> m_work;
-  RunUpdates<Scalar, Space> m_updates;
-  RunPenalties<Scalar, Space> m_penalties;
+  Work m_work;
+  Updates m_updates;
+  Penalties m_penalties;
   std::unique_ptr<ErasedWorkspace> m_format_workspace;
   PhaseTimer m_timer;
   Kokkos::Timer m_clock;

@@ -12,14 +12,16 @@
 #include "polyad/core/spaces.hpp"
 #include "polyad/cp/factor_update.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
+#include "run/row_distribution.hpp"
 
 namespace polyad::detail {
 
 /// Everything an iteration writes besides the factors; allocated once.
 template <class Scalar, class Space>
 struct CpAlsWorkspace {
-  /// \param is_sent  whether ranks add up the outputs; their rows are then no longer than they must be
-  CpAlsWorkspace(Space const& space, Extents const& extents, count_t rank, bool is_sent);
+  /// \param extents  of this rank's nonzeros
+  CpAlsWorkspace(Space const& space, Extents const& extents, count_t rank,
+                 RowDistribution<Scalar, Space>& distribution);
   [[nodiscard]] GramMatrix<Space> gram_of(int n) const {
     return Kokkos::subview(grams, n, Kokkos::ALL, Kokkos::ALL);
   }
@@ -75,15 +77,13 @@ struct CpAlsWorkspace {
 
 template <class Scalar, class Space>
 CpAlsWorkspace<Scalar, Space>::CpAlsWorkspace(Space const& space, Extents const& extents, count_t rank,
-                                              bool is_sent)
+                                              RowDistribution<Scalar, Space>& distribution)
     : memory(space, rank) {
   auto const order = static_cast<count_t>(extents.order());
   count_t longest  = 0;
   for (int n = 0; n < extents.order(); ++n) longest = std::max(longest, extents[n]);
   expect_fits(space, "the Gram matrices", (order + 1) * rank * rank, sizeof(double));
-  char const* const label = "polyad::mttkrp_output";
-  V                       = is_sent ? make_factor_matrix<Scalar>(space, label, longest, rank)
-                                    : make_output_matrix<Scalar>(space, label, longest, rank);
+  V        = distribution.make_output("polyad::mttkrp_output", longest, rank);
   hadamard = GramMatrix<Space>(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::hadamard"),
                                rank, rank);
   count_t const entries = order * rank * rank;

@@ -6,8 +6,8 @@
 #include <limits>
 #include <vector>
 
+#include "cp/held_tensor.hpp"
 #include "cp/run_updates.hpp"
-#include "cp/shared_rows.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/cp/cp_als.hpp"
 #include "polyad/io/checkpoint.hpp"
@@ -29,23 +29,20 @@ namespace polyad::detail {
 }
 
 /// A checkpoint with these facts alone.
-/// \param ranks  null: X is the whole tensor
 template <class Scalar, class Space>
-[[nodiscard]] io::Checkpoint facts_of_run(ErasedFormat<Scalar, Space> const& X, CpAlsOptions const& options,
-                                          SharedRows<Scalar, Space> const* ranks) {
+[[nodiscard]] io::Checkpoint facts_of_run(HeldTensor<Scalar, Space> const& X, CpAlsOptions const& options) {
+  auto const& extents = X.rows->extents();
   io::Checkpoint facts;
   facts.precision    = sizeof(Scalar) == sizeof(float) ? "f32" : "f64";
-  facts.format       = X.name();
+  facts.format       = X.format->name();
   facts.seed         = options.seed;
   facts.rank         = options.rank;
   facts.rows         = options.rows;
-  facts.nnz          = ranks ? ranks->nnz() : X.nnz();
-  facts.norm_squared = ranks ? ranks->norm_squared() : X.norm_squared();
-  auto const updates = updates_of_modes(options.updates, X.extents().order());
-  for (int n = 0; n < X.extents().order(); ++n) {
-    count_t const rows = ranks ? ranks->rows(n) : X.extents()[n];
-    facts.extents.push_back(options.rows.empty() ? rows : of_mode(options.rows, n).extent());
-  }
+  facts.nnz          = X.nnz;
+  facts.norm_squared = X.norm_squared;
+  auto const updates = updates_of_modes(options.updates, extents.order());
+  for (int n = 0; n < extents.order(); ++n)
+    facts.extents.push_back(options.rows.empty() ? extents[n] : of_mode(options.rows, n).extent());
   auto const is_constrained = [](ModeUpdate const& update) { return update.constraints().has_value(); };
   if (std::ranges::any_of(updates, is_constrained))
     facts.constraints = constraint_numbers(updates);

@@ -7,23 +7,24 @@
 #include "fit/fit.hpp"
 #include "fit/measure_cp.hpp"
 #include "polyad/core/error.hpp"
+#include "run/run_ranks.hpp"
 
 namespace polyad::detail {
 
 /// measure_cp_fit(), or `otherwise` if memory is missing: that fit has its bound, and a run that has ended is
 /// not lost. Waits.
 /// \param scale     the number by which the run has multiplied the tensor
-/// \param on_ranks  whether other ranks wait for this one: then a failure is thrown
+/// \param ranks  which throw if one of them lacks the memory
 template <class Scalar, class Space>
 [[nodiscard]] Fit measured_fit_or(Fit const& otherwise, Space const& space,
                                   ErasedFormat<Scalar, Space> const& X, StoredCp<Scalar, Space> const& model,
-                                  double scale, RankSums const& sums, bool on_ranks) {
+                                  double scale, RunRanks const& ranks) {
   try {
-    return measure_cp_fit(space, X, model, scale, sums);
+    return measure_cp_fit(space, X, model, scale, ranks.rank_sums());
   } catch (MemoryError const&) {
-    if (on_ranks) throw;
+    ranks.rethrow_if_awaited();
   } catch (std::bad_alloc const&) {
-    if (on_ranks) throw;
+    ranks.rethrow_if_awaited();
   }
   return otherwise;
 }

@@ -12,7 +12,7 @@
 #include "polyad/core/error.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/core/spaces.hpp"
-#include "polyad/distributed/cp_als.hpp"
+#include "polyad/distributed/distribute.hpp"
 
 namespace polyad {
 

@@ -13,7 +13,7 @@
 #include "distributed/host_chunks.hpp"
 #include "formats/plan_owned_formats.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/distributed/cp_als.hpp"
+#include "polyad/distributed/distribute.hpp"
 
 namespace polyad::detail {
 

@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "distributed/rows_by_cuts.hpp"
-#include "polyad/distributed/cp_als.hpp"
+#include "polyad/distributed/distribute.hpp"
 
 namespace polyad {
 

@@ -6,7 +6,7 @@
 #include "distributed/random_order.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/per_mode.hpp"
-#include "polyad/distributed/cp_als.hpp"
+#include "polyad/distributed/distribute.hpp"
 
 namespace polyad {
 

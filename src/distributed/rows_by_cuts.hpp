@@ -1,25 +1,32 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RowsByCuts: RowOwners (formats/row_owners.hpp) over a communicator. Each mode is cut by itself into a range
-// of rows for each rank, with about as many nonzeros each.
+// RowsByCuts: the distribution of tucker and fast_tucker (run/row_distribution.hpp) over a communicator. Each
+// mode is cut by itself into a range of rows for each rank, with about as many nonzeros each.
 #pragma once
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "distributed/exchange.hpp"
-#include "fast_tucker/run_on_root.hpp"
-#include "formats/row_owners.hpp"
+#include "distributed/over_ranks.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/core/per_mode.hpp"
-#include "polyad/distributed/cp_als.hpp"
+#include "polyad/distributed/distribute.hpp"
 #include "polyad/tensor/sum_duplicates.hpp"
+#include "run/row_distribution.hpp"
 
 namespace polyad::detail {
 
+/// Each rank owns the rows that it holds of a factor A^(n) of fast_tucker. It holds all rows of C^(n), of U^(n)
+/// of tucker, and of its own products.
 template <class Scalar, class Index, class Space>
-class RowsByCuts final : public NonzeroOwners<Scalar, Index, Space> {
+class RowsByCuts final : public OverRanks<NonzeroDistribution<Scalar, Index, Space>, Space> {
+  using Base = OverRanks<NonzeroDistribution<Scalar, Index, Space>, Space>;
+  using Base::m_ranks;
+
 public:
   using Matrix = FactorMatrix<Scalar, Space>;
   using Format = AnyFormat<Scalar, Index, Space>;
@@ -28,7 +35,7 @@ public:
 
   /// Cuts each mode by its nonzeros. \param indices  of this rank's part: P x N, row-major
   RowsByCuts(Communicator<Space> const& ranks, Extents const& extents, std::span<Index const> indices)
-      : m_ranks(ranks), m_extents(extents) {
+      : Base(ranks, extents), m_extents(extents) {
     auto const order = static_cast<count_t>(extents.order());
     for (int n = 0; n < extents.order(); ++n) {
       Partition& of_n = m_partitions.emplace_back();
@@ -62,7 +69,11 @@ public:
 
   /// The nonzeros of all ranks in the owned rows of the longest mode, so that each rank has a part of about
   /// the same size.
-  [[nodiscard]] Tensor dealt(Host const& part) const {
+  void deal(Tensor& set, Host& on_host) const override {
+    auto const part = this->together([&] {
+      if (on_host.order() > 0 || set.order() == 0) return std::exchange(on_host, Host());
+      return download<HostOf<Space>>(m_ranks.space(), std::exchange(set, Tensor()));
+    });
     if (part.order() > 0)
       POLYAD_EXPECTS(part.order() == m_extents.order(), "a set of order ", part.order(),
                      " beside a training set of order ", m_extents.order());
@@ -70,11 +81,11 @@ public:
     auto const order = static_cast<std::size_t>(m_extents.order());
     for (auto e = static_cast<std::size_t>(m_longest); e < received.indices.size(); e += order)
       received.indices[e] = static_cast<Index>(received.indices[e] + first_row(m_longest));
-    return uploaded(m_extents, received);
+    set = this->together([&] { return uploaded(m_extents, received); });
   }
 
   [[nodiscard]] std::vector<Format> by_rows(Tensor const& part, AnyFormatOptions const& options) override {
-    auto const host = download<HostOf<Space>>(m_ranks.space(), part);
+    auto const host = this->together([&] { return download<HostOf<Space>>(m_ranks.space(), part); });
     return by_rows(indices_of(host), values_of(host), options, false, [&](int n) {
       return (rows(n) + m_extents[n]) * padded_rank<Scalar>(options.rank) * sizeof(Scalar);
     });
@@ -91,17 +102,21 @@ public:
     for (int n = 0; n < m_extents.order(); ++n) {
       auto of_mode_n      = options;
       of_mode_n.only_mode = n;
-      auto own            = own_nonzeros(indices, values, n);
-      if (sums) {
-        auto summed = sum_duplicates(m_ranks.space(), own);
-        own         = std::move(summed.tensor);
-        if (n == 0) m_duplicates = summed.duplicates;
-      }
-      if (n == 0) m_nnz = own.nnz();
-      nonzeros += own.nnz();
-      rows_of_all += rows(n);
-      formats.push_back(any_format(m_ranks.space(), std::move(own), of_mode_n));
-      bytes += formats.back().storage_bytes() + bytes_beside(n);
+      auto received       = exchanged(indices, values, of_mode(m_partitions, n));
+      this->together([&] {
+        auto own = uploaded(extents_of_rows(n), received);
+        received = {};
+        if (sums) {
+          auto summed = sum_duplicates(m_ranks.space(), own);
+          own         = std::move(summed.tensor);
+          if (n == 0) m_duplicates = summed.duplicates;
+        }
+        if (n == 0) m_nnz = own.nnz();
+        nonzeros += own.nnz();
+        rows_of_all += rows(n);
+        formats.push_back(any_format(m_ranks.space(), std::move(own), of_mode_n));
+        bytes += formats.back().storage_bytes() + bytes_beside(n);
+      });
     }
     auto const imbalance = [&](count_t number) { return imbalance_of(of_all_ranks(m_ranks.host(), number)); };
     m_imbalance          = {imbalance(nonzeros), imbalance(rows_of_all), imbalance(bytes)};
@@ -112,39 +127,32 @@ public:
   /// Of the last by_rows, of all ranks together.
   [[nodiscard]] count_t nnz() const { return m_nnz; }
   [[nodiscard]] count_t duplicates() const { return m_duplicates; }
-  [[nodiscard]] Imbalance const& imbalance() const { return m_imbalance; }
+  [[nodiscard]] Imbalance imbalance() const override { return m_imbalance; }
 
-  void gather_rows(int n, Matrix const& C) override {
+  [[nodiscard]] Matrix owned(int n, Matrix const& C) const override {
+    return Kokkos::subview(C, Kokkos::make_pair(first_row(n), first_row(n) + rows(n)), Kokkos::ALL);
+  }
+  /// Products are of the owned rows alone. Those of a rank without rows have one row.
+  [[nodiscard]] Matrix sum_rows(int n, Matrix const& V) override {
+    return Kokkos::subview(V, Kokkos::make_pair(count_t(0), rows(n)), Kokkos::ALL);
+  }
+  void gather_rows(int n, Matrix const& C) const override {
     std::vector<count_t> parts;
     for (int k = 0; k < m_ranks.size(); ++k) parts.push_back(rows(k, n) * static_cast<count_t>(C.stride(0)));
     m_ranks.data().all_gather(C.data(), parts);
   }
-  void sum(Matrix const& numbers) override {
-    m_ranks.data().all_reduce(numbers.data(), numbers.extent(0) * static_cast<count_t>(numbers.stride(0)));
+  Matrix fill_random(Space const& space, int n, Matrix const& A, std::vector<StoredRows> const& stored,
+                     std::uint64_t seed) const override {
+    if (stored.empty() || !of_mode(stored, n).is_list()) {
+      fill_random_rows(space, A, seed, n, first_row(n));
+    } else {
+      auto const begin = of_mode(stored, n).numbers().begin() + static_cast<std::ptrdiff_t>(first_row(n));
+      fill_numbered_rows<Scalar, Space>(space, A, {begin, begin + static_cast<std::ptrdiff_t>(rows(n))}, seed,
+                                        n);
+    }
+    return A;
   }
-  void sum(double* numbers, count_t count) override { m_ranks.data().all_reduce(numbers, count); }
-  void sum(std::uint64_t* numbers, count_t count) const override {
-    m_ranks.data().all_reduce(numbers, count);
-  }
-  void agree(Matrix const& numbers) override {
-    m_ranks.data().broadcast(numbers.data(), numbers.extent(0) * static_cast<count_t>(numbers.stride(0)), 0);
-  }
-  void agree(double* numbers, count_t count) override { m_ranks.data().broadcast(numbers, count, 0); }
-  void sum_on_host(std::span<double> numbers) const override {
-    m_ranks.host().all_reduce(numbers.data(), numbers.size());
-    m_ranks.host().broadcast(numbers.data(), numbers.size(), 0);
-  }
-  [[nodiscard]] std::uint64_t sum_on_host(std::uint64_t number) const override {
-    m_ranks.host().all_reduce(&number, 1);
-    return number;
-  }
-  [[nodiscard]] double largest(double here) const override {
-    auto const numbers = of_all_ranks(m_ranks.host(), here);
-    return *std::max_element(numbers.begin(), numbers.end());
-  }
-  [[nodiscard]] bool any(bool here) const override { return sum_on_host(std::uint64_t(here ? 1 : 0)) > 0; }
 
-  [[nodiscard]] bool is_root() const override { return m_ranks.rank() == 0; }
   [[nodiscard]] Tensor to_root(Tensor const& part) const override {
     // All rows in one range, that of rank 0.
     Partition all;
@@ -155,33 +163,55 @@ public:
       all.cuts.push_back({0, m_extents[n]});
     }
     all.cuts[0].resize(static_cast<std::size_t>(m_ranks.size()) + 1, m_extents[0]);
-    auto const host     = download<HostOf<Space>>(m_ranks.space(), part);
+    auto const host     = this->together([&] { return download<HostOf<Space>>(m_ranks.space(), part); });
     auto const received = exchanged(indices_of(host), values_of(host), all);
-    return run_on_root(*this, [&] { return uploaded(m_extents, received); });
+    return this->on_root([&] { return uploaded(m_extents, received); });
   }
-  [[nodiscard]] std::vector<double> from_root(std::vector<double> numbers) const override {
-    std::uint64_t count = numbers.size();
-    m_ranks.host().broadcast(&count, 1, 0);
-    numbers.resize(count);
-    m_ranks.host().broadcast(numbers.data(), count, 0);
-    return numbers;
-  }
-
-  /// A matrix of which each rank has its rows of mode n: whole on rank 0, and empty elsewhere.
-  [[nodiscard]] Matrix whole_on_root(int n, Matrix const& own) const {
-    auto const sent = to_host<Scalar>(m_ranks.space(), own);
-    std::vector<count_t> to(static_cast<std::size_t>(m_ranks.size()), 0);
-    std::vector<count_t> from = to;
-    to[0]                     = sent.size();
-    for (int k = 0; k < m_ranks.size() && is_root(); ++k)
-      from[static_cast<std::size_t>(k)] = rows(k, n) * own.extent(1);
+  [[nodiscard]] std::vector<double> rows_to_root(int n, Matrix const& A, count_t first,
+                                                 count_t count) const override {
+    auto const begin = [&](int k) { return std::clamp(first, first_row(k, n), end_row(k, n)); };
+    auto const end   = [&](int k) { return std::clamp(first + count, first_row(k, n), end_row(k, n)); };
+    int const here   = m_ranks.rank();
+    auto const part  = Kokkos::make_pair(begin(here) - first_row(n), end(here) - first_row(n));
+    auto const sent = to_host<Scalar>(m_ranks.space(), Matrix(Kokkos::subview(A, part, Kokkos::ALL)));
+    auto [to, from] = no_numbers();
+    to[0]           = sent.size();
+    for (int k = 0; this->is_root() && k < m_ranks.size(); ++k)
+      of_mode(from, k) = (end(k) - begin(k)) * A.extent(1);
     std::vector<double> gathered(std::accumulate(from.begin(), from.end(), count_t(0)));
     m_ranks.host().all_to_all(sent.data(), to, gathered.data(), from);
-    if (!is_root()) return {};
-    auto const whole =
-        make_factor_matrix<Scalar>(m_ranks.space(), "polyad::factor", m_extents[n], own.extent(1));
-    from_host<Scalar>(m_ranks.space(), gathered, whole);
-    return whole;
+    return gathered;
+  }
+  void from_root(int n, std::vector<double> const& whole, Matrix const& A) const override {
+    count_t const columns = A.extent(1);
+    this->on_root([&] {
+      POLYAD_EXPECTS(whole.size() == m_extents[n] * columns, whole.size(), " numbers for a factor of ",
+                     m_extents[n], " x ", columns);
+    });
+    auto own        = this->together([&] { return std::vector<double>(rows(n) * columns); });
+    auto [to, from] = no_numbers();
+    from[0]         = own.size();
+    for (int k = 0; this->is_root() && k < m_ranks.size(); ++k) of_mode(to, k) = rows(k, n) * columns;
+    m_ranks.host().all_to_all(whole.data(), to, own.data(), from);
+    this->together([&] { from_host<Scalar>(m_ranks.space(), own, A); });
+  }
+  [[nodiscard]] Matrix whole_on_root(int n, Matrix& A) const override {
+    auto const gathered   = rows_to_root(n, A, 0, m_extents[n]);
+    count_t const columns = std::exchange(A, Matrix()).extent(1);
+    return this->on_root([&] {
+      auto const whole = make_factor_matrix<Scalar>(m_ranks.space(), "polyad::factor", m_extents[n], columns);
+      from_host<Scalar>(m_ranks.space(), gathered, whole);
+      return whole;
+    });
+  }
+  [[nodiscard]] Matrix held_of_root(int n, Matrix& whole, count_t columns) const override {
+    auto numbers =
+        this->on_root([&] { return to_host<Scalar>(m_ranks.space(), std::exchange(whole, Matrix())); });
+    auto const own = this->together([&] {
+      return make_factor_matrix<Scalar>(m_ranks.space(), "polyad::owned_factor", rows(n), columns);
+    });
+    from_root(n, numbers, own);
+    return own;
   }
 
 private:
@@ -189,6 +219,12 @@ private:
     return of_mode(m_partitions, n).first_row(rank, n);
   }
   [[nodiscard]] count_t rows(int rank, int n) const { return of_mode(m_partitions, n).row_count(rank, n); }
+  [[nodiscard]] count_t end_row(int rank, int n) const { return first_row(rank, n) + rows(rank, n); }
+  /// How many numbers go to each rank and come from it: none.
+  [[nodiscard]] std::pair<std::vector<count_t>, std::vector<count_t>> no_numbers() const {
+    std::vector<count_t> const none(static_cast<std::size_t>(m_ranks.size()), 0);
+    return {none, none};
+  }
 
   [[nodiscard]] static std::span<Index const> indices_of(Host const& part) {
     return {part.indices().data(), part.indices().size()};
@@ -201,21 +237,18 @@ private:
                                           Partition const& partition) const {
     return exchange<Index>(m_ranks.host(), LabelledNonzeros<Index>{partition, indices, values});
   }
-  /// Those in its rows of mode n.
-  [[nodiscard]] Tensor own_nonzeros(std::span<Index const> indices, std::span<double const> values,
-                                    int n) const {
+  /// The extents of the nonzeros in the owned rows of mode n, which count from 0.
+  [[nodiscard]] Extents extents_of_rows(int n) const {
     std::vector<count_t> extents;
     for (int m = 0; m < m_extents.order(); ++m)
       extents.push_back(m == n ? std::max<count_t>(rows(n), 1) : m_extents[m]);
-    return uploaded(Extents(std::span<count_t const>(extents)),
-                    exchanged(indices, values, of_mode(m_partitions, n)));
+    return Extents(std::span<count_t const>(extents));
   }
   [[nodiscard]] Tensor uploaded(Extents const& extents, Received<Index> const& entries) const {
     return upload<Scalar, Index>(m_ranks.space(), extents, std::span<Index const>(entries.indices),
                                  std::span<double const>(entries.values));
   }
 
-  Communicator<Space> m_ranks;
   Extents m_extents;
   std::vector<Partition> m_partitions;  // of each mode by itself
   int m_longest        = 0;
@@ -223,5 +256,20 @@ private:
   count_t m_duplicates = 0;
   Imbalance m_imbalance;
 };
+
+/// A distribution by the entries of all ranks, of which each has a part, on the device or in host memory.
+template <class Scalar, class Index, class Space>
+[[nodiscard]] std::shared_ptr<NonzeroDistribution<Scalar, Index, Space>> rows_by_cuts(
+    Communicator<Space> const& ranks, CooTensor<Scalar, Index, Space> const& part,
+    CooTensor<Scalar, Index, HostOf<Space>> const& on_host) {
+  bool const is_on_host = on_host.order() > 0;
+  auto const& extents   = is_on_host ? on_host.extents() : part.extents();
+  if (ranks.size() == 1)
+    return std::make_shared<NonzeroDistribution<Scalar, Index, Space>>(ranks.space(), extents);
+  auto const host = AllRanks<Space>(ranks).together(
+      [&] { return is_on_host ? on_host : download<HostOf<Space>>(ranks.space(), part); });
+  std::span<Index const> const indices(host.indices().data(), host.indices().size());
+  return std::make_shared<RowsByCuts<Scalar, Index, Space>>(ranks, extents, indices);
+}
 
 }  // namespace polyad::detail

@@ -39,7 +39,6 @@ public:
     for (auto const& format : run.tensor.formats()) most = std::max(most, format.nnz());
     m_sums    = make_row_sums(most, model.rank());
     m_squares = ColumnSquares<Scalar, Space>(run.space, model.order(), model.rank());
-    go_on();
   }
 
   void go_on() override {
@@ -86,12 +85,12 @@ private:
     return targets.empty() ? RowTarget::zero : targets[static_cast<std::size_t>(n)];
   }
   [[nodiscard]] RowStarts<Space> const& row_starts(int n) const {
-    return m_rows[m_run.tensor.owners() ? static_cast<std::size_t>(n) : 0];
+    return m_rows[m_run.tensor.format_number(n)];
   }
   void update_squares(int n) const {
     m_squares.update(m_run.space, n, m_run.own_C(n)[n], of_mode(row_starts(n), n), m_run.tensor.nnz(),
                      m_sweeps.G(n));
-    if (auto const& owners = m_run.tensor.owners()) owners->sum(m_squares.of_columns(n), m_run.model.rank());
+    m_run.rows().sum(m_squares.of_columns(n), m_run.model.rank());
   }
   /// \throws MemoryError
   [[nodiscard]] RowSums make_row_sums(count_t nnz, count_t rank) const {
@@ -135,11 +134,10 @@ private:
       least_squares_rows(m_run.space, m_run.X(n), C, n, problem, row_starts(n), model.A(n),
                          penalty.shrinkage);
     form_intermediates(m_run.space, model, n, C);
-    auto* const owners = m_run.tensor.owners().get();
     if (steps_core(n))
       core_step(m_run.space, m_run.X(n), model, n, options.core_ridge, C, m_sweeps.workspace(n), work(n).core,
-                m_sweeps.G(n), penalty, owners);
-    if (owners) owners->gather_rows(n, m_run.C[n]);
+                m_sweeps.G(n), penalty, m_run.rows());
+    m_run.rows().gather_rows(n, m_run.C[n]);
     if (draws_rows(options) || !options.targets.empty()) update_squares(n);
   }
 

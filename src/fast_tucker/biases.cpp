@@ -151,7 +151,7 @@ inline double scale_of_sums(double largest, int terms, count_t nnz) {
 /// The sum of the scaled values, of all ranks.
 template <class Space, class Scalar, class Index>
 Sum sum_of_values(Space const& space, Entries<Scalar, Index, Space> const& X, double scale,
-                  NonzeroOwners<Scalar, Index, Space> const* owners) {
+                  RunRanks const& ranks) {
   using Range = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
   Sum sum     = 0;
   X.for_each_stretch(
@@ -161,7 +161,7 @@ Sum sum_of_values(Space const& space, Entries<Scalar, Index, Space> const& X, do
                                 SumOfValues<Scalar>{stretch.values().data(), scale}, of_stretch);
         sum += of_stretch;
       });
-  return owners ? static_cast<Sum>(owners->sum_on_host(static_cast<std::uint64_t>(sum))) : sum;
+  return static_cast<Sum>(ranks.sum_on_host(static_cast<std::uint64_t>(sum)));
 }
 
 /// Sets all biases to zero and allocates the drifts. Returns the most sums that a mode needs.
@@ -181,7 +181,7 @@ count_t clear_biases(Space const& space, Extents const& extents, std::vector<Bia
 
 template <class Space, class Scalar, class Index>
 void fit_biases(Space const& space, Entries<Scalar, Index, Space> const& X, BiasOptions const& options,
-                FastTuckerModel<Scalar, Space>& model, NonzeroOwners<Scalar, Index, Space> const* owners) {
+                FastTuckerModel<Scalar, Space>& model, RowDistribution<Scalar, Space> const& rows) {
   using Range   = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
   using Sums    = Kokkos::View<Sum**, Kokkos::LayoutRight, typename Space::device_type>;
   using Stretch = CooTensor<Scalar, Index, Space>;
@@ -189,31 +189,34 @@ void fit_biases(Space const& space, Entries<Scalar, Index, Space> const& X, Bias
   POLYAD_EXPECTS(model.has_biases(), "the model has no biases");
   POLYAD_EXPECTS(options.damping >= 0 && options.sweeps >= 0, "a damping of ", options.damping, " and ",
                  options.sweeps, " sweeps are impossible");
-  count_t const nnz = owners ? owners->sum_on_host(X.nnz()) : X.nnz();
+  count_t const nnz = rows.sum_on_host(std::uint64_t(X.nnz()));
   POLYAD_EXPECTS(nnz > 0, "there are no values to fit a mean to");
-  double const largest = owners ? owners->largest(largest_value(space, X)) : largest_value(space, X);
+  double const largest = rows.largest(largest_value(space, X));
   if (!std::isfinite(largest)) throw NumericalError("a value of the training set is not a finite number");
   auto const drift   = drift_of_modes(options, X.extents(), nnz);
   int const terms    = X.order() + static_cast<int>(std::count_if(drift.begin(), drift.end(),
                                                                   [](auto const& d) { return d.bins > 0; }));
   double const scale = scale_of_sums(largest, terms, nnz);
-  model.mean = static_cast<double>(sum_of_values(space, X, scale, owners)) / scale / static_cast<double>(nnz);
-  model.time_mode       = terms > X.order() ? options.time_mode : -1;
-  count_t const longest = clear_biases(space, X.extents(), drift, model);
-  expect_fits(space, "the sums of biases", longest, 2 * sizeof(Sum));
-  Sums const sums(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::bias_sums"), longest, 2);
-  using Rest = Remainder<Scalar, Index>;
+  model.mean = static_cast<double>(sum_of_values(space, X, scale, rows)) / scale / static_cast<double>(nnz);
+  model.time_mode = terms > X.order() ? options.time_mode : -1;
+  Sums const sums = rows.together([&] {
+    count_t const longest = clear_biases(space, X.extents(), drift, model);
+    expect_fits(space, "the sums of biases", longest, 2 * sizeof(Sum));
+    return Sums(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::bias_sums"), longest, 2);
+  });
+  using Rest      = Remainder<Scalar, Index>;
   // Of the biases, or of the drifts, of mode n.
   auto const fit = [&](int n, bool drifts, SetBias<Sums, Scalar> const& set) {
-    count_t const rows = X.extents()[n] * set.columns;
-    Kokkos::deep_copy(space, Kokkos::subview(sums, Kokkos::make_pair(count_t(0), rows), Kokkos::ALL), Sum(0));
+    count_t const count = X.extents()[n] * set.columns;
+    Kokkos::deep_copy(space, Kokkos::subview(sums, Kokkos::make_pair(count_t(0), count), Kokkos::ALL),
+                      Sum(0));
     X.for_each_stretch(space, [&](Space const& on, Stretch const& stretch, count_t /*first*/) {
       Rest const remainder(stretch, model, drifts ? -1 : n, drifts ? n : -1);
       Kokkos::parallel_for("polyad::sum_of_rows", Range(on, 0, stretch.nnz()),
                            SumOfRows<Rest, Sums>{remainder, n, drifts, scale, sums});
     });
-    if (owners) owners->sum(reinterpret_cast<std::uint64_t*>(sums.data()), 2 * rows);
-    Kokkos::parallel_for("polyad::set_bias", Range(space, 0, rows), set);
+    rows.sum(reinterpret_cast<std::uint64_t*>(sums.data()), 2 * count);
+    Kokkos::parallel_for("polyad::set_bias", Range(space, 0, count), set);
   };
   for (int sweep = 0; sweep < options.sweeps; ++sweep)
     for (int n = 0; n < X.order(); ++n) {
@@ -255,7 +258,8 @@ template <class Space, class Scalar, class Index>
 void fit_biases(Space const& space, CooTensor<Scalar, Index, Space> const& X, BiasOptions const& options,
                 FastTuckerModel<Scalar, Space>& model) {
   expect_coordinates_inside(space, X);
-  detail::fit_biases(space, Entries<Scalar, Index, Space>(X), options, model);
+  detail::fit_biases(space, Entries<Scalar, Index, Space>(X), options, model,
+                     RowDistribution<Scalar, Space>(space, X.extents()));
 }
 
 template <class Space, class Scalar, class Index>
@@ -275,7 +279,7 @@ CooTensor<Scalar, Index, Space> without_biases(Space const& space, CooTensor<Sca
   template void detail::fit_biases(                                                                         \
       Kokkos::DefaultExecutionSpace const&, Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,   \
       BiasOptions const&, FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace>&,                          \
-      NonzeroOwners<Scalar, Index, Kokkos::DefaultExecutionSpace> const*);                                  \
+      RowDistribution<Scalar, Kokkos::DefaultExecutionSpace> const&);                                       \
   template Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> detail::without_biases(                    \
       Kokkos::DefaultExecutionSpace const&, Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,   \
       FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&)

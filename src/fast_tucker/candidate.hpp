@@ -17,7 +17,7 @@ namespace polyad::detail {
 /// The data to which candidates are fitted and by which they are judged.
 template <class Scalar, class Index, class Space>
 struct Evidence {
-  DividedTensor<Scalar, Index, Space> X;  // kept entries, without mean and biases
+  TensorByRank<Scalar, Index, Space> X;   // kept entries, without mean and biases
   CooTensor<Scalar, Index, Space> held;   // as they are
   FastTuckerModel<Scalar, Space> biases;  // mean and biases of the kept entries, and the range
   ErrorSums<Space> sums;

@@ -11,7 +11,6 @@
 #include "fast_tucker/drift.hpp"
 #include "fast_tucker/entries.hpp"
 #include "fast_tucker/held_out.hpp"
-#include "fast_tucker/run_on_root.hpp"
 #include "fast_tucker/sample_rows.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
@@ -296,7 +295,7 @@ private:
   static constexpr int few_sweeps = 4;  // enough to tell candidates apart
 
   double error(BiasOptions const& options) {
-    fit_biases(m_space, m_kept, options, m_model);
+    fit_biases(m_space, m_kept, options, m_model, RowDistribution<Scalar, Space>(m_space, m_kept.extents()));
     return polyad::errors(m_space, m_model, m_nothing, m_held, m_sums).rmse;
   }
 
@@ -358,7 +357,8 @@ FastTuckerModel<Scalar, Space> biases_of(Space const& space, Entries<Scalar, Ind
   biases.range = {options.range.lowest, options.range.highest};
   if (options.biases && bias.time_mode >= 0 && bias.drift.empty())
     bias.drift = DriftSearch<Scalar, Index, Space>(space, kept, held, bias, biases).run();
-  if (options.biases) fit_biases(space, kept, bias, biases);
+  if (options.biases)
+    fit_biases(space, kept, bias, biases, RowDistribution<Scalar, Space>(space, kept.extents()));
   return biases;
 }
 
@@ -422,7 +422,7 @@ FastTuckerChoice<Scalar, Space> choose_of_any_scale(Space const& space,
                                                     Entries<Scalar, Index, Space> const& train,
                                                     FastTuckerOptions const& options,
                                                     AnyFormatOptions const& format) {
-  double const factor = detail::value_scale(space, train, options);
+  double const factor = detail::value_scale(space, train, options, RunRanks());
   if (factor == 1) return choose_as_they_are(space, train, options, format, true);
   auto inner = options;
   inner.range.lowest *= factor;
@@ -451,19 +451,20 @@ bool leaves_rank(FastTuckerOptions const& options) {
 template <class Scalar, class Index, class Space>
 FastTuckerChoice<Scalar, Space> detail::choose(Space const& space, Entries<Scalar, Index, Space> const& all,
                                                FastTuckerOptions const& options,
-                                               AnyFormatOptions const& format, count_t most,
-                                               NonzeroOwners<Scalar, Index, Space> const* owners) {
+                                               AnyFormatOptions const& format,
+                                               NonzeroDistribution<Scalar, Index, Space> const& rows,
+                                               count_t most) {
   POLYAD_EXPECTS(leaves_choice(options), "the options leave nothing to choose");
   // Drifts have a number for each row and bin. The rows of a sample have too few entries for them.
   bool const drifts       = options.bias.time_mode >= 0;
-  auto const of_all_ranks = [&](count_t entries) { return owners ? owners->sum_on_host(entries) : entries; };
+  auto const of_all_ranks = [&](count_t entries) { return rows.sum_on_host(std::uint64_t(entries)); };
   RowSample const sampled = drifts ? RowSample{} : row_sample(all.extents(), of_all_ranks(all.nnz()), most);
   auto train              = all;
-  if (sampled.share < 1) train = sample_rows(space, all, sampled.mode, sampled.share);
+  if (sampled.share < 1)
+    train = rows.together([&] { return sample_rows(space, all, sampled.mode, sampled.share); });
   if (of_all_ranks(train.nnz()) < most / 4) train = all;  // few rows have nearly all
-  if (!owners) return choose_of_any_scale(space, train, options, format);
-  train = Entries<Scalar, Index, Space>(owners->to_root(train.tensor()));
-  return run_on_root(*owners, [&] { return choose_of_any_scale(space, train, options, format); });
+  if (!train.on_host()) train = Entries<Scalar, Index, Space>(rows.to_root(train.tensor()));
+  return rows.on_root([&] { return choose_of_any_scale(space, train, options, format); });
 }
 
 template <class Scalar, class Index, class Space>
@@ -472,7 +473,8 @@ FastTuckerChoice<Scalar, Space> choose_fast_tucker(Space const& space,
                                                    FastTuckerOptions const& options,
                                                    AnyFormatOptions format) {
   expect_coordinates_inside(space, train);
-  return detail::choose(space, Entries<Scalar, Index, Space>(train), options, format);
+  return detail::choose(space, Entries<Scalar, Index, Space>(train), options, format,
+                        NonzeroDistribution<Scalar, Index, Space>(space, train.extents()));
 }
 
 #define POLYAD_CHOOSE(Scalar, Index)                                                                        \
@@ -481,8 +483,8 @@ FastTuckerChoice<Scalar, Space> choose_fast_tucker(Space const& space,
       FastTuckerOptions const&, AnyFormatOptions);                                                          \
   template FastTuckerChoice<Scalar, Kokkos::DefaultExecutionSpace> detail::choose(                          \
       Kokkos::DefaultExecutionSpace const&, Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,   \
-      FastTuckerOptions const&, AnyFormatOptions const&, count_t,                                           \
-      NonzeroOwners<Scalar, Index, Kokkos::DefaultExecutionSpace> const*)
+      FastTuckerOptions const&, AnyFormatOptions const&,                                                    \
+      NonzeroDistribution<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, count_t)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_CHOOSE);
 
 }  // namespace polyad

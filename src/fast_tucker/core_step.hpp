@@ -15,10 +15,10 @@
 
 #include "dense/intermediates.hpp"
 #include "dense/transposed_product.hpp"
-#include "formats/row_owners.hpp"
 #include "kernel/launch_shape.hpp"
 #include "polyad/fast_tucker/predict.hpp"
 #include "polyad/formats/format.hpp"
+#include "run/row_distribution.hpp"
 
 namespace polyad::detail {
 
@@ -117,7 +117,7 @@ struct CoreStepWorkspace {
 
 /// The step for mode n. Afterwards C[n] is A^(n) times the new B^(n). A `penalty` without a unit is no
 /// penalty. G (I_n x R) is scratch. Launches on `space` and returns without waiting.
-/// \param owners  of several ranks, whose A^(n), C^(n) and G have the owned rows alone, perhaps none
+/// \param rows  how they are divided: A^(n), C^(n) and G have the owned ones
 template <class F, class Workspace>
 void core_step(typename F::space_type const& space, F const& X,
                FastTuckerModel<typename F::scalar_type, typename F::space_type> const& model, int n,
@@ -125,9 +125,8 @@ void core_step(typename F::space_type const& space, F const& X,
                Workspace& workspace,
                CoreStepWorkspace<typename F::scalar_type, typename F::space_type> const& work,
                FactorMatrix<typename F::scalar_type, typename F::space_type> const& G,
-               RowPenalty<typename F::space_type> const& penalty = {},
-               NonzeroOwners<typename F::scalar_type, typename F::index_type, typename F::space_type>*
-                   owners = nullptr) {
+               RowPenalty<typename F::space_type> const& penalty,
+               RowDistribution<typename F::scalar_type, typename F::space_type> const& rows) {
   using Scalar = typename F::scalar_type;
   using Space  = typename F::space_type;
   // P = A' G
@@ -144,7 +143,7 @@ void core_step(typename F::space_type const& space, F const& X,
   auto const downhill_of_all = [&](FactorMatrices<Scalar, Space> const& at,
                                    FactorMatrix<Scalar, Space> const& P) {
     downhill(at, P);
-    if (owners) owners->sum(P);
+    rows.sum(P);
   };
   downhill_of_all(C, work.P);
   Kokkos::parallel_for("polyad::core_direction",

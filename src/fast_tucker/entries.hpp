@@ -7,15 +7,16 @@
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <memory>
 #include <utility>
 
 #include "core/space_instances.hpp"
-#include "formats/row_owners.hpp"
 #include "polyad/core/device_memory.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
 #include "polyad/formats/any_format.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
+#include "run/row_distribution.hpp"
 
 namespace polyad::detail {
 
@@ -191,11 +192,10 @@ Entries<Scalar, Index, Space> entries_on_host(Space const& space,
 /// epochs with the kept entries alone decide whether it is better than mean and biases.
 inline constexpr int last_epochs = 6;
 
-/// \param owners  of several ranks, of whose entries X is this rank's part; all get the same biases
+/// \param rows  of several ranks X is this rank's part, and all get the same biases
 template <class Space, class Scalar, class Index>
 void fit_biases(Space const& space, Entries<Scalar, Index, Space> const& X, BiasOptions const& options,
-                FastTuckerModel<Scalar, Space>& model,
-                NonzeroOwners<Scalar, Index, Space> const* owners = nullptr);
+                FastTuckerModel<Scalar, Space>& model, RowDistribution<Scalar, Space> const& rows);
 /// fill_start of A^(n) that have only some of the rows.
 /// \param first_rows  the first one of each mode; none: 0
 template <class Scalar, class Space>
@@ -206,14 +206,22 @@ void fill_start_of_rows(Space const& space, FastTuckerModel<Scalar, Space> const
 template <class Space, class Scalar, class Index>
 Entries<Scalar, Index, Space> without_biases(Space const& space, Entries<Scalar, Index, Space> const& X,
                                              FastTuckerModel<Scalar, Space> const& model);
+/// The errors of some entries, summed.
+struct SummedErrors {
+  double entries = 0, squares = 0, magnitudes = 0;
+
+  [[nodiscard]] PredictionErrors means() const {
+    if (entries == 0) return {};
+    return {static_cast<count_t>(entries), std::sqrt(squares / entries), magnitudes / entries};
+  }
+};
 template <class Space, class Scalar, class Index>
-PredictionErrors errors(Space const& space, FastTuckerModel<Scalar, Space> const& model,
-                        FactorMatrices<Scalar, Space> const& C, Entries<Scalar, Index, Space> const& X,
-                        ErrorSums<Space> const& sums);
+SummedErrors summed_errors(Space const& space, FastTuckerModel<Scalar, Space> const& model,
+                           FactorMatrices<Scalar, Space> const& C, Entries<Scalar, Index, Space> const& X,
+                           ErrorSums<Space> const& sums);
 template <class Scalar, class Index, class Space>
 double value_scale(Space const& space, Entries<Scalar, Index, Space> const& X,
-                   FastTuckerOptions const& options,
-                   NonzeroOwners<Scalar, Index, Space> const* owners = nullptr);
+                   FastTuckerOptions const& options, RunRanks const& ranks);
 template <class Scalar, class Index, class Space>
 Entries<Scalar, Index, Space> scaled(Space const& space, Entries<Scalar, Index, Space> const& X,
                                      double factor);
@@ -222,33 +230,12 @@ Entries<Scalar, Index, Space> scaled(Space const& space, Entries<Scalar, Index, 
 inline constexpr count_t most_searched = 2000000;
 /// The ranks that a search tries after 8, each while the one before is there.
 inline constexpr count_t searched_ranks[] = {16, 32};
-/// \param owners  of several ranks, whose root chooses alone; the others get an empty choice
+/// The first rank chooses alone; the others get an empty choice.
 template <class Scalar, class Index, class Space>
 FastTuckerChoice<Scalar, Space> choose(Space const& space, Entries<Scalar, Index, Space> const& train,
                                        FastTuckerOptions const& options, AnyFormatOptions const& format,
-                                       count_t most                                      = most_searched,
-                                       NonzeroOwners<Scalar, Index, Space> const* owners = nullptr);
-
-/// Of all formats of this rank.
-template <class Scalar, class Index, class Space>
-FormatFacts facts_of(DividedTensor<Scalar, Index, Space> const& X) {
-  auto const& first = X.formats().front();
-  FormatFacts facts{first.chosen(), first.chosen_because(), 0, 0, first.candidates()};
-  for (auto const& format : X.formats()) {
-    facts.storage_bytes += format.storage_bytes();
-    facts.build_s += format.build_seconds();
-    if (facts.warning.empty()) facts.warning = format.warning();
-  }
-  return facts;
-}
-
-/// fast_tucker by als on several ranks. The result's A^(n) have the rows that this rank owns.
-/// \param part  this rank's part of each set, with the whole extents
-template <class Scalar, class Index, class Space>
-FastTuckerResult<Scalar, Space> fit_owned_rows(
-    Space const& space, FastTuckerData<Scalar, Index, Space> const& part, FastTuckerOptions const& options,
-    FastTuckerCallback const& callback, AnyFormatOptions const& format,
-    std::shared_ptr<NonzeroOwners<Scalar, Index, Space>> const& owners);
+                                       NonzeroDistribution<Scalar, Index, Space> const& rows,
+                                       count_t most = most_searched);
 
 /// The caller's format options with the optimiser's needs. Duplicates are kept: each is an observation.
 inline AnyFormatOptions asked_of(AnyFormatOptions format, FastTuckerOptions const& options) {
@@ -260,16 +247,28 @@ inline AnyFormatOptions asked_of(AnyFormatOptions format, FastTuckerOptions cons
   return format;
 }
 
-/// X without the model's mean and biases, in a format. If X is in host memory, it is a format that streams.
-/// On several ranks X is a part, and the result has the rows that this rank owns.
+/// X without the model's mean and biases, in formats. If X is in host memory, it is a format that streams.
 template <class Scalar, class Index, class Space>
-DividedTensor<Scalar, Index, Space> interactions(
+TensorByRank<Scalar, Index, Space> interactions(
     Space const& space, Entries<Scalar, Index, Space> const& X, FastTuckerModel<Scalar, Space> const& model,
-    AnyFormatOptions const& format, std::shared_ptr<NonzeroOwners<Scalar, Index, Space>> const& owners = {}) {
-  auto const rest = without_biases(space, X, model);
-  if (owners) return {X.extents(), owners->by_rows(rest.tensor(), format), owners};
-  if (X.on_host()) return AnyFormat<Scalar, Index, Space>::stream(space, rest.pinned().tensor, format);
-  return any_format(space, rest.tensor(), format);
+    AnyFormatOptions const& format, std::shared_ptr<NonzeroDistribution<Scalar, Index, Space>> const& rows) {
+  using Format    = AnyFormat<Scalar, Index, Space>;
+  auto const rest = rows->together([&] { return without_biases(space, X, model); });
+  auto formats    = X.on_host() ? std::vector<Format>{Format::stream(space, rest.pinned().tensor, format)}
+                                : rows->by_rows(rest.tensor(), format);
+  // Each entry is in one rank's rows of mode 0.
+  double sums[] = {static_cast<double>(formats[0].nnz()), formats[0].norm_squared()};
+  rows->sum_on_host(sums);
+  return {
+      {X.extents(), static_cast<count_t>(sums[0]), 0, sums[1], rows->imbalance()}, std::move(formats), rows};
+}
+/// The same of one rank.
+template <class Scalar, class Index, class Space>
+TensorByRank<Scalar, Index, Space> interactions(Space const& space, Entries<Scalar, Index, Space> const& X,
+                                                FastTuckerModel<Scalar, Space> const& model,
+                                                AnyFormatOptions const& format) {
+  return interactions(space, X, model, format,
+                      std::make_shared<NonzeroDistribution<Scalar, Index, Space>>(space, X.extents()));
 }
 
 }  // namespace polyad::detail

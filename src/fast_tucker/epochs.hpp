@@ -29,20 +29,27 @@ std::unique_ptr<Optimizer> make_optimizer(FastTuckerOptimization<Scalar, Index, 
 }
 
 /// The epochs of one run, without the errors: for benchmarks and for custom loops. The constructor allocates
-/// everything. Shares X. On several ranks the model's A^(n) have the rows that this rank owns, and all ranks
-/// call the functions together; save_numbers, put_matrices and restore are for one rank.
+/// everything. Shares X. The model's A^(n) have the rows that this rank owns. All ranks call the functions
+/// together.
 template <class Scalar, class Index, class Space>
 class FastTuckerEpochs {
 public:
-  using Tensor = DividedTensor<Scalar, Index, Space>;
+  using Tensor = TensorByRank<Scalar, Index, Space>;
 
   /// \throws UsageError when shapes or rates make no sense or the format lacks what the optimizer needs;
   /// MemoryError
   FastTuckerEpochs(Space const& space, Tensor const& X, FastTuckerModel<Scalar, Space> const& model,
                    FastTuckerOptions const& options)
-      : m_run(made(space, X, model, options)), m_optimizer(make_optimizer(*m_run)) {
+      : m_run(made(space, X, model, options)) {
+    m_run->form_C();
+    m_optimizer = m_run->rows().together([&] { return make_optimizer(*m_run); });
+    m_optimizer->go_on();
     space.fence("polyad::fast_tucker");
   }
+  /// On one rank.
+  FastTuckerEpochs(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
+                   FastTuckerModel<Scalar, Space> const& model, FastTuckerOptions const& options)
+      : FastTuckerEpochs(space, Tensor(space, X), model, options) {}
 
   /// Continues with other targets, shrinkage or ridge from the current model, which the caller may have
   /// changed. Launches on the space and returns without waiting.
@@ -53,7 +60,7 @@ public:
     own.ridge           = options.ridge;
     own.ridge_per_entry = options.ridge_per_entry;
     own.update_cores    = own.update_cores && options.update_cores;  // else without their scratch
-    for (int n = 0; n < m_run->order(); ++n) m_run->form_C(n);
+    m_run->form_C();
     m_optimizer->go_on();
   }
 
@@ -71,7 +78,7 @@ public:
     state.epoch = static_cast<std::uint64_t>(m_epoch);
     m_optimizer->save_numbers(state);
   }
-  /// Refers to the matrices, and to the optimizer's own.
+  /// Refers to the matrices, and to the optimizer's own. Ranks have to put the factors in themselves.
   void put_matrices(FastTuckerSnapshot& snapshot) const {
     for (int n = 0; n < m_run->order(); ++n) {
       snapshot.factors.push_back(m_run->in_blocks(m_run->model.A(n)));
@@ -80,17 +87,26 @@ public:
     }
     m_optimizer->put_matrices(snapshot);
   }
-  /// Goes on from there. Waits. \throws UsageError unless the shapes are this run's
+  /// Continues from a state. The first rank has the matrices, and the others empty ones; the rest is the same
+  /// on all. Waits.
+  /// \throws UsageError on all ranks unless the shapes are this run's
   void restore(FastTuckerState const& state) {
     auto const order = static_cast<std::size_t>(m_run->order());
-    POLYAD_EXPECTS(state.factors.size() == order && state.cores.size() == order &&
-                       state.intermediates.size() == order && m_optimizer->accepts(state),
-                   "the state is of another run");
+    auto const& rows = m_run->rows();
+    rows.on_root([&] {
+      POLYAD_EXPECTS(state.factors.size() == order && state.cores.size() == order &&
+                         state.intermediates.size() == order && m_optimizer->accepts(state),
+                     "the state is of another run");
+      for (int n = 0; n < m_run->order(); ++n) {
+        from_host<Scalar>(m_run->space, of_mode(state.cores, n), m_run->model.B(n));
+        from_host<Scalar>(m_run->space, of_mode(state.intermediates, n), m_run->C[n]);
+      }
+    });
     m_epoch = static_cast<int>(state.epoch);
     for (int n = 0; n < m_run->order(); ++n) {
-      from_host<Scalar>(m_run->space, of_mode(state.factors, n), m_run->model.A(n));
-      from_host<Scalar>(m_run->space, of_mode(state.cores, n), m_run->model.B(n));
-      from_host<Scalar>(m_run->space, of_mode(state.intermediates, n), m_run->C[n]);
+      rows.agree(m_run->model.B(n));
+      rows.agree(m_run->C[n]);
+      rows.from_root(n, of_mode(state.factors, n), m_run->model.A(n));
     }
     m_optimizer->restore(state);
   }
@@ -109,7 +125,7 @@ private:
         "there are ", options.targets.size(), " targets for ", model.order(), " modes");
     expect_rates(options);
     expect_optimizer(X, options);
-    return std::make_unique<Run>(space, X, model, options);
+    return X.rows()->together([&] { return std::make_unique<Run>(space, X, model, options); });
   }
   static void expect_rates(FastTuckerOptions const& options) {
     POLYAD_EXPECTS(options.ridge.value_or(0) >= 0 && options.core_ridge >= 0, "a ridge is negative");
@@ -128,7 +144,7 @@ private:
   /// What the optimizer cannot do.
   static void expect_optimizer(Tensor const& X, FastTuckerOptions const& options) {
     auto const& facts = facts_of(options.optimizer);
-    POLYAD_EXPECTS(facts.runs_on_ranks || !X.owners(), facts.name, " does not run on several ranks");
+    X.rows()->expect_supported(facts.runs_on_ranks, facts.name);
     for (auto const& format : X.formats())
       for (Capability const capability : facts.needs)
         POLYAD_EXPECTS(format.can(capability), "the format ", X.chosen(), " has no ", to_string(capability));
@@ -139,9 +155,5 @@ private:
   std::unique_ptr<Optimizer> m_optimizer;
   int m_epoch = 0;
 };
-
-template <class Scalar, class Index, class Space>
-FastTuckerEpochs(Space const&, AnyFormat<Scalar, Index, Space> const&, FastTuckerModel<Scalar, Space> const&,
-                 FastTuckerOptions const&) -> FastTuckerEpochs<Scalar, Index, Space>;
 
 }  // namespace polyad::detail

@@ -3,20 +3,22 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <iterator>
+#include <memory>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/host_side.hpp"
 #include "core/run_limits.hpp"
 #include "fast_tucker/entries.hpp"
-#include "fast_tucker/epochs.hpp"
-#include "fast_tucker/kept_model.hpp"
+#include "fast_tucker/fast_tucker_run.hpp"
 #include "fast_tucker/resume.hpp"
 #include "polyad/core/instances.hpp"
-#include "polyad/core/quantity_text.hpp"
+#include "polyad/formats/capability.hpp"
+#include "polyad/io/checkpoint.hpp"
+#include "run/run_loop.hpp"
 #include "tensor/coordinates_inside.hpp"
 #include "tensor/copied.hpp"
 
@@ -26,15 +28,18 @@ using namespace detail;
 
 namespace {
 
-/// The training set, and the sets that judge the model.
 template <class Scalar, class Index, class Space>
-struct Sets {
-  Entries<Scalar, Index, Space> train;
-  CooTensor<Scalar, Index, Space> validation, test;
-};
+using Rows = std::shared_ptr<NonzeroDistribution<Scalar, Index, Space>>;
 
 template <class Scalar, class Index, class Space>
-Sets<Scalar, Index, Space> sets_of(Space const& space, FastTuckerData<Scalar, Index, Space> const& data) {
+Rows<Scalar, Index, Space> rows_of(Space const& space, FastTuckerData<Scalar, Index, Space> const& data) {
+  auto const& extents = data.train_on_host.order() > 0 ? data.train_on_host.extents() : data.train.extents();
+  return data.rows ? data.rows : std::make_shared<NonzeroDistribution<Scalar, Index, Space>>(space, extents);
+}
+
+template <class Scalar, class Index, class Space>
+DataSplits<Scalar, Index, Space> sets_of(Space const& space,
+                                         FastTuckerData<Scalar, Index, Space> const& data) {
   bool const on_host = data.train_on_host.order() > 0;
   POLYAD_EXPECTS(!on_host || data.train.order() == 0,
                  "the training set is either on the device or in host memory");
@@ -45,8 +50,8 @@ Sets<Scalar, Index, Space> sets_of(Space const& space, FastTuckerData<Scalar, In
 }
 
 template <class Scalar, class Index, class Space>
-Sets<Scalar, Index, Space> scaled_sets(Space const& space, Sets<Scalar, Index, Space> const& sets,
-                                       double factor) {
+DataSplits<Scalar, Index, Space> scaled_sets(Space const& space, DataSplits<Scalar, Index, Space> const& sets,
+                                             double factor) {
   FastTuckerData<Scalar, Index, Space> data;
   data.validation  = sets.validation;
   data.test        = sets.test;
@@ -54,253 +59,12 @@ Sets<Scalar, Index, Space> scaled_sets(Space const& space, Sets<Scalar, Index, S
   return {detail::scaled(space, sets.train, factor), other.validation, other.test};
 }
 
-/// Room for the errors of each set.
-template <class Scalar, class Index, class Space>
-ErrorSums<Space> sums_for(Space const& space, Sets<Scalar, Index, Space> const& sets) {
-  return make_error_sums(space, std::max({sets.train.nnz(), sets.validation.nnz(), sets.test.nnz()}));
+/// \throws UsageError for numbers out of the range of their row
+RunOptions checked_limits(FastTuckerOptions const& options) {
+  expect_in_range(options);
+  return {options.max_epochs, options.time_limit_s, options.checkpoint, options.resume,
+          options.checkpoint_every};
 }
-
-/// The errors of each set. \param owners  of several ranks, whose errors are added up, perhaps null
-template <class Scalar, class Index, class Space>
-FastTuckerErrors errors_of_sets(Space const& space, FastTuckerModel<Scalar, Space> const& model,
-                                FactorMatrices<Scalar, Space> const& C,
-                                Sets<Scalar, Index, Space> const& sets, ErrorSums<Space> const& sums,
-                                NonzeroOwners<Scalar, Index, Space> const* owners) {
-  FastTuckerErrors found{detail::errors(space, model, C, sets.train, sums),
-                         detail::errors(space, model, C, Entries(sets.validation), sums),
-                         detail::errors(space, model, C, Entries(sets.test), sums)};
-  if (!owners) return found;
-  std::vector<double> numbers;
-  for (auto const* set : {&found.train, &found.validation, &found.test}) {
-    auto const entries = static_cast<double>(set->entries);
-    numbers.insert(numbers.end(), {entries, entries * set->rmse * set->rmse, entries * set->mae});
-  }
-  owners->sum_on_host(numbers);
-  auto const* of_set = numbers.data();
-  for (auto* set : {&found.train, &found.validation, &found.test}) {
-    double const entries = std::max(of_set[0], 1.0);
-    *set = {static_cast<count_t>(of_set[0]), std::sqrt(of_set[1] / entries), of_set[2] / entries};
-    of_set += 3;
-  }
-  return found;
-}
-
-/// The errors of the model's mean and biases alone.
-template <class Scalar, class Index, class Space>
-FastTuckerErrors errors_of_biases(Space const& space, FastTuckerModel<Scalar, Space> const& model,
-                                  Sets<Scalar, Index, Space> const& sets, ErrorSums<Space> const& sums,
-                                  NonzeroOwners<Scalar, Index, Space> const* owners = nullptr) {
-  std::vector<count_t> const one_column(static_cast<std::size_t>(model.order()), 1);
-  FastTuckerModel<Scalar, Space> alone(space, model.extents(), one_column, 1, false);
-  alone.share_biases(model);
-  alone.range  = model.range;
-  auto const C = make_intermediates(space, alone);  // of zeros
-  return errors_of_sets(space, alone, C, sets, sums, owners);
-}
-
-PredictionErrors times(PredictionErrors errors, double factor) {
-  errors.rmse *= factor;
-  errors.mae *= factor;
-  return errors;
-}
-
-/// FastTuckerEpoch or FastTuckerErrors.
-template <class Errors>
-Errors times(Errors sets, double factor) {
-  for (auto* errors : {&sets.train, &sets.validation, &sets.test}) *errors = times(*errors, factor);
-  return sets;
-}
-
-/// The receiver of a run's states, and the part of a state that does not change between epochs.
-struct Saving {
-  FastTuckerCheckpoints const* to = nullptr;
-  FastTuckerState facts           = {};
-  /// Multiplies errors of scaled values (fit_scaled) to errors of the original values.
-  double unscaled = 1;
-
-  [[nodiscard]] FastTuckerState const* resume() const { return to == nullptr ? nullptr : to->resume; }
-  [[nodiscard]] bool saves() const { return to != nullptr && to->save; }
-};
-
-/// Refuses a state of other entries or of another format.
-template <class Scalar, class Index, class Space>
-void expect_same_run(FastTuckerState const& state, DividedTensor<Scalar, Index, Space> const& X,
-                     Sets<Scalar, Index, Space> const& sets, int patience) {
-  auto const expect = [&](char const* what, auto const& there, auto const& here) {
-    std::ostringstream text;
-    text << "is a checkpoint of " << what << ' ' << there << ", not " << here;
-    if (there != here) refuse_state(state, text.str());
-  };
-  expect("precision", state.precision, std::string(sizeof(Scalar) == 4 ? "f32" : "f64"));
-  expect("the format", state.format, X.chosen());
-  expect("a validation set of size", state.validation_nnz, sets.validation.nnz());
-  // The norm of the same values depends on how threads split its sum.
-  bool const same =
-      state.nnz == X.nnz() && std::abs(state.norm_squared - X.norm_squared()) <= 1e-6 * X.norm_squared();
-  if (!same) refuse_state(state, "is a checkpoint of other entries");
-  bool const tells = patience > 0 && sets.validation.nnz() > 0;
-  if (state.kept.size() != (tells ? 2 * state.extents.size() : 0)) refuse_state(state, "has no best epoch");
-}
-
-/// The facts of a run that begins.
-template <class Scalar, class Index, class Space>
-void put_facts(DividedTensor<Scalar, Index, Space> const& X, Sets<Scalar, Index, Space> const& sets,
-               FastTuckerState& state) {
-  state.precision = sizeof(Scalar) == 4 ? "f32" : "f64";
-  state.format    = X.chosen();
-  state.extents.clear();
-  for (int n = 0; n < X.extents().order(); ++n) state.extents.push_back(X.extents()[n]);
-  state.nnz            = X.nnz();
-  state.validation_nnz = sets.validation.nnz();
-  state.norm_squared   = X.norm_squared();
-}
-
-/// \throws UsageError for negative epochs, patience or sweeps, and for a time limit that is negative or not a
-///         number
-void expect_limits(FastTuckerOptions const& options) {
-  expect_run_limits(options.max_epochs, 0, options.time_limit_s);
-  POLYAD_EXPECTS(options.patience >= 0, "a patience of ", options.patience, " epochs is negative");
-  POLYAD_EXPECTS(options.bias.sweeps >= 0, options.bias.sweeps, " sweeps of the biases are negative");
-}
-
-/// A run of fast_tucker: its epochs, the best model so far, and checkpoints.
-template <class Scalar, class Index, class Space>
-class FastTuckerRun {
-public:
-  using Tensor = DividedTensor<Scalar, Index, Space>;
-
-  /// \param model  the start, which becomes the result; on several ranks with the rows that this rank owns
-  FastTuckerRun(Space const& space, Tensor const& X, Sets<Scalar, Index, Space> const& sets,
-                FastTuckerOptions const& options, FastTuckerModel<Scalar, Space> const& model, Saving saving)
-      : m_space(space),
-        m_tensor(X),
-        m_sets(sets),
-        m_options(options),
-        m_owners(X.owners().get()),
-        m_saving(std::move(saving)),
-        m_model(in_range(model, options.range)),
-        m_sums(sums_for(space, sets)),
-        m_result(result_of_biases()),
-        m_epochs(space, X, m_model, options),
-        m_kept(space, m_model) {
-    m_kept.keep(space, m_model);
-    m_validates = options.patience > 0 && m_result.biases.validation.entries > 0;
-    if (m_validates) {  // epoch 0 is mean and biases alone, kept if no epoch is better
-      m_best = m_result.biases.validation.rmse;
-      zero_matrix(space, m_kept.A[0]);
-    }
-    if (auto const* const state = m_saving.resume()) restore(*state);
-    put_facts(X, sets, m_saving.facts);
-  }
-
-  [[nodiscard]] FastTuckerResult<Scalar, Space> run(FastTuckerCallback const& callback) {
-    if (m_saving.saves() && m_done == 0 && m_saving.facts.has_choice) save();
-    if (m_done > 0 && patience_is_over(m_done)) {
-      m_result.reason = StopReason::early_stop;
-    } else {
-      RunLimits const limits(m_options.max_epochs, m_options.time_limit_s, any_rank_of(m_owners));
-      for (int epoch = m_done + 1; epoch <= m_options.max_epochs; ++epoch)
-        if (!run_epoch(epoch, callback, limits)) break;
-    }
-    if (m_validates) m_kept.restore(m_space, m_model);
-    m_space.fence("polyad::fast_tucker");
-    m_result.model = m_model;
-    return std::move(m_result);
-  }
-
-private:
-  static FastTuckerModel<Scalar, Space> in_range(FastTuckerModel<Scalar, Space> model,
-                                                 PredictionRange const& range) {
-    model.range = {std::max(model.range.lowest, range.lowest), std::min(model.range.highest, range.highest)};
-    return model;
-  }
-  /// Made before the epochs allocate, since the errors need memory for a while.
-  [[nodiscard]] FastTuckerResult<Scalar, Space> result_of_biases() const {
-    FastTuckerResult<Scalar, Space> result;
-    result.format = facts_of(m_tensor);
-    result.biases = errors_of_biases(m_space, m_model, m_sets, m_sums, m_owners);
-    return result;
-  }
-  void restore(FastTuckerState const& state) {
-    expect_same_run(state, m_tensor, m_sets, m_options.patience);
-    m_epochs.restore(state);
-    m_kept.keep(m_space, m_model);
-    if (m_validates) {
-      m_kept.from_host(m_space, state.kept);
-      m_best = state.best;
-    }
-    m_done              = static_cast<int>(state.epoch);
-    m_result.kept_epoch = static_cast<int>(state.kept_epoch);
-    m_result.errors = times(FastTuckerErrors{errors_of(state.kept_errors[0]), errors_of(state.kept_errors[1]),
-                                             errors_of(state.kept_errors[2])},
-                            1 / m_saving.unscaled);
-  }
-  void save() {
-    FastTuckerState& state = m_saving.facts;
-    m_epochs.save_numbers(state);
-    state.kept_epoch  = static_cast<std::uint64_t>(m_result.kept_epoch);
-    state.best        = m_validates ? m_best : 0;
-    auto const errors = times(m_result.errors, m_saving.unscaled);
-    state.kept_errors = {state_errors(errors.train), state_errors(errors.validation),
-                         state_errors(errors.test)};
-    FastTuckerSnapshot snapshot{state};
-    m_epochs.put_matrices(snapshot);
-    if (m_validates) snapshot.kept = m_kept.in_blocks(m_space, m_model.order());
-    m_saving.to->save(snapshot);
-  }
-  [[nodiscard]] bool patience_is_over(int epoch) const {
-    return m_validates && epoch - m_result.kept_epoch >= m_options.patience;
-  }
-
-  /// Returns whether the run continues.
-  [[nodiscard]] bool run_epoch(int epoch, FastTuckerCallback const& callback, RunLimits const& limits) {
-    Kokkos::Timer const clock;
-    m_epochs.run();
-    m_space.fence("polyad::fast_tucker");
-    double const seconds = clock.seconds();
-    auto const found = errors_of_sets(m_space, m_model, m_epochs.intermediates(), m_sets, m_sums, m_owners);
-    FastTuckerEpoch const report{epoch, found.train, found.validation, found.test, seconds};
-    if (has_diverged(report.train.rmse)) {
-      m_result.reason = StopReason::diverged;
-      m_kept.restore(m_space, m_model);
-      return false;
-    }
-    m_result.history.push_back(report);
-    if (!m_validates || report.validation.rmse < m_best) keep(report);
-    std::optional<StopReason> no_better;
-    if (patience_is_over(epoch)) no_better = StopReason::early_stop;
-    auto const reason = limits.after(epoch, callback && !callback(report), no_better);
-    if (reason) m_result.reason = *reason;
-    if (m_saving.saves() && (reason || epoch % m_saving.to->every == 0)) save();
-    return !reason;
-  }
-  /// Also if the error is not a number.
-  [[nodiscard]] bool has_diverged(double rmse) const {
-    double const size = std::sqrt(m_tensor.norm_squared() / static_cast<double>(m_tensor.nnz()));
-    return !(rmse <= 10 * size || rmse == 0);
-  }
-  void keep(FastTuckerEpoch const& epoch) {
-    m_best              = epoch.validation.rmse;
-    m_result.kept_epoch = epoch.epoch;
-    m_result.errors     = {epoch.train, epoch.validation, epoch.test};
-    m_kept.keep(m_space, m_model);
-  }
-
-  Space m_space;
-  Tensor const& m_tensor;
-  Sets<Scalar, Index, Space> const& m_sets;
-  FastTuckerOptions const& m_options;
-  NonzeroOwners<Scalar, Index, Space> const* m_owners;  // null on one rank
-  Saving m_saving;
-  FastTuckerModel<Scalar, Space> m_model;
-  ErrorSums<Space> m_sums;
-  FastTuckerResult<Scalar, Space> m_result;
-  FastTuckerEpochs<Scalar, Index, Space> m_epochs;
-  KeptModel<Scalar, Space> m_kept;
-  bool m_validates = false;  // the validation set decides which epoch is the best
-  double m_best    = std::numeric_limits<double>::infinity();
-  int m_done       = 0;  // epochs before this run
-};
 
 /// A model with numbers of its own for the biases, which shares A^(n) and B^(n).
 template <class Scalar, class Space>
@@ -321,185 +85,256 @@ FastTuckerModel<Scalar, Space> with_own_biases(Space const& space, FastTuckerMod
   return model;
 }
 
-/// A run on values times value_scale, in a format that is built of these.
-/// \param fills  whether to fill the start (fill_start)
-/// \param owners  of several ranks, whose sets are parts and whose start has the owned rows, perhaps null
+/// What a run begins with.
+template <class Scalar, class Space>
+struct Start {
+  FastTuckerModel<Scalar, Space> model;
+  FastTuckerState state = {};     // to resume, or the choice of the options
+  bool fills            = false;  // whether fill_start is still to be called
+};
+
+/// A run in formats that are built of the values as they are.
+/// \param unscaled  multiplies errors to those of the values that the caller has
 template <class Scalar, class Index, class Space>
-FastTuckerResult<Scalar, Space> fit_scaled(
-    Space const& space, Sets<Scalar, Index, Space> const& sets, FastTuckerOptions const& options,
-    FastTuckerModel<Scalar, Space> const& start, bool fills, AnyFormatOptions const& format,
-    FastTuckerCallback const& callback, Saving saving = {},
-    std::shared_ptr<NonzeroOwners<Scalar, Index, Space>> const& owners = {}) {
-  auto const fit_values = [&](Sets<Scalar, Index, Space> const& of, FastTuckerOptions const& with,
-                              FastTuckerModel<Scalar, Space> const& model, FastTuckerCallback const& tell) {
-    auto const X = interactions(space, of.train, model, asked_of(format, with), owners);
-    POLYAD_EXPECTS(X.nnz() > 0, "there are no entries to learn from");
+FastTuckerResult<Scalar, Space> fit_values(Space const& space, DataSplits<Scalar, Index, Space> const& sets,
+                                           FastTuckerOptions const& options, Start<Scalar, Space>&& start,
+                                           AnyFormatOptions const& format, FastTuckerCallback const& callback,
+                                           Rows<Scalar, Index, Space> const& rows, double unscaled) {
+  auto const X = interactions(space, sets.train, start.model, asked_of(format, options), rows);
+  POLYAD_EXPECTS(X.nnz() > 0, "there are no entries to learn from");
+  if (start.fills) {
     std::vector<count_t> first_rows;
-    for (int n = 0; owners && n < model.order(); ++n) first_rows.push_back(owners->first_row(n));
-    if (fills)
-      detail::fill_start_of_rows(space, model, std::sqrt(X.norm_squared() / static_cast<double>(X.nnz())),
-                                 with.seed, with.targets, first_rows);
-    FastTuckerRun<Scalar, Index, Space> run(space, X, of, with, model, std::move(saving));  // called once
-    auto fitted = run.run(tell);
-    if (of.train.on_host() && format.format == "auto")
-      fitted.format.because = "what a run holds of the training set does not fit the memory beside it";
-    return fitted;
-  };
-  double const factor = detail::value_scale(space, sets.train, options, owners.get());
-  if (factor == 1) return fit_values(sets, options, start, callback);
+    for (int n = 0; n < start.model.order(); ++n) first_rows.push_back(rows->first_row(n));
+    detail::fill_start_of_rows(space, start.model, std::sqrt(X.norm_squared() / static_cast<double>(X.nnz())),
+                               options.seed, options.targets, first_rows);
+  }
+  bool const saves_choice = start.state.has_choice && !options.checkpoint.empty();
+  RunLoop<FastTuckerBody<Scalar, Index, Space>> run(checked_limits(options), rows, space, X, sets, options,
+                                                    start.model, std::move(start.state), unscaled);
+  if (saves_choice && run.driver().iterations() == 0) run.driver().save(options.checkpoint);
+  auto fitted = run.run(callback);
+  if (sets.train.on_host() && format.format == "auto")
+    fitted.format.because = "the training set does not fit the memory next to what a run holds of it";
+  return fitted;
+}
+
+/// A run on values times value_scale.
+template <class Scalar, class Index, class Space>
+FastTuckerResult<Scalar, Space> fit_scaled(Space const& space, DataSplits<Scalar, Index, Space> const& sets,
+                                           FastTuckerOptions const& options, Start<Scalar, Space>&& start,
+                                           AnyFormatOptions const& format, FastTuckerCallback const& callback,
+                                           Rows<Scalar, Index, Space> const& rows) {
+  double const factor = detail::value_scale(space, sets.train, options, *rows);
+  if (factor == 1) return fit_values(space, sets, options, std::move(start), format, callback, rows, 1.0);
   auto inner = options;
   inner.range.lowest *= factor;
   inner.range.highest *= factor;
-  saving.unscaled = 1 / factor;
-  auto model      = with_own_biases(space, start);
-  scale_predictions(space, factor, model, options.targets);
-  auto result   = fit_values(scaled_sets(space, sets, factor), inner, model,
-                             FastTuckerCallback([&](FastTuckerEpoch const& epoch) {
-                             return !callback || callback(times(epoch, 1 / factor));
-                             }));
-  result.biases = times(result.biases, 1 / factor);
-  result.errors = times(result.errors, 1 / factor);
+  auto const biases = start.model;
+  auto const scaled = rows->together([&] {
+    start.model = with_own_biases(space, biases);
+    return scaled_sets(space, sets, factor);
+  });
+  scale_predictions(space, factor, start.model, options.targets);
+  auto result = fit_values(space, scaled, inner, std::move(start), format, callback, rows, 1 / factor);
   scale_predictions(space, 1 / factor, result.model, options.targets);
-  result.model.share_biases(start);
-  for (auto& epoch : result.history) epoch = times(epoch, 1 / factor);
+  result.model.share_biases(biases);
   return result;
+}
+
+/// A model whose A^(n) have the rows that this rank owns, all zero.
+template <class Scalar, class Space>
+FastTuckerModel<Scalar, Space> model_of_owned_rows(Space const& space, FastTuckerOptions const& options,
+                                                   RowDistribution<Scalar, Space> const& rows) {
+  Extents const& extents = rows.extents();
+  POLYAD_EXPECTS(options.columns.size() == static_cast<std::size_t>(extents.order()), options.columns.size(),
+                 " column counts J for a model of ", extents.order(), " modes");
+  return rows.together([&] {
+    std::vector<count_t> owned;
+    for (int n = 0; n < extents.order(); ++n) owned.push_back(rows.rows(n));
+    return FastTuckerModel<Scalar, Space>(space, extents, options.columns, options.rank, options.biases,
+                                          owned);
+  });
+}
+
+/// The state that a run resumes: facts on all ranks, matrices on the first.
+template <class Scalar, class Index, class Space>
+FastTuckerState state_to_resume(FastTuckerOptions const& options, Rows<Scalar, Index, Space> const& rows) {
+  auto state = rows->on_root([&] { return io::read_fast_tucker_checkpoint(options.resume); });
+  share_facts(*rows, state);
+  expect_asked(state, asked_text(options));
+  auto const& extents = rows->extents();
+  bool same           = state.extents.size() == static_cast<std::size_t>(extents.order());
+  for (int n = 0; same && n < extents.order(); ++n) same = of_mode(state.extents, n) == extents[n];
+  if (!same) refuse_state(state, "is a checkpoint of other entries");
+  if (state.columns.size() != state.extents.size() || state.rank == 0)
+    refuse_state(state, "has a model of another number of modes");
+  return state;
+}
+
+/// The format of the checkpoint. \throws as refuse_state, if the optimizer cannot use it
+std::string format_of(FastTuckerState const& state, FastTuckerOptions const& options) {
+  bool known = state.format != "auto";
+  try {
+    expect_format(state.format);
+    for (Capability const capability : facts_of(options.optimizer).needs)
+      known = known && format_offers(state.format, capability);
+  } catch (UsageError const&) {
+    known = false;
+  }
+  if (!known)
+    refuse_state(state,
+                 "is a checkpoint of the format '" + state.format + "', which this optimizer does not take");
+  return state.format;
 }
 
 /// Resumes a run from its state.
 template <class Scalar, class Index, class Space>
-FastTuckerResult<Scalar, Space> go_on(Space const& space, Sets<Scalar, Index, Space> const& sets,
+FastTuckerResult<Scalar, Space> go_on(Space const& space, DataSplits<Scalar, Index, Space> const& sets,
                                       FastTuckerOptions const& options, FastTuckerCallback const& callback,
-                                      AnyFormatOptions const& format,
-                                      FastTuckerCheckpoints const& checkpoints) {
-  FastTuckerState const& state = *checkpoints.resume;
-  expect_asked(state, asked_text(options));
-  bool same = state.extents.size() == static_cast<std::size_t>(sets.train.order());
-  for (int n = 0; same && n < sets.train.order(); ++n)
-    same = of_mode(state.extents, n) == sets.train.extents()[n];
-  if (!same) refuse_state(state, "is a checkpoint of other entries");
-  if (state.columns.size() != state.extents.size() || state.rank == 0)
-    refuse_state(state, "has a model of another number of modes");
-  auto chosen = with_shape(with_chosen(options, state), sets.train.order());
+                                      AnyFormatOptions const& given, Rows<Scalar, Index, Space> const& rows) {
+  auto format = given;
+  auto state  = state_to_resume<Scalar, Index, Space>(options, rows);
+  auto chosen = with_shape(with_chosen(options, state), rows->extents().order());
   if (state.has_choice) chosen.max_epochs = std::min(chosen.max_epochs, last_epochs);
-  auto const model = biased_model<Scalar>(space, sets.train.extents(), state);
-  auto facts       = without_matrices(state);
-  auto result =
-      fit_scaled(space, sets, chosen, model, false, format, callback, {&checkpoints, std::move(facts)});
+  auto of_state   = chosen;
+  of_state.biases = !state.biases.empty();
+  Start<Scalar, Space> start{model_of_owned_rows<Scalar, Space>(space, of_state, *rows)};
+  rows->together([&] { set_biases(space, state, start.model); });
+  bool const takes_format = format.format == "auto" && rows->keeps_format();
+  if (takes_format) format.format = format_of(state, options);
+  std::optional<FastTuckerChoice<Scalar, Space>> choice;
   if (state.has_choice) {
-    auto& choice      = result.choice.emplace();
-    choice.options    = chosen;
-    choice.biases     = errors_of(state.choice_biases);
-    choice.model      = errors_of(state.choice_model);
-    choice.candidates = static_cast<int>(state.candidates);
-    choice.seconds    = state.choice_s;
+    choice.emplace();
+    choice->options    = chosen;
+    choice->biases     = errors_of(state.choice_biases);
+    choice->model      = errors_of(state.choice_model);
+    choice->candidates = static_cast<int>(state.candidates);
+    choice->seconds    = state.choice_s;
   }
+  start.state   = std::move(state);
+  auto result   = fit_scaled(space, sets, chosen, std::move(start), format, callback, rows);
+  result.choice = std::move(choice);
+  if (takes_format) result.format.because = "the checkpoint is of it";
   return result;
 }
 
-/// The constant part of the states of a run that begins with this model.
+/// The part of the states of a run that does not change, if it saves any.
 template <class Scalar, class Space>
-Saving saving_of(Space const& space, FastTuckerCheckpoints const& checkpoints, FastTuckerOptions const& asked,
-                 FastTuckerOptions const& chosen, FastTuckerModel<Scalar, Space> const& model) {
-  Saving saving;
-  saving.to = &checkpoints;
-  if (!saving.saves()) return saving;
-  saving.facts.asked = asked_text(asked);
-  put_chosen(chosen, saving.facts);
-  put_biases(space, model, saving.facts);
-  return saving;
-}
-
-/// A model whose A^(n) have the rows that this rank owns, all zero.
-template <class Scalar, class Index, class Space>
-FastTuckerModel<Scalar, Space> model_of_owned_rows(Space const& space, Extents const& extents,
-                                                   FastTuckerOptions const& options,
-                                                   NonzeroOwners<Scalar, Index, Space> const& owners) {
-  std::vector<count_t> const one_column(static_cast<std::size_t>(extents.order()), 1);
-  FastTuckerModel<Scalar, Space> model(space, extents, one_column, options.rank, options.biases);
-  for (int n = 0; n < extents.order(); ++n) {
-    count_t const J = of_mode(options.columns, n);
-    checked_rank(J);
-    model.A(n) = make_factor_matrix<Scalar>(space, "polyad::owned_factor", owners.rows(n), J);
-    model.B(n) = make_factor_matrix<Scalar>(space, "polyad::core", J, options.rank);
-  }
-  return model;
+FastTuckerState state_of_start(Space const& space, FastTuckerOptions const& asked,
+                               FastTuckerOptions const& chosen, FastTuckerModel<Scalar, Space> const& model,
+                               RunRanks const& ranks) {
+  return ranks.on_root([&] {
+    FastTuckerState state;
+    if (asked.checkpoint.empty()) return state;
+    state.asked = asked_text(asked);
+    put_chosen(chosen, state);
+    put_biases(space, model, state);
+    return state;
+  });
 }
 
 /// Mean and biases alone, fitted to the training set.
 template <class Scalar, class Index, class Space>
-FastTuckerResult<Scalar, Space> only_biases(Space const& space, Sets<Scalar, Index, Space> const& sets,
+FastTuckerResult<Scalar, Space> only_biases(Space const& space, DataSplits<Scalar, Index, Space> const& sets,
                                             FastTuckerOptions options,
-                                            NonzeroOwners<Scalar, Index, Space> const* owners = nullptr) {
+                                            Rows<Scalar, Index, Space> const& rows) {
   FastTuckerResult<Scalar, Space> result;
   options.rank = 1;
   options.columns.assign(static_cast<std::size_t>(sets.train.order()), 1);
-  auto const& extents = sets.train.extents();
-  result.model = owners ? model_of_owned_rows<Scalar>(space, extents, options, *owners)
-                        : FastTuckerModel<Scalar, Space>(space, extents, options.columns, 1, options.biases);
+  result.model       = model_of_owned_rows<Scalar, Space>(space, options, *rows);
   result.model.range = {options.range.lowest, options.range.highest};
-  if (options.biases) detail::fit_biases(space, sets.train, options.bias, result.model, owners);
-  result.reason = StopReason::converged;
-  result.biases = errors_of_biases(space, result.model, sets, sums_for(space, sets), owners);
+  if (options.biases) detail::fit_biases(space, sets.train, options.bias, result.model, *rows);
+  result.reason   = StopReason::converged;
+  auto const sums = rows->together([&] { return sums_for(space, sets); });
+  result.biases   = errors_of_biases(space, result.model, sets, sums, *rows);
   return result;
 }
 
-/// The root's choice, for all ranks, without its start.
-template <class Scalar, class Index, class Space>
-FastTuckerChoice<Scalar, Space> choice_of_root(FastTuckerChoice<Scalar, Space> const& choice,
-                                               FastTuckerOptions const& options,
-                                               NonzeroOwners<Scalar, Index, Space> const& owners) {
+/// Gives all ranks the first one's choice, without its start.
+template <class Scalar, class Space>
+void share_choice(FastTuckerOptions const& options, RunRanks const& ranks,
+                  FastTuckerChoice<Scalar, Space>& choice) {
   FastTuckerState state;
   put_chosen(choice.options, state);
-  auto const share = [&](auto& numbers) {
-    using Number      = typename std::remove_cvref_t<decltype(numbers)>::value_type;
-    auto const agreed = owners.from_root(std::vector<double>(numbers.begin(), numbers.end()));
-    numbers.clear();
-    for (double const number : agreed) numbers.push_back(static_cast<Number>(number));
-  };
-  share(state.columns);
-  share(state.targets);
-  share(state.shrinkage);
-  share(state.ridge);
-  share(state.drift_bins);
-  share(state.drift_damping);
-  auto const share_errors = [&](PredictionErrors const& errors) {
-    auto const agreed = owners.from_root({static_cast<double>(errors.entries), errors.rmse, errors.mae});
-    return PredictionErrors{static_cast<count_t>(agreed[0]), agreed[1], agreed[2]};
-  };
-  auto const facts =
-      owners.from_root({static_cast<double>(choice.options.rank), choice.options.ridge_per_entry ? 1.0 : 0.0,
-                        static_cast<double>(choice.options.max_epochs), choice.learns ? 1.0 : 0.0,
-                        static_cast<double>(choice.candidates), choice.seconds});
-  state.rank            = static_cast<std::uint64_t>(facts[0]);
-  state.ridge_per_entry = facts[1] != 0;
-  FastTuckerChoice<Scalar, Space> agreed;
-  agreed.options            = with_chosen(options, state);
-  agreed.options.max_epochs = static_cast<int>(facts[2]);
-  agreed.learns             = facts[3] != 0;
-  agreed.candidates         = static_cast<int>(facts[4]);
-  agreed.seconds            = facts[5];
-  agreed.biases             = share_errors(choice.biases);
-  agreed.model              = share_errors(choice.model);
-  return agreed;
+  state.candidates    = static_cast<std::uint64_t>(choice.candidates);
+  state.choice_s      = choice.seconds;
+  state.choice_biases = state_errors(choice.biases);
+  state.choice_model  = state_errors(choice.model);
+  share_facts(ranks, state);
+  double facts[] = {static_cast<double>(choice.options.max_epochs), choice.learns ? 1.0 : 0.0};
+  ranks.agree(facts, std::size(facts));
+  choice.options            = with_chosen(options, state);
+  choice.options.max_epochs = static_cast<int>(facts[0]);
+  choice.learns             = facts[1] != 0;
+  choice.candidates         = static_cast<int>(state.candidates);
+  choice.seconds            = state.choice_s;
+  choice.biases             = errors_of(state.choice_biases);
+  choice.model              = errors_of(state.choice_model);
 }
 
-/// The rows that this rank owns of the root's model; all ranks have its cores.
-template <class Scalar, class Index, class Space>
-FastTuckerModel<Scalar, Space> owned_rows_of_root(Space const& space, Extents const& extents,
-                                                  FastTuckerModel<Scalar, Space> const& whole,
-                                                  FastTuckerOptions const& options,
-                                                  NonzeroOwners<Scalar, Index, Space> const& owners) {
-  auto model       = model_of_owned_rows<Scalar>(space, extents, options, owners);
-  auto const share = [&](FactorMatrix<Scalar, Space> const& matrix) {
-    return owners.from_root(owners.is_root() ? to_host<Scalar>(space, matrix) : std::vector<double>());
-  };
-  for (int n = 0; n < extents.order(); ++n) {
-    auto const rows = share(owners.is_root() ? whole.A(n) : model.A(n));
-    auto const own  = rows.begin() + static_cast<std::ptrdiff_t>(owners.first_row(n) * model.columns(n));
-    from_host<Scalar>(space, {own, own + static_cast<std::ptrdiff_t>(model.A(n).size())}, model.A(n));
-    from_host<Scalar>(space, share(owners.is_root() ? whole.B(n) : model.B(n)), model.B(n));
+/// The rows that this rank owns of the start that the first one found, which is given up.
+template <class Scalar, class Space>
+FastTuckerModel<Scalar, Space> owned_start(Space const& space, FastTuckerChoice<Scalar, Space>& choice,
+                                           RowDistribution<Scalar, Space> const& rows) {
+  auto const& options = choice.options;
+  auto one_column     = options;
+  one_column.columns.assign(options.columns.size(), 1);
+  auto model  = model_of_owned_rows<Scalar, Space>(space, one_column, rows);
+  model.range = choice.start.range;
+  for (int n = 0; n < model.order(); ++n) {
+    count_t const J = of_mode(options.columns, n);
+    model.A(n)      = rows.held_of_root(n, choice.start.A(n), J);
+    model.B(n) =
+        rows.together([&] { return make_factor_matrix<Scalar>(space, "polyad::core", J, options.rank); });
+    rows.on_root([&] { copy_matrix(space, model.B(n), choice.start.B(n)); });
+    rows.agree(model.B(n));
   }
+  choice.start = {};
   return model;
+}
+
+/// A run whose options leave something to choose.
+template <class Scalar, class Index, class Space>
+FastTuckerResult<Scalar, Space> fit_chosen(Space const& space, DataSplits<Scalar, Index, Space> const& sets,
+                                           FastTuckerOptions const& options,
+                                           FastTuckerCallback const& callback, AnyFormatOptions const& format,
+                                           Rows<Scalar, Index, Space> const& rows) {
+  POLYAD_EXPECTS(rows->sum_on_host(std::uint64_t(sets.train.nnz())) > 0,
+                 "there are no entries to learn from");
+  auto choice = detail::choose(space, sets.train, options, format, *rows);
+  share_choice(options, *rows, choice);
+  rows->together([&] {
+    if (format.hooks.progress) format.hooks.progress("choosing the shrinkage");
+  });
+  FastTuckerResult<Scalar, Space> result;
+  if (choice.learns) {
+    Start<Scalar, Space> start{owned_start(space, choice, *rows)};
+    if (options.biases) detail::fit_biases(space, sets.train, choice.options.bias, start.model, *rows);
+    start.state               = state_of_start(space, options, choice.options, start.model, *rows);
+    start.state.has_choice    = true;
+    start.state.candidates    = static_cast<std::uint64_t>(choice.candidates);
+    start.state.choice_s      = choice.seconds;
+    start.state.choice_biases = state_errors(choice.biases);
+    start.state.choice_model  = state_errors(choice.model);
+    result = fit_scaled(space, sets, choice.options, std::move(start), format, callback, rows);
+  } else {
+    result = only_biases(space, sets, choice.options, rows);
+  }
+  result.choice = std::move(choice);
+  return result;
+}
+
+/// A run from a random start.
+template <class Scalar, class Index, class Space>
+FastTuckerResult<Scalar, Space> fit_random(Space const& space, DataSplits<Scalar, Index, Space> const& sets,
+                                           FastTuckerOptions const& options,
+                                           FastTuckerCallback const& callback, AnyFormatOptions const& format,
+                                           Rows<Scalar, Index, Space> const& rows) {
+  auto const shaped = with_shape(options, sets.train.order());
+  Start<Scalar, Space> start{model_of_owned_rows<Scalar, Space>(space, shaped, *rows), {}, true};
+  if (options.biases) detail::fit_biases(space, sets.train, options.bias, start.model, *rows);
+  start.state = state_of_start(space, options, shaped, start.model, *rows);
+  return fit_scaled(space, sets, shaped, std::move(start), format, callback, rows);
 }
 
 }  // namespace
@@ -551,37 +386,6 @@ bool stays_on_host(Space const& space, Extents const& extents, count_t entries,
 }
 
 template <class Scalar, class Index, class Space>
-FastTuckerResult<Scalar, Space> detail::fit_owned_rows(
-    Space const& space, FastTuckerData<Scalar, Index, Space> const& part, FastTuckerOptions const& options,
-    FastTuckerCallback const& callback, AnyFormatOptions const& format,
-    std::shared_ptr<NonzeroOwners<Scalar, Index, Space>> const& owners) {
-  expect_limits(options);
-  Extents const extents = part.train.extents();
-  auto const sets       = sets_of(space, part);
-  if (leaves_choice(options)) {
-    POLYAD_EXPECTS(owners->sum_on_host(sets.train.nnz()) > 0, "there are no entries to learn from");
-    auto const found = detail::choose(space, sets.train, options, format, most_searched, owners.get());
-    auto choice      = choice_of_root(found, options, *owners);
-    FastTuckerResult<Scalar, Space> result;
-    if (choice.learns) {
-      auto model = owned_rows_of_root(space, extents, found.start, choice.options, *owners);
-      if (options.biases) detail::fit_biases(space, sets.train, choice.options.bias, model, owners.get());
-      result = fit_scaled(space, sets, choice.options, model, false, format, callback, {}, owners);
-    } else {
-      result = only_biases(space, sets, choice.options, owners.get());
-    }
-    result.choice = std::move(choice);
-    return result;
-  }
-  auto const shaped = with_shape(options, extents.order());
-  POLYAD_EXPECTS(shaped.columns.size() == static_cast<std::size_t>(extents.order()), shaped.columns.size(),
-                 " column counts J for a model of ", extents.order(), " modes");
-  auto model = model_of_owned_rows<Scalar>(space, extents, shaped, *owners);
-  if (options.biases) detail::fit_biases(space, sets.train, options.bias, model, owners.get());
-  return fit_scaled(space, sets, shaped, model, true, format, callback, {}, owners);
-}
-
-template <class Scalar, class Index, class Space>
 FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
                                             FastTuckerData<Scalar, Index, Space> const& data,
                                             FastTuckerOptions const& options,
@@ -596,15 +400,19 @@ FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
                                             FastTuckerOptions const& options,
                                             FastTuckerModel<Scalar, Space>&& start,
                                             FastTuckerCallback const& callback) {
-  expect_limits(options);
+  auto const limits = checked_limits(options);
+  POLYAD_EXPECTS(options.checkpoint.empty() && options.resume.empty() && !data.rows,
+                 "a run from a start has no checkpoints, and runs on one rank");
   auto const sets = sets_of(space, data);
   if (data.format) {
-    DividedTensor<Scalar, Index, Space> const X(*data.format);
-    return FastTuckerRun<Scalar, Index, Space>(space, X, sets, options, start, {}).run(callback);
+    TensorByRank<Scalar, Index, Space> const X(space, *data.format);
+    return RunLoop<FastTuckerBody<Scalar, Index, Space>>(limits, X.rows(), space, X, sets, options, start,
+                                                         FastTuckerState(), 1.0)
+        .run(callback);
   }
   auto with = options;
   with.rank = start.rank();
-  return fit_scaled(space, sets, with, start, false, {}, callback);
+  return fit_scaled(space, sets, with, Start<Scalar, Space>{start}, {}, callback, rows_of(space, data));
 }
 
 template <class Scalar, class Index, class Space>
@@ -612,40 +420,20 @@ FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
                                             FastTuckerData<Scalar, Index, Space> const& data,
                                             FastTuckerOptions const& options,
                                             FastTuckerCallback const& callback,
-                                            AnyFormatOptions const& format,
-                                            FastTuckerCheckpoints const& checkpoints) {
-  POLYAD_EXPECTS(!checkpoints.save || checkpoints.every >= 1, "a checkpoint every ", checkpoints.every,
-                 " epochs");
-  expect_limits(options);
+                                            AnyFormatOptions const& format) {
+  static_cast<void>(checked_limits(options));
   POLYAD_EXPECTS(!data.format, "a format that is chosen already wants the start whose biases it is without");
-  auto const sets = sets_of(space, data);
-  if (checkpoints.resume != nullptr) return go_on(space, sets, options, callback, format, checkpoints);
-  if (!leaves_choice(options)) {
-    auto const shaped = with_shape(options, sets.train.order());
-    FastTuckerModel<Scalar, Space> model(space, sets.train.extents(), shaped.columns, shaped.rank,
-                                         options.biases);
-    if (options.biases) detail::fit_biases(space, sets.train, options.bias, model);
-    return fit_scaled(space, sets, shaped, model, true, format, callback,
-                      saving_of(space, checkpoints, options, shaped, model));
-  }
-  POLYAD_EXPECTS(sets.train.nnz() > 0, "there are no entries to learn from");
-  auto choice = detail::choose(space, sets.train, options, format);
-  if (format.hooks.progress) format.hooks.progress("choosing the shrinkage");
-  FastTuckerResult<Scalar, Space> result;
-  if (choice.learns) {
-    auto model = choice.start;
-    if (options.biases) detail::fit_biases(space, sets.train, choice.options.bias, model);
-    auto saving                = saving_of(space, checkpoints, options, choice.options, model);
-    saving.facts.has_choice    = true;
-    saving.facts.candidates    = static_cast<std::uint64_t>(choice.candidates);
-    saving.facts.choice_s      = choice.seconds;
-    saving.facts.choice_biases = state_errors(choice.biases);
-    saving.facts.choice_model  = state_errors(choice.model);
-    result = fit_scaled(space, sets, choice.options, model, false, format, callback, std::move(saving));
-  } else {
-    result = only_biases(space, sets, choice.options);
-  }
-  result.choice = std::move(choice);
+  auto const rows   = rows_of(space, data);
+  auto const& facts = facts_of(options.optimizer);
+  rows->expect_supported(facts.runs_on_ranks, facts.name);
+  auto const sets = rows->together([&] { return sets_of(space, data); });
+  auto const fit  = !options.resume.empty()  ? go_on<Scalar, Index, Space>
+                    : leaves_choice(options) ? fit_chosen<Scalar, Index, Space>
+                                             : fit_random<Scalar, Index, Space>;
+  auto result     = fit(space, sets, options, callback, format, rows);
+  for (int n = 0; n < result.model.order(); ++n)
+    result.model.A(n) = rows->whole_on_root(n, result.model.A(n));
+  result.model = rows->on_root([&] { return result.model; });
   return result;
 }
 
@@ -661,12 +449,7 @@ FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
   template FastTuckerResult<Scalar, Kokkos::DefaultExecutionSpace> fast_tucker(                             \
       Kokkos::DefaultExecutionSpace const&,                                                                 \
       FastTuckerData<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, FastTuckerOptions const&,        \
-      FastTuckerCallback const&, AnyFormatOptions const&, FastTuckerCheckpoints const&);                    \
-  template FastTuckerResult<Scalar, Kokkos::DefaultExecutionSpace> detail::fit_owned_rows(                  \
-      Kokkos::DefaultExecutionSpace const&,                                                                 \
-      FastTuckerData<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, FastTuckerOptions const&,        \
-      FastTuckerCallback const&, AnyFormatOptions const&,                                                   \
-      std::shared_ptr<NonzeroOwners<Scalar, Index, Kokkos::DefaultExecutionSpace>> const&);                 \
+      FastTuckerCallback const&, AnyFormatOptions const&);                                                  \
   template bool stays_on_host<Scalar, Index>(Kokkos::DefaultExecutionSpace const&, Extents const&, count_t, \
                                              FastTuckerOptions const&, AnyFormatOptions const&)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_FAST_TUCKER);

@@ -5,9 +5,7 @@
 
 #include <Kokkos_Core.hpp>
 #include <array>
-#include <vector>
 
-#include "fast_tucker/snapshot_matrix.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 #include "polyad/tensor/fast_tucker_model.hpp"
@@ -37,20 +35,6 @@ struct KeptModel {
       copy_matrix(space, model.A(n), of_mode(A, n));
       copy_matrix(space, model.B(n), of_mode(B, n));
     }
-  }
-  /// A^(n) and B^(n), a mode.
-  [[nodiscard]] std::vector<FastTuckerSnapshot::Matrix> in_blocks(Space const& space, int order) const {
-    std::vector<FastTuckerSnapshot::Matrix> matrices;
-    for (int n = 0; n < order; ++n) {
-      matrices.push_back(snapshot_matrix<Scalar, Space>(space, of_mode(A, n)));
-      matrices.push_back(snapshot_matrix<Scalar, Space>(space, of_mode(B, n)));
-    }
-    return matrices;
-  }
-  /// \throws UsageError unless there are as many numbers
-  void from_host(Space const& space, std::vector<std::vector<double>> const& matrices) const {
-    for (std::size_t k = 0; k < matrices.size(); ++k)
-      polyad::from_host<Scalar>(space, matrices[k], k % 2 == 0 ? A[k / 2] : B[k / 2]);
   }
   std::array<FactorMatrix<Scalar, Space>, max_order> A;
   std::array<FactorMatrix<Scalar, Space>, max_order> B;

@@ -10,44 +10,45 @@
 
 #include "dense/intermediates.hpp"
 #include "fast_tucker/snapshot_matrix.hpp"
-#include "formats/row_owners.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
+#include "run/row_distribution.hpp"
 
 namespace polyad::detail {
 
-/// A model while it is fitted to a tensor. Shares both. On several ranks the model's A^(n) have the rows that
-/// this rank owns.
+/// A model while it is fitted to a tensor. Shares both. The model's A^(n) have the rows that this rank owns.
 template <class Scalar, class Index, class Space>
 struct FastTuckerOptimization {
   using Matrix = FactorMatrix<Scalar, Space>;
 
   Space space;
-  DividedTensor<Scalar, Index, Space> tensor;
+  TensorByRank<Scalar, Index, Space> tensor;
   FastTuckerModel<Scalar, Space> model;
   FastTuckerOptions options;
   FactorMatrices<Scalar, Space> C;
 
-  /// Forms C. \throws MemoryError
-  FastTuckerOptimization(Space const& on, DividedTensor<Scalar, Index, Space> const& X,
+  /// Allocates C, which is still to be formed. \throws MemoryError
+  FastTuckerOptimization(Space const& on, TensorByRank<Scalar, Index, Space> const& X,
                          FastTuckerModel<Scalar, Space> const& start, FastTuckerOptions const& with)
-      : space(on), tensor(X), model(start), options(with), C(on, start.extents(), start.rank()) {
-    for (int n = 0; n < order(); ++n) form_C(n);
-  }
+      : space(on), tensor(X), model(start), options(with), C(on, start.extents(), start.rank()) {}
 
   [[nodiscard]] int order() const { return model.order(); }
   [[nodiscard]] auto const& X(int n) const { return tensor.format(n); }
+  [[nodiscard]] RowDistribution<Scalar, Space> const& rows() const { return *tensor.rows(); }
   [[nodiscard]] double ridge() const { return options.ridge.value_or(usual_ridge); }
   /// C with the owned rows of mode n alone, as the observations of this mode see it.
   [[nodiscard]] FactorMatrices<Scalar, Space> own_C(int n) const {
     auto own = C;
-    if (tensor.owners()) own[n] = tensor.owners()->owned(n, C[n]);
+    own[n]   = rows().owned(n, C[n]);
     return own;
   }
   /// C^(n) = A^(n) B^(n), and the other rows from their owners.
   void form_C(int n) const {
     form_intermediates(space, model, n, own_C(n));
-    if (tensor.owners()) tensor.owners()->gather_rows(n, C[n]);
+    rows().gather_rows(n, C[n]);
+  }
+  void form_C() const {
+    for (int n = 0; n < order(); ++n) form_C(n);
   }
   [[nodiscard]] FastTuckerSnapshot::Matrix in_blocks(Matrix const& matrix) const {
     return snapshot_matrix<Scalar, Space>(space, matrix);
@@ -73,9 +74,7 @@ public:
     count_t const rows = m_run.model.A(n).extent(0);
     return Kokkos::subview(m_G, Kokkos::make_pair(count_t(0), rows), Kokkos::ALL);
   }
-  [[nodiscard]] AnyWorkspace& workspace(int n) {
-    return m_workspaces[m_run.tensor.owners() ? static_cast<std::size_t>(n) : 0];
-  }
+  [[nodiscard]] AnyWorkspace& workspace(int n) { return m_workspaces[m_run.tensor.format_number(n)]; }
 
 private:
   Run const& m_run;
@@ -83,7 +82,8 @@ private:
   std::vector<AnyWorkspace> m_workspaces;  // one for each format
 };
 
-/// One optimizer. Its constructor takes the run, and allocates everything.
+/// One optimizer. Its constructor takes the run, and allocates everything; go_on() follows before the first
+/// epoch.
 class Optimizer {
 public:
   virtual ~Optimizer() = default;

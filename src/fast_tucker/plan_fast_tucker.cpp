@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The memory of fast_tucker: the arrays of fast_tucker.cpp, epochs.hpp, kept_model.hpp and choose.cpp, in
-// their order. On several ranks also those of distributed/fast_tucker.cpp and rows_by_cuts.hpp.
+// their order. On several ranks also those of distribute_entries.cpp and distributed/rows_by_cuts.hpp.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -25,13 +25,30 @@ namespace {
 
 using Held = MemoryPlan::Held;
 
-/// The matrices of a state in host memory.
+/// The numbers of a state that has matrices, in host memory, as bytes. The matrices themselves may be empty.
 count_t bytes_of(FastTuckerState const& state) {
-  count_t numbers = 0;
-  for (auto const* matrices : {&state.factors, &state.cores, &state.intermediates, &state.moments,
-                               &state.kept, &state.biases, &state.drifts})
-    for (auto const& matrix : *matrices) numbers += matrix.size();
+  std::size_t const order = state.factors.size();
+  count_t const models    = 1 + (state.kept.empty() ? 0 : 1) + (state.moments.empty() ? 0 : 2);
+  count_t numbers         = 0;
+  for (std::size_t n = 0; n < order && n < state.columns.size() && n < state.extents.size(); ++n) {
+    count_t const I = state.extents[n], J = state.columns[n];
+    for (count_t const size :
+         {MemoryPlan::product({models, I, J}), MemoryPlan::product({models, J, state.rank}),
+          MemoryPlan::product({I, state.rank})})
+      numbers = MemoryPlan::sum(numbers, size);
+  }
+  for (auto const* matrices : {&state.biases, &state.drifts})
+    for (auto const& matrix : *matrices) numbers = MemoryPlan::sum(numbers, matrix.size());
   return MemoryPlan::product({numbers, sizeof(double)});
+}
+
+/// The options of the model that a run resumes. \param state  null: of a new one
+FastTuckerOptions of_state(FastTuckerOptions shaped, FastTuckerState const* state) {
+  if (state != nullptr && state->columns.size() == shaped.columns.size()) {
+    shaped.rank = state->rank;
+    shaped.columns.assign(state->columns.begin(), state->columns.end());
+  }
+  return shaped;
 }
 
 /// The options of the largest model that a search may find.
@@ -214,7 +231,7 @@ public:
     }
     return m_plan.hold("the entries of this rank", coordinates(received));
   }
-  /// The search of fit_owned_rows(), for which the root gets the entries of all ranks. Returns its best
+  /// The search of fit_chosen(), for which the root gets the entries of all ranks. Returns its best
   /// candidate. \param options  those of a search
   [[nodiscard]] Held choose_on_root(FastTuckerOptions const& options, bool chooses_rank) {
     count_t const all = m_owned->nnz, searched = entries_searched(all);
@@ -233,7 +250,7 @@ public:
                        MemoryPlan::sum(best.factors(m_options.columns),
                                        MemoryPlan::product({biases(searched), sizeof(Scalar)})));
   }
-  /// fit_owned_rows() after its search, and the whole factors on the root
+  /// A run after its search, and the whole factors on the root
   /// \param start  the best candidate of a search, which the root sends to all, or nothing
   void fit_owned_rows(Held start, bool searched) {
     count_t const nnz = m_owned->nnz, own = of_mode(m_owned->modes, m_owned->longest).nnz;
@@ -289,14 +306,15 @@ private:
     return static_cast<count_t>(static_cast<double>(number) * share);
   }
   [[nodiscard]] bool is_root() const { return m_owned->rank == 0; }
-  /// owned_rows_of_root(): the numbers of a factor, and their copies.
+  /// owned_start(): the numbers of a factor on the root, those of the owned rows, and their copies.
   [[nodiscard]] count_t sent_from_root(int n) const {
-    count_t const J = of_mode(m_options.columns, n);
-    count_t copies  = numbers(rows(n), J, sizeof(double) + sizeof(Scalar));
-    if (is_root()) copies = std::max(copies, numbers(m_extents[n], J, sizeof(Scalar)));
-    return MemoryPlan::sum(numbers(m_extents[n], J, sizeof(double)), copies);
+    count_t const J   = of_mode(m_options.columns, n);
+    count_t const own = numbers(rows(n), J, sizeof(double) + sizeof(Scalar));
+    if (!is_root()) return own;
+    return MemoryPlan::sum(numbers(m_extents[n], J, sizeof(double)),
+                           std::max(own, numbers(m_extents[n], J, sizeof(Scalar))));
   }
-  /// FastTuckerRun
+  /// FastTuckerBody
   void run_epochs(count_t nnz) {
     m_plan.pass("a model of mean and biases", MemoryPlan::product({2, whole(1)}));
     auto const run  = epochs(nnz, m_options);
@@ -317,15 +335,10 @@ private:
 template <class Scalar, class Index, class Space>
 void plan_fast_tucker(MemoryPlan& plan, Space const& space, Extents const& extents, count_t entries,
                       FastTuckerOptions const& options, AnyFormatOptions const& format,
-                      FastTuckerCheckpoints const& checkpoints) {
-  auto shaped       = with_shape(options, extents.order());
-  auto const* state = checkpoints.resume;
+                      FastTuckerState const* state) {
+  auto const shaped = of_state(with_shape(options, extents.order()), state);
   bool const fits   = shaped.columns.size() == static_cast<std::size_t>(extents.order());
   if (!fits || entries == 0) return;  // fast_tucker refuses them
-  if (state != nullptr && state->columns.size() == shaped.columns.size()) {
-    shaped.rank = state->rank;
-    shaped.columns.assign(state->columns.begin(), state->columns.end());
-  }
   Held resumed;
   if (state != nullptr) resumed = plan.hold("the state that is resumed", bytes_of(*state));
   bool const chooses_rank = leaves_rank(options) && state == nullptr;
@@ -333,33 +346,36 @@ void plan_fast_tucker(MemoryPlan& plan, Space const& space, Extents const& exten
     FastTuckerPlan<Scalar, Index, Space>(plan, space, extents, shaped, format).choose(entries, chooses_rank);
   FastTuckerPlan<Scalar, Index, Space> run(plan, space, extents, of_largest_model(shaped, chooses_rank),
                                            format);
-  run.fit(entries, state != nullptr || checkpoints.save);
+  run.fit(entries, state != nullptr || !options.checkpoint.empty());
 }
 
 template <class Scalar, class Index, class Space>
 void plan_fast_tucker(MemoryPlan& plan, Space const& space, Extents const& extents, OwnedRows const& owned,
                       std::span<count_t const> others, FastTuckerOptions const& options,
-                      AnyFormatOptions const& format) {
-  auto const shaped = with_shape(options, extents.order());
+                      AnyFormatOptions const& format, FastTuckerState const* state) {
+  auto const shaped = of_state(with_shape(options, extents.order()), state);
   if (shaped.columns.size() != static_cast<std::size_t>(extents.order()) || owned.nnz == 0)
     return;  // fast_tucker refuses them
-  FastTuckerPlan<Scalar, Index, Space> run(plan, space, extents,
-                                           of_largest_model(shaped, leaves_rank(options)), format, &owned);
+  bool const searches     = leaves_choice(options) && state == nullptr;
+  bool const chooses_rank = searches && leaves_rank(options);
+  FastTuckerPlan<Scalar, Index, Space> run(plan, space, extents, of_largest_model(shaped, chooses_rank),
+                                           format, &owned);
   std::vector<Held> sets;
   sets.push_back(run.deal(owned.part, of_mode(owned.modes, owned.longest).nnz));
   for (count_t const part : others) sets.push_back(run.deal(part, run.owned_of(part)));
   Held start;
-  if (leaves_choice(options)) start = run.choose_on_root(shaped, leaves_rank(options));
-  run.fit_owned_rows(std::move(start), leaves_choice(options));
+  if (searches) start = run.choose_on_root(shaped, chooses_rank);
+  if (state != nullptr) start = plan.hold("the state that is resumed", bytes_of(*state));
+  run.fit_owned_rows(std::move(start), searches);
 }
 
-#define POLYAD_PLAN_FAST_TUCKER(Scalar, Index)                                                              \
-  template void plan_fast_tucker<Scalar, Index>(MemoryPlan&, Kokkos::DefaultExecutionSpace const&,          \
-                                                Extents const&, count_t, FastTuckerOptions const&,          \
-                                                AnyFormatOptions const&, FastTuckerCheckpoints const&);     \
-  template void plan_fast_tucker<Scalar, Index>(MemoryPlan&, Kokkos::DefaultExecutionSpace const&,          \
-                                                Extents const&, OwnedRows const&, std::span<count_t const>, \
-                                                FastTuckerOptions const&, AnyFormatOptions const&)
+#define POLYAD_PLAN_FAST_TUCKER(Scalar, Index)                                                     \
+  template void plan_fast_tucker<Scalar, Index>(MemoryPlan&, Kokkos::DefaultExecutionSpace const&, \
+                                                Extents const&, count_t, FastTuckerOptions const&, \
+                                                AnyFormatOptions const&, FastTuckerState const*);  \
+  template void plan_fast_tucker<Scalar, Index>(                                                   \
+      MemoryPlan&, Kokkos::DefaultExecutionSpace const&, Extents const&, OwnedRows const&,         \
+      std::span<count_t const>, FastTuckerOptions const&, AnyFormatOptions const&, FastTuckerState const*)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_PLAN_FAST_TUCKER);
 
 }  // namespace polyad

@@ -189,9 +189,9 @@ void predict(Space const& space, FastTuckerModel<Scalar, Space> const& model,
 }
 
 template <class Space, class Scalar, class Index>
-PredictionErrors detail::errors(Space const& space, FastTuckerModel<Scalar, Space> const& model,
-                                FactorMatrices<Scalar, Space> const& C,
-                                Entries<Scalar, Index, Space> const& X, ErrorSums<Space> const& sums) {
+SummedErrors detail::summed_errors(Space const& space, FastTuckerModel<Scalar, Space> const& model,
+                                   FactorMatrices<Scalar, Space> const& C,
+                                   Entries<Scalar, Index, Space> const& X, ErrorSums<Space> const& sums) {
   constexpr count_t chunk = predict_chunk<Space>;
   static_assert(EntryBuffers<Scalar, Index, Space>::step % chunk == 0);
   if (X.nnz() == 0) return {};
@@ -211,8 +211,7 @@ PredictionErrors detail::errors(Space const& space, FastTuckerModel<Scalar, Spac
   double host[2] = {};
   Kokkos::deep_copy(space, Kokkos::View<double*, Kokkos::HostSpace>(host, 2), totals);
   space.fence("polyad::errors");
-  auto const count = static_cast<double>(X.nnz());
-  return {X.nnz(), std::sqrt(host[0] / count), host[1] / count};
+  return {static_cast<double>(X.nnz()), host[0], host[1]};
 }
 
 template <class Space, class Scalar, class Index>
@@ -220,7 +219,7 @@ PredictionErrors errors(Space const& space, FastTuckerModel<Scalar, Space> const
                         FactorMatrices<Scalar, Space> const& C, CooTensor<Scalar, Index, Space> const& X,
                         ErrorSums<Space> const& sums) {
   expect_coordinates_inside(space, X);
-  return detail::errors(space, model, C, Entries<Scalar, Index, Space>(X), sums);
+  return detail::summed_errors(space, model, C, Entries<Scalar, Index, Space>(X), sums).means();
 }
 
 #define POLYAD_INTERMEDIATES(Scalar)                                                                   \
@@ -235,17 +234,17 @@ PredictionErrors errors(Space const& space, FastTuckerModel<Scalar, Space> const
                         FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,   \
                         CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
                         Kokkos::View<Scalar*, Kokkos::DefaultExecutionSpace::device_type> const&)
-#define POLYAD_ERRORS(Scalar, Index)                                                                      \
-  template PredictionErrors errors(Kokkos::DefaultExecutionSpace const&,                                  \
-                                   FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,         \
-                                   FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,          \
-                                   CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,        \
-                                   ErrorSums<Kokkos::DefaultExecutionSpace> const&);                      \
-  template PredictionErrors detail::errors(Kokkos::DefaultExecutionSpace const&,                          \
-                                           FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&, \
-                                           FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,  \
-                                           Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,  \
-                                           ErrorSums<Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_ERRORS(Scalar, Index)                                                                         \
+  template PredictionErrors errors(Kokkos::DefaultExecutionSpace const&,                                     \
+                                   FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,            \
+                                   FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,             \
+                                   CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,           \
+                                   ErrorSums<Kokkos::DefaultExecutionSpace> const&);                         \
+  template SummedErrors detail::summed_errors(Kokkos::DefaultExecutionSpace const&,                          \
+                                              FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&, \
+                                              FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,  \
+                                              Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,  \
+                                              ErrorSums<Kokkos::DefaultExecutionSpace> const&)
 POLYAD_EACH_SCALAR(, POLYAD_INTERMEDIATES);
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_PREDICT);
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_ERRORS);

@@ -85,40 +85,57 @@ std::string asked_text(FastTuckerOptions const& options) {
   return text.str();
 }
 
-FastTuckerState without_matrices(FastTuckerState const& state) {
-  FastTuckerState facts;
-  facts.file            = state.file;
-  facts.precision       = state.precision;
-  facts.format          = state.format;
-  facts.asked           = state.asked;
-  facts.extents         = state.extents;
-  facts.nnz             = state.nnz;
-  facts.validation_nnz  = state.validation_nnz;
-  facts.norm_squared    = state.norm_squared;
-  facts.rank            = state.rank;
-  facts.columns         = state.columns;
-  facts.targets         = state.targets;
-  facts.shrinkage       = state.shrinkage;
-  facts.ridge           = state.ridge;
-  facts.ridge_per_entry = state.ridge_per_entry;
-  facts.drift_bins      = state.drift_bins;
-  facts.drift_damping   = state.drift_damping;
-  facts.has_choice      = state.has_choice;
-  facts.candidates      = state.candidates;
-  facts.choice_s        = state.choice_s;
-  facts.choice_biases   = state.choice_biases;
-  facts.choice_model    = state.choice_model;
-  facts.mean            = state.mean;
-  facts.biases          = state.biases;
-  facts.time_mode       = state.time_mode;
-  facts.bins            = state.bins;
-  facts.drifts          = state.drifts;
-  facts.epoch           = state.epoch;
-  facts.kept_epoch      = state.kept_epoch;
-  facts.best            = state.best;
-  facts.kept_errors     = state.kept_errors;
-  facts.squares         = state.squares;
-  return facts;
+void share_facts(RunRanks const& ranks, FastTuckerState& state) {
+  auto const list = [&](auto& numbers) {
+    using Number      = typename std::remove_cvref_t<decltype(numbers)>::value_type;
+    auto const agreed = ranks.from_root(std::vector<double>(numbers.begin(), numbers.end()));
+    numbers.clear();
+    for (double const number : agreed) numbers.push_back(static_cast<Number>(number));
+  };
+  auto const number = [&](auto& x) {
+    auto agreed = static_cast<double>(x);
+    ranks.agree(&agreed, 1);
+    x = static_cast<std::remove_cvref_t<decltype(x)>>(agreed);
+  };
+  auto const resize = [&](auto& lists) {
+    double count = static_cast<double>(lists.size());
+    ranks.agree(&count, 1);
+    lists.resize(static_cast<std::size_t>(count));
+  };
+  auto const lists = [&](auto& of_modes) {
+    resize(of_modes);
+    for (auto& numbers : of_modes) list(numbers);
+  };
+  auto const errors = [&](StateErrors& of) {
+    number(of.entries);
+    number(of.rmse);
+    number(of.mae);
+  };
+  for (auto* const text : {&state.file, &state.precision, &state.format, &state.asked}) list(*text);
+  for (auto* const numbers : {&state.extents, &state.columns, &state.targets, &state.drift_bins, &state.bins})
+    list(*numbers);
+  for (auto* const numbers : {&state.shrinkage, &state.ridge, &state.drift_damping, &state.squares})
+    list(*numbers);
+  for (auto* const x :
+       {&state.nnz, &state.validation_nnz, &state.rank, &state.candidates, &state.epoch, &state.kept_epoch})
+    number(*x);
+  for (auto* const x : {&state.norm_squared, &state.choice_s, &state.mean, &state.best}) number(*x);
+  number(state.ridge_per_entry);
+  number(state.has_choice);
+  number(state.time_mode);
+  for (auto* const of : {&state.choice_biases, &state.choice_model}) errors(*of);
+  for (auto& of : state.kept_errors) errors(of);
+  lists(state.biases);
+  lists(state.drifts);
+  for (auto* const matrices :
+       {&state.factors, &state.cores, &state.intermediates, &state.moments, &state.kept})
+    resize(*matrices);
+}
+
+void clear_matrices(FastTuckerState& state) {
+  for (auto* const matrices :
+       {&state.factors, &state.cores, &state.intermediates, &state.moments, &state.kept})
+    *matrices = {};
 }
 
 void refuse_state(FastTuckerState const& state, std::string const& what) {

@@ -11,14 +11,18 @@
 #include "polyad/fast_tucker/fast_tucker.hpp"
 #include "polyad/tensor/fast_tucker_model.hpp"
 #include "polyad/tensor/fast_tucker_state.hpp"
+#include "run/run_ranks.hpp"
 
 namespace polyad::detail {
 
 /// The options that determine the iterates: "rank 8; columns 8,8; ...".
 [[nodiscard]] std::string asked_text(FastTuckerOptions const& options);
 
-/// A copy of all but factors, cores, intermediates, moments and kept.
-[[nodiscard]] FastTuckerState without_matrices(FastTuckerState const& state);
+/// Replaces all but the matrices by what the first rank has. Other ranks get as many empty matrices.
+void share_facts(RunRanks const& ranks, FastTuckerState& state);
+
+/// Frees factors, cores, intermediates, moments and kept.
+void clear_matrices(FastTuckerState& state);
 
 /// \throws InputError where the state has a file, else UsageError
 [[noreturn]] void refuse_state(FastTuckerState const& state, std::string const& what);
@@ -56,18 +60,17 @@ void put_biases(Space const& space, FastTuckerModel<Scalar, Space> const& model,
   }
 }
 
-/// A model of the state's shape with its mean and biases. Waits.
+/// Fills the mean and the biases of a model of the state's shape. Waits.
 /// \throws as refuse_state where arrays have other sizes; MemoryError
 template <class Scalar, class Space>
-FastTuckerModel<Scalar, Space> biased_model(Space const& space, Extents const& extents,
-                                            FastTuckerState const& state) {
-  auto const order = static_cast<std::size_t>(extents.order());
-  auto const fits  = [&](std::size_t count) { return count == 0 || count == order; };
-  bool const timed = state.time_mode >= 0;
+void set_biases(Space const& space, FastTuckerState const& state, FastTuckerModel<Scalar, Space>& model) {
+  Extents const& extents = model.extents();
+  auto const order       = static_cast<std::size_t>(extents.order());
+  auto const fits        = [&](std::size_t count) { return count == 0 || count == order; };
+  bool const timed       = state.time_mode >= 0;
   if (!fits(state.biases.size()) || state.bins.size() != (timed ? order : 0) ||
       state.drifts.size() != state.bins.size() || state.time_mode >= extents.order())
     refuse_state(state, "has biases of another number of modes");
-  FastTuckerModel<Scalar, Space> model(space, extents, state.columns, state.rank, !state.biases.empty());
   model.mean      = state.mean;
   model.time_mode = state.time_mode;
   for (int n = 0; n < extents.order(); ++n) {
@@ -78,7 +81,7 @@ FastTuckerModel<Scalar, Space> biased_model(Space const& space, Extents const& e
       std::transform(biases.begin(), biases.end(), host.data(),
                      [](double b) { return static_cast<Scalar>(b); });
       Kokkos::deep_copy(space, model.bias(n), host);
-      space.fence("polyad::biased_model");
+      space.fence("polyad::set_biases");
     }
     if (!timed || of_mode(state.bins, n) == 0) continue;
     if (n == state.time_mode || of_mode(state.bins, n) > extents[state.time_mode])
@@ -86,7 +89,6 @@ FastTuckerModel<Scalar, Space> biased_model(Space const& space, Extents const& e
     model.drift(n) = make_factor_matrix<Scalar>(space, "polyad::drift", extents[n], of_mode(state.bins, n));
     from_host<Scalar>(space, of_mode(state.drifts, n), model.drift(n));
   }
-  return model;
 }
 
 }  // namespace polyad::detail

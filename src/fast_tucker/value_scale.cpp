@@ -67,9 +67,8 @@ Entries<Scalar, Index, Space> detail::scaled(Space const& space, Entries<Scalar,
 
 template <class Scalar, class Index, class Space>
 double detail::value_scale(Space const& space, Entries<Scalar, Index, Space> const& X,
-                           FastTuckerOptions const& options,
-                           NonzeroOwners<Scalar, Index, Space> const* owners) {
-  double const largest = owners ? owners->largest(largest_value(space, X)) : largest_value(space, X);
+                           FastTuckerOptions const& options, RunRanks const& ranks) {
+  double const largest = ranks.largest(largest_value(space, X));
   if (!draws_rows(options) || !std::isfinite(largest) || largest == 0) return 1;
   int const exponent = std::clamp(std::ilogb(largest), -1000, 1000);
   return std::abs(exponent) < 30 ? 1 : std::ldexp(1.0, -exponent);
@@ -78,7 +77,7 @@ double detail::value_scale(Space const& space, Entries<Scalar, Index, Space> con
 template <class Scalar, class Index, class Space>
 double value_scale(Space const& space, CooTensor<Scalar, Index, Space> const& X,
                    FastTuckerOptions const& options) {
-  return detail::value_scale(space, Entries<Scalar, Index, Space>(X), options);
+  return detail::value_scale(space, Entries<Scalar, Index, Space>(X), options, RunRanks());
 }
 
 template <class Scalar, class Index, class Space>
@@ -127,9 +126,9 @@ void scale_predictions(Space const& space, double factor, FastTuckerModel<Scalar
   template FastTuckerData<Scalar, Index, Kokkos::DefaultExecutionSpace> scaled(                           \
       Kokkos::DefaultExecutionSpace const&,                                                               \
       FastTuckerData<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, double);                       \
-  template double detail::value_scale(                                                                    \
-      Kokkos::DefaultExecutionSpace const&, Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-      FastTuckerOptions const&, NonzeroOwners<Scalar, Index, Kokkos::DefaultExecutionSpace> const*);      \
+  template double detail::value_scale(Kokkos::DefaultExecutionSpace const&,                               \
+                                      Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,       \
+                                      FastTuckerOptions const&, RunRanks const&);                         \
   template Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> detail::scaled(                          \
       Kokkos::DefaultExecutionSpace const&, Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
       double)

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "fit/fit.hpp"
-#include "fit/rank_sums.hpp"
+#include "fit/sum_over_ranks.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/formats/held_format.hpp"
 #include "tensor/largest_value.hpp"

@@ -10,7 +10,7 @@
 
 #include "formats/format_bytes.hpp"
 #include "polyad/core/memory_plan.hpp"
-#include "polyad/tensor/owned_rows.hpp"
+#include "polyad/formats/tensor_by_rank.hpp"
 
 namespace polyad::detail {
 

@@ -6,7 +6,8 @@
 //   void launch()                         enqueues an iteration and does not wait
 //   Ended<Iteration> finish()             waits for it
 //   int iterations() const                that have ended, those before a checkpoint included
-//   void save(path) const, load(path)     its state between two iterations. All ranks call them together
+//   void save(path) const                 writes its state between two iterations. All ranks call it together
+//   optional<StopReason> load(path)       the reverse; why the run had ended, if it may not continue
 //   Result take_result(bool is_start)     once, in the end; is_start: no iteration of this run has ended
 #pragma once
 
@@ -38,15 +39,17 @@ public:
   using Result    = typename Driver::Result;
   using Callback  = std::function<bool(Iteration const&)>;
 
-  /// Makes the driver of `args`, and loads the checkpoint to resume. \param ranks  null for one rank
-  /// \throws what the driver throws
+  /// Makes the driver of `args`, and loads the checkpoint to resume. \throws what the driver throws
   template <class... Args>
-  RunLoop(RunOptions const& options, std::shared_ptr<RunRanks> const& ranks, Args&&... args)
+  RunLoop(RunOptions const& options, std::shared_ptr<RunRanks const> ranks, Args&&... args)
       : m_options(options),
         m_driver(std::forward<Args>(args)...),
-        m_limits(options.max_iterations, options.time_limit_s, any_rank_of(ranks)) {
-    if (!options.resume.empty()) m_driver.load(options.resume);
-    m_running = m_driver.iterations() < options.max_iterations;
+        m_limits(options.max_iterations, options.time_limit_s,
+                 [ranks = std::move(ranks)](bool here) { return ranks->any(here); }) {
+    std::optional<StopReason> ended;
+    if (!options.resume.empty()) ended = m_driver.load(options.resume);
+    m_reason  = ended.value_or(m_reason);
+    m_running = !ended && m_driver.iterations() < options.max_iterations;
   }
 
   [[nodiscard]] bool is_running() const { return m_running; }
@@ -56,6 +59,11 @@ public:
   /// checkpoint. A callback that returns false ends the run on all ranks.
   void finish(Callback const& callback) {
     auto ended = m_driver.finish();
+    if (ended.met == StopReason::diverged) {  // its numbers do not count
+      m_reason  = StopReason::diverged;
+      m_running = false;
+      return;
+    }
     m_history.push_back(std::move(ended.numbers));
     bool const is_interrupted = callback && !callback(m_history.back());
     if (auto const reason = m_limits.after(m_driver.iterations(), is_interrupted, ended.met)) {

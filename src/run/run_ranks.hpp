@@ -2,81 +2,120 @@
 // RunRanks: how the ranks of a run agree. The class itself is the form of one rank, which does nothing.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <exception>
-#include <filesystem>
-#include <string>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
-#include "polyad/core/error.hpp"
+#include "fit/rank_sums.hpp"
 
 namespace polyad::detail {
 
-/// All ranks make the same calls in the same order.
+/// All ranks make the same calls in the same order. Numbers are in host memory.
 class RunRanks {
 public:
-  virtual ~RunRanks() = default;
+  RunRanks()                           = default;
+  RunRanks(RunRanks const&)            = delete;
+  RunRanks& operator=(RunRanks const&) = delete;
+  virtual ~RunRanks()                  = default;
 
+  [[nodiscard]] virtual int rank() const { return 0; }
   /// Whether this is the rank that reads and writes files.
-  [[nodiscard]] virtual bool is_root() const { return true; }
+  [[nodiscard]] bool is_root() const { return rank() == 0; }
   /// Whether `here` is true on any rank.
   [[nodiscard]] virtual bool any(bool here) const { return here; }
-  /// Replaces numbers in host memory by those of the first rank.
+  /// The sums and the largest number of all ranks: the same bits on all.
+  virtual void sum_on_host(std::span<double> /*numbers*/) const {}
+  [[nodiscard]] virtual std::uint64_t sum_on_host(std::uint64_t number) const { return number; }
+  [[nodiscard]] virtual double largest(double here) const { return here; }
+  /// The same for the exact sums of a fit.
+  [[nodiscard]] virtual RankSums rank_sums() const { return {}; }
+  /// Replaces numbers by those of the first rank.
   virtual void agree(double* /*numbers*/, std::uint64_t /*count*/) const {}
-};
+  /// The first rank's numbers, for all.
+  [[nodiscard]] std::vector<double> from_root(std::vector<double> numbers) const;
+  /// Whether a run has to be resumed in the format of its checkpoint. Ranks choose formats by themselves.
+  [[nodiscard]] virtual bool keeps_format() const { return true; }
+  /// Whether several runs may be under way at a time: ranks would mix up their messages.
+  [[nodiscard]] virtual bool runs_side_by_side() const { return true; }
+  /// In a handler of an exception that one rank may ignore: throws it again if other ranks wait for this one.
+  virtual void rethrow_if_awaited() const {}
+  /// Refuses what a driver has for one rank only. \throws UsageError unless `is_supported`
+  virtual void expect_supported(bool /*is_supported*/, std::string_view /*what*/) const {}
 
-/// The same of a driver's class for its ranks. \param owners  null for one rank; it must live as long
-template <class Owners>
-class RanksOfOwners final : public RunRanks {
-public:
-  explicit RanksOfOwners(Owners* owners) : m_owners(owners) {}
-
-  [[nodiscard]] bool is_root() const override { return m_owners == nullptr || m_owners->is_root(); }
-  [[nodiscard]] bool any(bool here) const override {
-    return m_owners == nullptr ? here : m_owners->any(here);
+  /// Calls `work`, which is a rank's alone: it makes no calls of this class. If it throws on any rank, all
+  /// throw: those on which it did their own exception, the others one of the same kind and text.
+  template <class F>
+  auto together(F const& work) const -> decltype(work()) {
+    using Result = decltype(work());
+    std::exception_ptr thrown;
+    if constexpr (std::is_void_v<Result>) {
+      try {
+        work();
+      } catch (...) {
+        thrown = std::current_exception();
+      }
+      throw_together(thrown);
+    } else {
+      std::optional<Result> result;
+      try {
+        result.emplace(work());
+      } catch (...) {
+        thrown = std::current_exception();
+      }
+      throw_together(thrown);
+      return std::move(*result);
+    }
   }
-  void agree(double* numbers, std::uint64_t count) const override {
-    if (m_owners == nullptr) return;
-    auto const all = m_owners->from_root(std::vector<double>(numbers, numbers + count));
-    std::copy(all.begin(), all.end(), numbers);
+  /// `work` of the first rank. The others get an empty result, or throw as in together().
+  template <class F>
+  auto on_root(F const& work) const -> decltype(work()) {
+    return together([&]() -> decltype(work()) {
+      if (is_root()) return work();
+      return decltype(work())();
+    });
+  }
+  /// Calls write(read) on the first rank. Its read(k, first, count) calls `rows` with these numbers on all
+  /// ranks. If `write` throws, all throw as in together().
+  template <class Rows, class Write>
+  void write_on_root(Rows const& rows, Write const& write) const {
+    constexpr double ended = -1;
+    double request[3]      = {ended, 0, 0};
+    auto const is_request  = [&] {
+      agree(request, 3);
+      return request[0] != ended;
+    };
+    auto const requested = [&] {
+      return rows(static_cast<std::size_t>(request[0]), static_cast<std::uint64_t>(request[1]),
+                  static_cast<std::uint64_t>(request[2]));
+    };
+    if (!is_root())
+      while (is_request()) static_cast<void>(requested());
+    std::exception_ptr thrown;
+    try {
+      if (is_root())
+        write([&](std::size_t k, std::uint64_t first, std::uint64_t count) {
+          request[0] = static_cast<double>(k);
+          request[1] = static_cast<double>(first);
+          request[2] = static_cast<double>(count);
+          agree(request, 3);
+          return requested();
+        });
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+    request[0] = ended;
+    if (is_root()) agree(request, 3);
+    throw_together(thrown);
   }
 
 private:
-  Owners* m_owners;
+  /// Throws on all ranks if there is an exception on one.
+  void throw_together(std::exception_ptr const& thrown) const;
 };
-
-/// Calls `work` on the first rank. If it throws, all ranks throw: the first one its own exception, the others
-/// an InputError of `file` with the same text, or an Error with the same exit code.
-template <class F>
-void on_root(RunRanks const& ranks, std::filesystem::path const& file, F const& work) {
-  std::exception_ptr own;
-  std::string text;
-  double facts[2] = {0, 0};  // the exit code, 0 for success, and the length of the text
-  if (ranks.is_root()) {
-    try {
-      work();
-    } catch (std::exception const& error) {
-      own               = std::current_exception();
-      auto const* typed = dynamic_cast<Error const*>(&error);
-      text              = error.what();
-      facts[0] = static_cast<double>(typed != nullptr ? typed->exit_code() : ExitCode::out_of_memory);
-      facts[1] = static_cast<double>(text.size());
-    }
-  }
-  ranks.agree(facts, 2);
-  if (facts[0] == 0) return;
-  std::vector<double> letters(text.begin(), text.end());
-  letters.resize(static_cast<std::size_t>(facts[1]));
-  ranks.agree(letters.data(), letters.size());
-  if (own) std::rethrow_exception(own);
-  text.clear();
-  for (double const letter : letters) text += static_cast<char>(letter);
-  auto const code          = static_cast<ExitCode>(static_cast<int>(facts[0]));
-  std::string const prefix = file.string() + ": ";
-  if (code == ExitCode::bad_input && text.starts_with(prefix))
-    throw InputError(file.string(), 0, 0, text.substr(prefix.size()));
-  throw Error(code, text);
-}
 
 }  // namespace polyad::detail

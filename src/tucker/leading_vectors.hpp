@@ -20,10 +20,10 @@
 #include "dense/gram.hpp"
 #include "dense/intermediates.hpp"
 #include "dense/symmetric_eigen.hpp"
-#include "formats/row_owners.hpp"
 #include "kernel/launch_shape.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 #include "polyad/tucker/tucker.hpp"
+#include "run/row_distribution.hpp"
 #include "tucker/leading_scratch.hpp"
 #include "tucker/wide_product.hpp"
 
@@ -89,12 +89,15 @@ template <class Scalar, class Space>
 class LeadingVectors {
 public:
   using matrix_type = FactorMatrix<Scalar, Space>;
-  using Owners      = RowOwners<Scalar, Space>;
 
-  /// \param owners  of several ranks, which call all functions together; it must live as long. Null: one rank
-  explicit LeadingVectors(Space const& space, LeadingVectorsOptions const& options = {},
-                          Owners* owners = nullptr)
-      : m_space(space), m_options(options), m_owners(owners) {}
+  /// \param rows  how they are divided: of several ranks all call all functions together
+  LeadingVectors(Space const& space, LeadingVectorsOptions const& options,
+                 std::shared_ptr<RowDistribution<Scalar, Space> const> rows)
+      : m_space(space), m_options(options), m_division(std::move(rows)) {}
+  /// The same on one rank.
+  explicit LeadingVectors(Space const& space, LeadingVectorsOptions const& options = {})
+      : LeadingVectors(space, options,
+                       std::make_shared<RowDistribution<Scalar, Space> const>(space, Extents())) {}
 
   /// Q = an orthonormal basis of the columns of Z (I x L, L <= I), with random directions where Z has fewer
   /// independent ones. Z is overwritten. On several ranks both have the owned rows of mode n. Waits.
@@ -114,7 +117,7 @@ public:
   /// \throws MemoryError, unless reserve was called for this shape
   double find(matrix_type const& Y, matrix_type const& whole, int n = 0) {
     count_t const all   = whole.extent(0);  // I; `rows` are here
-    auto const U        = m_owners == nullptr ? whole : m_owners->owned(n, whole);
+    auto const U        = m_division->owned(n, whole);
     count_t const rows  = Y.extent(0);
     count_t const width = Y.extent(1);
     count_t const rank  = U.extent(1);
@@ -130,7 +133,7 @@ public:
     double captured = 0;
     for (int iteration = 0; iteration < m_options.max_iterations; ++iteration) {
       wide_transposed_product(m_space, Y, Q, sums, B);  // B = Y' Q, D x L
-      if (m_owners != nullptr) m_owners->sum(B);
+      m_division->sum(B);
       // The singular values captured by Q are those of B. Its right singular vectors turn Q into U.
       auto const& right = decompose(B, false, rank, Rows{});
       intermediates(m_space, Q, right.turn(rank), U);
@@ -149,14 +152,12 @@ public:
   }
 
 private:
-  /// The rows of a matrix: all of them or, if ranks divide them, those from `first` on.
+  /// The rows of a matrix: all of them, or those of a mode that this rank owns, from `first` on.
   struct Rows {
-    bool divided  = false;
+    bool of_mode  = false;
     count_t first = 0;
   };
-  [[nodiscard]] Rows rows_of(int n) const {
-    return m_owners == nullptr ? Rows{} : Rows{true, m_owners->first_row(n)};
-  }
+  [[nodiscard]] Rows rows_of(int n) const { return {true, m_division->first_row(n)}; }
 
   void make_basis(matrix_type const& Z, matrix_type const& Q, Rows rows) {
     // Two passes, since the Gram matrix of the first resolves only half of the digits. More passes only after
@@ -181,14 +182,12 @@ private:
     auto const& scratch = m_scratch.eigen(m_space, M.extent(1));
     auto const T        = scratch.turn(columns);
     gram(m_space, M, scratch.gram, scratch.G);
-    if (rows.divided) m_owners->sum(scratch.G.data(), scratch.G.size());
+    if (rows.of_mode) m_division->sum(scratch.G.data(), scratch.G.size());
     Kokkos::parallel_for(
         "polyad::range_eigenvectors", team_policy(m_space, launch_shape<Space>(1, 8, 32)),
         detail::SortedEigenvectors<Scalar, Space>{scratch.G, scratch.V, scratch.numbers, T, basis});
-    if (m_owners != nullptr) {
-      m_owners->agree(T);
-      m_owners->agree(scratch.values.data(), scratch.values.size());
-    }
+    m_division->agree(T);
+    m_division->agree_on_device(scratch.values.data(), scratch.values.size());
     Kokkos::deep_copy(m_space, scratch.host_values, scratch.values);
     m_space.fence("polyad::leading_vectors");
     return scratch;
@@ -211,7 +210,7 @@ private:
 
   Space m_space;
   LeadingVectorsOptions m_options;
-  Owners* m_owners;
+  std::shared_ptr<RowDistribution<Scalar, Space> const> m_division;
   LeadingScratch<Scalar, Space> m_scratch;
   std::uint64_t m_fills = 0;
 };

@@ -28,11 +28,10 @@
 #include "polyad/dense/nvecs.hpp"
 #include "polyad/io/checkpoint.hpp"
 #include "polyad/tensor/compact.hpp"
+#include "run/row_distribution.hpp"
 #include "run/run_loop.hpp"
 #include "run/run_options.hpp"
-#include "run/run_ranks.hpp"
 #include "tensor/copied.hpp"
-#include "tucker/divided_tucker.hpp"
 #include "tucker/leading_scratch.hpp"
 #include "tucker/leading_vectors.hpp"
 #include "tucker/wide_product.hpp"
@@ -47,6 +46,26 @@ std::string product_text(std::vector<count_t> const& ranks) {
   std::string text;
   for (count_t const rank : ranks) text += (text.empty() ? "" : " x ") + std::to_string(rank);
   return text;
+}
+
+/// \throws UsageError unless there are N ranks, each from 1 to I_n and to the product of the others;
+///         MemoryError when the size of the core does not fit 64 bits
+void expect_tucker_ranks(Extents const& extents, std::vector<count_t> const& ranks) {
+  POLYAD_EXPECTS(extents.order() >= 2, "a Tucker decomposition needs two modes or more");
+  POLYAD_EXPECTS(ranks.size() == static_cast<std::size_t>(extents.order()), ranks.size(),
+                 " ranks for a tensor of order ", extents.order());
+  for (count_t const rank : ranks)
+    if (rank > 0) checked_rank(rank);
+  for (std::size_t n = 0; n < ranks.size(); ++n)
+    POLYAD_EXPECTS(ranks[n] >= 1 && ranks[n] <= extents[static_cast<int>(n)], "rank ", ranks[n], " of mode ",
+                   n, ": it has ", extents[static_cast<int>(n)], " rows");
+  for (std::size_t n = 0; n < ranks.size(); ++n) {
+    count_t others = 1;
+    for (std::size_t m = 0; m < ranks.size(); ++m)
+      if (m != n) others = checked_product("the core, " + product_text(ranks) + ",", others, ranks[m]);
+    POLYAD_EXPECTS(ranks[n] <= others, "rank ", ranks[n], " of mode ", n,
+                   " exceeds the product of the others, ", others);
+  }
 }
 
 /// expect_tucker_ranks, and that the options' lists are of these rows.
@@ -65,7 +84,7 @@ void expect_stored_ranks(Extents const& extents, TuckerOptions const& options) {
 /// \throws MemoryError before it is allocated
 template <class Scalar, class Index, class Space>
 std::vector<FactorMatrix<Scalar, Space>> make_shared_outputs(
-    Space const& space, DividedTensor<Scalar, Index, Space> const& X,
+    Space const& space, TensorByRank<Scalar, Index, Space> const& X,
     std::vector<FactorMatrix<Scalar, Space>> const& U) {
   auto const rows            = [&](int n) { return X.format(n).extents()[n]; };
   constexpr count_t too_many = std::numeric_limits<count_t>::max();
@@ -93,31 +112,24 @@ std::vector<FactorMatrix<Scalar, Space>> make_shared_outputs(
   return Y;
 }
 
-/// random_tucker_start. \param owners  of several ranks, which make it together; null on one rank
+/// random_tucker_start, which ranks make together: each has whole factors.
 template <class Scalar, class Space>
-TuckerStart<Scalar, Space> random_start(Space const& space, Extents const& extents,
-                                        TuckerOptions const& options, RowOwners<Scalar, Space>* owners) {
+TuckerStart<Scalar, Space> random_start(Space const& space, TuckerOptions const& options,
+                                        std::shared_ptr<RowDistribution<Scalar, Space> const> const& rows) {
+  auto const& extents = rows->extents();
   expect_stored_ranks(extents, options);
-  LeadingVectors<Scalar, Space> vectors(space, options.vectors, owners);
+  LeadingVectors<Scalar, Space> vectors(space, options.vectors, rows);
   TuckerStart<Scalar, Space> U;
   for (int n = 0; n < extents.order(); ++n) {
-    count_t const rank = of_mode(options.ranks, n);
-    count_t const rows = owners == nullptr ? extents[n] : owners->rows(n);
-    auto const random  = make_factor_matrix<Scalar>(space, "polyad::tucker_start", rows, rank);
-    auto const whole   = make_factor_matrix<Scalar>(space, "polyad::tucker_factor", extents[n], rank);
-    if (owners == nullptr) {
-      fill_stored_rows<Scalar, Space>(space, random, options.rows, options.seed, n);
-    } else if (options.rows.empty() || !of_mode(options.rows, n).is_list()) {
-      fill_random_rows(space, random, options.seed, n, owners->first_row(n));
-    } else {
-      auto const begin =
-          of_mode(options.rows, n).numbers().begin() + static_cast<std::ptrdiff_t>(owners->first_row(n));
-      fill_numbered_rows<Scalar, Space>(space, random, {begin, begin + static_cast<std::ptrdiff_t>(rows)},
-                                        options.seed, n);
-    }
-    vectors.orthonormalize(random, owners == nullptr ? whole : owners->owned(n, whole), n);
-    if (owners != nullptr) owners->gather_rows(n, whole);
-    U.push_back(whole);
+    auto const made = [&](char const* label, count_t count) {
+      return rows->together(
+          [&] { return make_factor_matrix<Scalar>(space, label, count, of_mode(options.ranks, n)); });
+    };
+    auto const random = made("polyad::tucker_start", rows->rows(n));
+    U.push_back(made("polyad::tucker_factor", extents[n]));
+    rows->fill_random(space, n, random, options.rows, options.seed);
+    vectors.orthonormalize(random, rows->owned(n, U.back()), n);
+    rows->gather_rows(n, U.back());
   }
   return U;
 }
@@ -125,29 +137,27 @@ TuckerStart<Scalar, Space> random_start(Space const& space, Extents const& exten
 /// The fit of the model as it is. The formula of the last iteration is used if its error does not matter.
 /// \param is_start  The factors are a caller's. If their columns are not orthonormal, the formula is wrong.
 template <class Scalar, class Index, class Space>
-Fit final_fit(Space const& space, DividedTensor<Scalar, Index, Space> const& X,
+Fit final_fit(Space const& space, TensorByRank<Scalar, Index, Space> const& X,
               TuckerModel<Scalar, Space> const& model, double scale, SquaredNorms const& formula,
               bool is_start) {
   auto const& tensor = *X.format(0).inside();
-  auto* const owners = X.owners().get();
+  auto const& rows   = *X.rows();
   // The end of a run must not fail for lack of memory.
   count_t const bytes = bytes_to_measure_tucker(model.core.size());
   bool const fits     = bytes <= available_memory(space);
-  if (!tensor.is_readable() || (owners ? owners->any(!fits) : !fits)) return fit_of(formula);
+  if (!tensor.is_readable() || rows.any(!fits)) return fit_of(formula);
   auto const fit = fit_of_iteration(formula);
   if (!is_start && is_exact_enough<Scalar>(fit)) return fit;
   StoredTucker<Scalar, Space> stored{model.factors, model.factors, model.core};
-  if (owners) {
-    for (int n = 0; n < X.extents().order(); ++n)
-      of_mode(stored.owned, n) = owners->owned(n, of_mode(model.factors, n));
-    stored.factors[0] = stored.owned[0];  // the first format has the nonzeros of these rows
-  }
-  return measure_tucker_fit(space, tensor, stored, scale, rank_sums_of(owners));
+  for (int n = 0; n < X.extents().order(); ++n)
+    of_mode(stored.owned, n) = rows.owned(n, of_mode(model.factors, n));
+  stored.factors[0] = stored.owned[0];  // the first format has the nonzeros of these rows
+  return measure_tucker_fit(space, tensor, stored, scale, rows.rank_sums());
 }
 
 /// \throws UsageError when the start, the format or the limits make no sense
 template <class Scalar, class Index, class Space>
-void expect_hooi_arguments(DividedTensor<Scalar, Index, Space> const& X, TuckerOptions const& options,
+void expect_hooi_arguments(TensorByRank<Scalar, Index, Space> const& X, TuckerOptions const& options,
                            TuckerStart<Scalar, Space> const& start) {
   Extents const extents = X.extents();
   expect_stored_ranks(extents, options);
@@ -166,22 +176,21 @@ void expect_hooi_arguments(DividedTensor<Scalar, Index, Space> const& X, TuckerO
 
 /// The squared norm of the tensor. \throws NumericalError when it allows no fit
 template <class Scalar, class Index, class Space>
-ScaledNorm norm_of(Space const& space, DividedTensor<Scalar, Index, Space> const& X) {
-  auto const norm =
-      scaled_norm(space, *X.format(0).inside(), X.norm_squared(), rank_sums_of(X.owners().get()));
+ScaledNorm norm_of(Space const& space, TensorByRank<Scalar, Index, Space> const& X) {
+  auto const norm = scaled_norm(space, *X.format(0).inside(), X.norm_squared(), X.rows()->rank_sums());
   if (!(norm.squared > 0) || !std::isfinite(norm.squared))
     throw NumericalError("the tensor's norm is " + std::to_string(std::sqrt(norm.squared)) +
                          ": no fit can be told");
   return norm;
 }
 
-/// What a checkpoint is, if it is of another run; otherwise empty. Formats differ from rank to rank.
+/// What a checkpoint is, if it is of another run; otherwise empty.
 std::string difference_of_runs(io::TuckerCheckpoint const& found, io::TuckerCheckpoint const& run,
-                               bool any_format) {
+                               bool keeps_format) {
   for (auto const& difference :
        {io::difference_of("the ranks", product_text(found.ranks), product_text(run.ranks)),
         io::difference_of("precision", found.precision, run.precision),
-        io::difference_of("the format", any_format ? run.format : found.format, run.format)})
+        io::difference_of("the format", keeps_format ? found.format : run.format, run.format)})
     if (!difference.empty()) return difference;
   bool const is_same = io::is_same_tensor(found, run) && found.rows == run.rows;
   return is_same ? std::string() : "is a checkpoint of another tensor";
@@ -194,7 +203,7 @@ public:
   using Iteration = TuckerIteration;
   using Result    = TuckerResult<Scalar, Space>;
 
-  using Tensor = DividedTensor<Scalar, Index, Space>;
+  using Tensor = TensorByRank<Scalar, Index, Space>;
   using Matrix = FactorMatrix<Scalar, Space>;
 
   /// Allocates everything. \throws UsageError, NumericalError; MemoryError
@@ -203,22 +212,13 @@ public:
       : m_space(space),
         m_tensor(X),
         m_options(options),
-        m_owners(X.owners().get()),
-        m_ranks(m_owners),
+        m_rows(*X.rows()),
         m_rule(options.tolerance),
         m_order(X.extents().order()),
         m_norm(norm_of(space, X)),
-        m_vectors(space, options.vectors, m_owners) {
-    auto& model = m_result.model;
-    model.rows  = options.rows;
-    for (auto const& U : start) model.factors.push_back(with_packed_rows<Scalar, Space>(space, U));
-    m_outputs  = make_shared_outputs(space, X, model.factors);
-    model.core = make_factor_matrix<Scalar>(space, "polyad::tucker_core", options.ranks.back(),
-                                            m_outputs.back().extent(1));
-    for (int n = 0; n < m_order; ++n) {
-      auto const own = own_output(n);
-      m_vectors.reserve(own.extent(0), own.extent(1), of_mode(options.ranks, n), X.extents()[n]);
-    }
+        m_vectors(space, options.vectors, X.rows()) {
+    m_result.model.rows = options.rows;
+    m_rows.together([&] { allocate(start); });
   }
 
   [[nodiscard]] int iterations() const { return m_iterations; }
@@ -238,32 +238,33 @@ public:
 
   /// All ranks have the whole factors. Waits.
   void save(std::filesystem::path const& path) const {
-    if (!m_ranks.is_root()) return;
-    io::write_tucker_checkpoint(path, state(), [&](std::size_t n, count_t first, count_t count) {
-      auto const rows = Kokkos::make_pair(first, first + count);
-      return to_host<Scalar>(m_space, Matrix(Kokkos::subview(m_result.model.factors[n], rows, Kokkos::ALL)));
+    m_rows.on_root([&] {
+      io::write_tucker_checkpoint(path, state(), [&](std::size_t n, count_t first, count_t count) {
+        auto const rows = Kokkos::make_pair(first, first + count);
+        return to_host<Scalar>(m_space,
+                               Matrix(Kokkos::subview(m_result.model.factors[n], rows, Kokkos::ALL)));
+      });
     });
   }
   /// Waits. \throws InputError on all ranks for a file that is damaged or of another run
-  void load(std::filesystem::path const& path) {
-    auto run = state();
-    on_root(m_ranks, path, [&] {
+  std::optional<StopReason> load(std::filesystem::path const& path) {
+    double facts[] = {0, 0};  // the number of the iteration and the fit
+    m_rows.on_root([&] {
       auto found            = io::read_tucker_checkpoint(path);
-      auto const difference = difference_of_runs(found, run, m_owners != nullptr);
+      auto const difference = difference_of_runs(found, state(), m_rows.keeps_format());
       if (!difference.empty()) throw InputError(path.string(), 0, 0, difference);
-      run = std::move(found);
+      for (std::size_t n = 0; n < found.factors.size(); ++n)
+        from_host<Scalar>(m_space, found.factors[n], m_result.model.factors[n]);
+      facts[0] = static_cast<double>(found.iteration);
+      facts[1] = found.fit;
     });
-    double facts[] = {static_cast<double>(run.iteration), run.fit};
-    m_ranks.agree(facts, std::size(facts));
-    for (std::size_t n = 0; n < m_result.model.factors.size(); ++n) {
-      auto const& U = m_result.model.factors[n];
-      if (m_ranks.is_root()) from_host<Scalar>(m_space, run.factors[n], U);
-      if (m_owners) m_owners->agree(U);
-    }
+    m_rows.agree(facts, std::size(facts));
+    for (auto const& U : m_result.model.factors) m_rows.agree(U);
     m_space.fence("polyad::tucker");
     m_iterations = static_cast<int>(facts[0]);
     m_result.fit = facts[1];
     if (m_iterations > 0) m_rule.restore(m_result.fit);
+    return std::nullopt;
   }
 
   /// The core and the fit of the model as it is. Call it once.
@@ -281,12 +282,19 @@ public:
   }
 
 private:
-  /// The owned rows of X times the other factors. A rank without rows has one in its output.
-  [[nodiscard]] Matrix own_output(int n) const {
-    Matrix const& Y = of_mode(m_outputs, n);
-    if (!m_owners) return Y;
-    return Matrix(Kokkos::subview(Y, Kokkos::make_pair(count_t(0), m_owners->rows(n)), Kokkos::ALL));
+  void allocate(TuckerStart<Scalar, Space> const& start) {
+    auto& model = m_result.model;
+    for (auto const& U : start) model.factors.push_back(with_packed_rows<Scalar, Space>(m_space, U));
+    m_outputs  = make_shared_outputs(m_space, m_tensor, model.factors);
+    model.core = make_factor_matrix<Scalar>(m_space, "polyad::tucker_core", m_options.ranks.back(),
+                                            m_outputs.back().extent(1));
+    for (int n = 0; n < m_order; ++n) {
+      auto const own = own_output(n);
+      m_vectors.reserve(own.extent(0), own.extent(1), of_mode(m_options.ranks, n), m_tensor.extents()[n]);
+    }
   }
+  /// The owned rows of X times the other factors.
+  [[nodiscard]] Matrix own_output(int n) const { return m_rows.sum_rows(n, of_mode(m_outputs, n)); }
   void multiply(int n) {
     auto const& Y = of_mode(m_outputs, n);
     spttmc(m_space, m_tensor.format(n), m_result.model.factors, n, Y);
@@ -299,17 +307,18 @@ private:
       auto const& U = of_mode(m_result.model.factors, n);
       multiply(n);
       captured = m_vectors.find(own_output(n), U, n);
-      if (m_owners) m_owners->gather_rows(n, U);
+      m_rows.gather_rows(n, U);
     }
     return captured;
   }
   void form_core() {
-    auto const& core     = m_result.model.core;
-    auto const workspace = make_wide_product_workspace(m_space, core.extent(0), core.extent(1));
-    auto const& last     = m_result.model.factors.back();
-    wide_transposed_product(m_space, m_owners ? m_owners->owned(m_order - 1, last) : last,
-                            own_output(m_order - 1), workspace, core);
-    if (m_owners) m_owners->sum(core);
+    auto const& core = m_result.model.core;
+    auto const workspace =
+        m_rows.together([&] { return make_wide_product_workspace(m_space, core.extent(0), core.extent(1)); });
+    auto const& last = m_result.model.factors.back();
+    wide_transposed_product(m_space, m_rows.owned(m_order - 1, last), own_output(m_order - 1), workspace,
+                            core);
+    m_rows.sum(core);
     m_space.fence("polyad::tucker");
   }
   [[nodiscard]] SquaredNorms formula_of_start() const {
@@ -341,8 +350,7 @@ private:
   Space m_space;
   Tensor const& m_tensor;
   TuckerOptions const& m_options;
-  NonzeroOwners<Scalar, Index, Space>* m_owners;  // null on one rank
-  RanksOfOwners<NonzeroOwners<Scalar, Index, Space>> m_ranks;
+  RowDistribution<Scalar, Space>& m_rows;
   StopRule m_rule;
   int m_iterations = 0;  // that have ended, those before a checkpoint included
   Kokkos::Timer m_clock;
@@ -355,41 +363,21 @@ private:
 };
 
 template <class Scalar, class Index, class Space>
-TuckerResult<Scalar, Space> hooi(Space const& space, DividedTensor<Scalar, Index, Space> const& X,
+TuckerResult<Scalar, Space> hooi(Space const& space, TensorByRank<Scalar, Index, Space> const& X,
                                  TuckerOptions const& options, TuckerStart<Scalar, Space> const& start,
                                  TuckerCallback const& callback) {
   auto const run_options = run_options_of(options);
   expect_hooi_arguments(X, options, start);
-  std::shared_ptr<RunRanks> ranks;
-  if (auto* const owners = X.owners().get())
-    ranks = std::make_shared<RanksOfOwners<NonzeroOwners<Scalar, Index, Space>>>(owners);
-  return RunLoop<Hooi<Scalar, Index, Space>>(run_options, ranks, space, X, options, start).run(callback);
+  return RunLoop<Hooi<Scalar, Index, Space>>(run_options, X.rows(), space, X, options, start).run(callback);
 }
 
 }  // namespace
 
-void detail::expect_tucker_ranks(Extents const& extents, std::vector<count_t> const& ranks) {
-  POLYAD_EXPECTS(extents.order() >= 2, "a Tucker decomposition needs two modes or more");
-  POLYAD_EXPECTS(ranks.size() == static_cast<std::size_t>(extents.order()), ranks.size(),
-                 " ranks for a tensor of order ", extents.order());
-  for (count_t const rank : ranks)
-    if (rank > 0) checked_rank(rank);
-  for (std::size_t n = 0; n < ranks.size(); ++n)
-    POLYAD_EXPECTS(ranks[n] >= 1 && ranks[n] <= extents[static_cast<int>(n)], "rank ", ranks[n], " of mode ",
-                   n, ": it has ", extents[static_cast<int>(n)], " rows");
-  for (std::size_t n = 0; n < ranks.size(); ++n) {
-    count_t others = 1;
-    for (std::size_t m = 0; m < ranks.size(); ++m)
-      if (m != n) others = checked_product("the core, " + product_text(ranks) + ",", others, ranks[m]);
-    POLYAD_EXPECTS(ranks[n] <= others, "rank ", ranks[n], " of mode ", n,
-                   " exceeds the product of the others, ", others);
-  }
-}
-
 template <class Scalar, class Space>
 TuckerStart<Scalar, Space> random_tucker_start(Space const& space, Extents const& extents,
                                                TuckerOptions const& options) {
-  return random_start<Scalar, Space>(space, extents, options, nullptr);
+  return random_start<Scalar, Space>(space, options,
+                                     std::make_shared<RowDistribution<Scalar, Space>>(space, extents));
 }
 
 template <class Scalar, class Index, class Space>
@@ -420,23 +408,20 @@ template <class Scalar, class Index, class Space>
 TuckerResult<Scalar, Space> tucker(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
                                    TuckerOptions const& options, TuckerStart<Scalar, Space> const& start,
                                    TuckerCallback const& callback) {
-  return hooi<Scalar, Index, Space>(space, X, options, copied<Scalar, Space>(space, start), callback);
+  return tucker(space, X, options, copied<Scalar, Space>(space, start), callback);
 }
 
 template <class Scalar, class Index, class Space>
 TuckerResult<Scalar, Space> tucker(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
                                    TuckerOptions const& options, TuckerStart<Scalar, Space>&& start,
                                    TuckerCallback const& callback) {
-  return hooi<Scalar, Index, Space>(space, X, options, start, callback);
+  return hooi(space, TensorByRank<Scalar, Index, Space>(space, X), options, start, callback);
 }
 
 template <class Scalar, class Index, class Space>
-TuckerResult<Scalar, Space> detail::divided_tucker(Space const& space,
-                                                   DividedTensor<Scalar, Index, Space> const& X,
-                                                   TuckerOptions const& options,
-                                                   TuckerCallback const& callback) {
-  auto const start = random_start<Scalar, Space>(space, X.extents(), options, X.owners().get());
-  return hooi(space, X, options, start, callback);
+TuckerResult<Scalar, Space> tucker(Space const& space, TensorByRank<Scalar, Index, Space> const& X,
+                                   TuckerOptions const& options, TuckerCallback const& callback) {
+  return hooi(space, X, options, random_start<Scalar, Space>(space, options, X.rows()), callback);
 }
 
 AnyFormatOptions format_options(TuckerOptions const& options) {
@@ -449,7 +434,7 @@ AnyFormatOptions format_options(TuckerOptions const& options) {
 template <class Scalar, class Index, class Space>
 TuckerResult<Scalar, Space> tucker(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
                                    TuckerOptions const& options, TuckerCallback const& callback) {
-  return tucker(space, X, options, random_tucker_start<Scalar>(space, X.extents(), options), callback);
+  return tucker(space, TensorByRank<Scalar, Index, Space>(space, X), options, callback);
 }
 
 #define POLYAD_RANDOM_TUCKER_START(Scalar)                                         \
@@ -469,9 +454,9 @@ TuckerResult<Scalar, Space> tucker(Space const& space, AnyFormat<Scalar, Index, 
   template TuckerResult<Scalar, Kokkos::DefaultExecutionSpace> tucker(                                      \
       Kokkos::DefaultExecutionSpace const&, AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
       TuckerOptions const&, TuckerCallback const&);                                                         \
-  template TuckerResult<Scalar, Kokkos::DefaultExecutionSpace> detail::divided_tucker(                      \
+  template TuckerResult<Scalar, Kokkos::DefaultExecutionSpace> tucker(                                      \
       Kokkos::DefaultExecutionSpace const&,                                                                 \
-      DividedTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, TuckerOptions const&,             \
+      TensorByRank<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, TuckerOptions const&,              \
       TuckerCallback const&)
 POLYAD_EACH_SCALAR(, POLYAD_RANDOM_TUCKER_START);
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_TUCKER);

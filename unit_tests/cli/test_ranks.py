@@ -375,10 +375,24 @@ class Ranks(ToolTest):
         self.assertEqual(result.returncode, 3)
         self.assertIn("entry 41 has row 99", result.stderr)
 
+    def test_fast_tucker_checkpoint_of_4_resumed_by_3(self):
+        arguments = ("fast-tucker", self.tensor, "-j", 3, "-r", 4, "--shrink", "5,0.05", "--precision", "f64")
+        whole, _ = self.report_on(4, *arguments, "-i", 5)
+        _, result = self.report_on(4, *arguments, "-i", 2, "--checkpoint", "c")
+        self.assertEqual(result.stdout.count("wrote    c"), 1)
+        report, _ = self.report_on(3, *arguments, "-i", 5, "--resume", "c")
+        self.assertEqual([epoch["iteration"] for epoch in report["iterations"]], [3, 4, 5])
+        whole["iterations"] = whole["iterations"][2:]
+        self.expect_errors(report, whole, 10)
+        # One rank goes on from it too, in the format that rank 0 had.
+        self.expect_errors(self.report_of(*arguments, "-i", 5, "--resume", "c"), whole, 10)
+        result = self.mpirun(3, *arguments[:4], "-r", 5, "--resume", "c")
+        self.assertEqual(result.returncode, 3, result.stderr)
+        self.assertIn("is of a run with other options", result.stderr)
+
     def test_fast_tucker_refuses(self):
         for more, says in ((("--optimizer", "adam"), "adam works on one rank only"),
-                           (("--optimizer", "sgd"), "sgd works on one rank only"),
-                           (("--shrink", "5", "--checkpoint", "c"), "checkpoints of fast-tucker are of one rank only")):
+                           (("--optimizer", "sgd"), "sgd works on one rank only")):
             result = self.mpirun(2, "fast-tucker", self.tensor, "-r", 2, *more, "-o", "m.npz")
             self.one_message(result, 2, says)
             self.assertFalse((self.folder / "m.npz").exists())

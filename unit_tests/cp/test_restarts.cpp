@@ -48,13 +48,15 @@ template <class F>
 CpAlsResult<double, TestSpace> best_of(int instances, F const& X, CpAlsOptions options, int count,
                                        CpAlsCallback const& callback = {}) {
   TestSpace const space;
-  auto const any  = any_format(space, X);
+  auto const any = any_format(space, X);
+  using Whole    = TensorByRank<double, std::uint32_t, TestSpace>;
+  detail::HeldTensor<double, TestSpace> const held(Whole(space, any));
   using Body      = detail::CpAlsBody<double, TestSpace>;
   auto const make = [&](TestSpace const& instance, std::uint64_t seed) {
     FactorMatrices<double, TestSpace> start(instance, any.extents(), options.rank);
     fill_random(instance, start, seed);
-    return std::make_unique<CpAlsLoop<double>>(detail::run_options_of(options), nullptr, instance,
-                                               any.inside(), options, start, nullptr);
+    return std::make_unique<CpAlsLoop<double>>(detail::run_options_of(options), held.rows, instance, held,
+                                               options, start);
   };
   detail::Restarts<Body, TestSpace> restarts(detail::make_instances(space, instances), options.seed, count,
                                              make);

@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "distributed/parts.hpp"
+#include "distributed/shared_folder.hpp"
 #include "distributed/world.hpp"
-#include "polyad/distributed/cp_als.hpp"
+#include "polyad/fast_tucker/fast_tucker.hpp"
+#include "polyad/io/checkpoint.hpp"
 #include "polyad/testing/oracle.hpp"
 #include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
@@ -64,6 +66,14 @@ Sets random_sets(std::uint64_t seed, std::vector<std::uint64_t> const& extents, 
   return {train, {}, make(nnz / 5)};
 }
 
+/// A run on all ranks.
+template <class Scalar>
+FastTuckerResult<Scalar, TestSpace> on_ranks(Data<Scalar> const& parts, FastTuckerOptions const& options,
+                                             FastTuckerCallback const& callback = {},
+                                             AnyFormatOptions const& format     = {}) {
+  return fast_tucker(TestSpace(), distribute(world(), parts), options, callback, format);
+}
+
 FastTuckerOptions options_of(count_t rank, std::vector<count_t> columns = {}) {
   FastTuckerOptions options;
   options.rank       = rank;
@@ -88,8 +98,8 @@ void expect_run_of_one_rank(Sets const& sets, FastTuckerOptions const& options,
   format.format       = "sorted";
   auto const expected = fast_tucker(TestSpace(), sets.data<Scalar>(Dealt::whole), options, {}, format);
   // Several ranks take the same by themselves.
-  auto const result = fast_tucker(world(), sets.data<Scalar>(dealt), options, {},
-                                  world().size() > 1 ? AnyFormatOptions{} : format);
+  auto const result =
+      on_ranks(sets.data<Scalar>(dealt), options, {}, world().size() > 1 ? AnyFormatOptions{} : format);
   REQUIRE(result.history.size() == expected.history.size());
   for (std::size_t k = 0; k < result.history.size(); ++k) {
     INFO("epoch " << k + 1 << " on rank " << world().rank());
@@ -165,8 +175,8 @@ TEST_CASE("Ridges, targets, drift and values of any scale", "[mpi]") {
   auto large = sets;
   for (auto* set : {&large.train, &large.test})
     for (auto& value : set->values) value *= std::ldexp(1.0, 40);
-  auto const result = fast_tucker(world(), large.data<float>(Dealt::in_turn), options_of(4));
-  auto const usual  = fast_tucker(world(), sets.data<float>(Dealt::in_turn), options_of(4));
+  auto const result = on_ranks(large.data<float>(Dealt::in_turn), options_of(4));
+  auto const usual  = on_ranks(sets.data<float>(Dealt::in_turn), options_of(4));
   for (std::size_t k = 0; k < usual.history.size(); ++k)
     CHECK(std::abs(std::ldexp(result.history[k].test.rmse, -40) - usual.history[k].test.rmse) <= 1e-5);
 }
@@ -207,7 +217,7 @@ TEST_CASE("Rank 0 chooses for all", "[mpi]") {
     AnyFormatOptions format;
     format.format       = "sorted";
     auto const expected = fast_tucker(TestSpace(), sets.data<double>(Dealt::whole), options, {}, format);
-    auto const result   = fast_tucker(world(), sets.data<double>(Dealt::in_turn), options, {}, format);
+    auto const result   = on_ranks(sets.data<double>(Dealt::in_turn), options, {}, format);
     REQUIRE(expected.choice);
     REQUIRE(result.choice);
     auto const &ours = result.choice->options, &other = expected.choice->options;
@@ -253,7 +263,7 @@ TEST_CASE("All ranks throw what rank 0's search throws", "[mpi]") {
     format.hooks.progress = [&](char const*) {
       if (world().rank() == 0) fail();
     };
-    static_cast<void>(fast_tucker(world(), data, FastTuckerOptions{}, {}, format));
+    static_cast<void>(on_ranks(data, FastTuckerOptions{}, {}, format));
   };
   auto const text_of = [&](auto identity, auto const& fail) -> std::string {
     using Expected = typename decltype(identity)::type;
@@ -289,7 +299,7 @@ TEST_CASE("All ranks throw what rank 0's search throws", "[mpi]") {
     CHECK(std::string(error.what()) == "x.tns:3:4: is odd");
   }
   // The ranks are in step afterwards.
-  CHECK(fast_tucker(world(), data, options_of(2)).history.size() == 4);
+  CHECK(on_ranks(data, options_of(2)).history.size() == 4);
 }
 
 TEST_CASE("Words that FastTucker sends are those of the formula", "[mpi]") {
@@ -297,11 +307,10 @@ TEST_CASE("Words that FastTucker sends are those of the formula", "[mpi]") {
   auto const ranks = static_cast<double>(world().size());
   auto const sent  = [&](FastTuckerOptions const& options) {
     std::vector<double> after;
-    static_cast<void>(
-        fast_tucker(world(), sets.data<double>(Dealt::in_turn), options, [&](FastTuckerEpoch const&) {
-          after.push_back(words_of_all());
-          return true;
-        }));
+    static_cast<void>(on_ranks(sets.data<double>(Dealt::in_turn), options, [&](FastTuckerEpoch const&) {
+      after.push_back(words_of_all());
+      return true;
+    }));
     return after;
   };
   auto const reduced = [&](count_t count) {
@@ -322,11 +331,77 @@ TEST_CASE("One rank's callback ends the epochs on all", "[mpi]") {
   auto options       = options_of(2);
   options.max_epochs = 50;
   int const last     = world().size() - 1;
-  auto const result =
-      fast_tucker(world(), sets.data<double>(Dealt::in_turn), options,
-                  [&](FastTuckerEpoch const& epoch) { return epoch.epoch < 3 || world().rank() != last; });
+  auto const result = on_ranks(sets.data<double>(Dealt::in_turn), options, [&](FastTuckerEpoch const& epoch) {
+    return epoch.epoch < 3 || world().rank() != last;
+  });
   CHECK(result.history.size() == 3);
   CHECK(result.reason == StopReason::interrupted);
+}
+
+TEST_CASE("FastTucker: ranks write and resume checkpoints", "[mpi]") {
+  auto sets           = random_sets(61, {19, 13, 11}, 700);
+  sets.validation     = random_sets(62, {19, 13, 11}, 100).train;
+  auto options        = options_of(4, {3});  // the cores are stepped
+  options.max_epochs  = 6;
+  options.patience    = 6;
+  auto const data     = sets.data<double>(Dealt::in_turn);
+  auto const unbroken = on_ranks(data, options);
+  SharedFolder const folder;
+  auto cut             = options;
+  cut.checkpoint       = folder / "c";
+  cut.checkpoint_every = 100;
+  int const last       = world().size() - 1;
+  auto const begun     = on_ranks(
+      data, cut, [&](FastTuckerEpoch const& epoch) { return epoch.epoch < 3 || world().rank() != last; });
+  CHECK(begun.reason == StopReason::interrupted);
+  CHECK(begun.checkpoints == 1);
+  options.resume     = folder / "c";
+  auto const resumed = on_ranks(sets.data<double>(Dealt::all_to_rank_0), options);
+  REQUIRE(resumed.history.size() == 3);
+  for (std::size_t k = 0; k < 3; ++k) {
+    CHECK(resumed.history[k].epoch == static_cast<int>(k) + 4);
+    expect_close(resumed.history[k].train, unbroken.history[k + 3].train, 1e-10);
+    expect_close(resumed.history[k].test, unbroken.history[k + 3].test, 1e-10);
+  }
+  CHECK(resumed.kept_epoch == unbroken.kept_epoch);
+  expect_close(resumed.errors.validation, unbroken.errors.validation, 1e-10);
+  // One rank continues what many began.
+  if (world().rank() == 0) {
+    AnyFormatOptions format;
+    format.format    = io::read_fast_tucker_checkpoint(options.resume).format;
+    auto const alone = fast_tucker(TestSpace(), sets.data<double>(Dealt::whole), options, {}, format);
+    REQUIRE(alone.history.size() == 3);
+    expect_close(alone.history.back().test, unbroken.history.back().test, 1e-10);
+  }
+  auto other = options;
+  other.seed = 9;
+  CHECK_THROWS_AS(on_ranks(data, other), InputError);  // on all
+  other        = options;
+  other.resume = folder / "none";
+  CHECK_THROWS_AS(on_ranks(data, other), InputError);
+  other            = options_of(4);
+  other.checkpoint = folder / "no" / "folder";
+  CHECK_THROWS_AS(on_ranks(data, other), WriteError);
+}
+
+TEST_CASE("FastTucker: a search is resumed from its choice", "[mpi]") {
+  auto const data = random_sets(91, {60, 40, 7}, 4000).data<double>(Dealt::in_turn);
+  SharedFolder const folder;
+  FastTuckerOptions options;
+  options.max_epochs = 4;
+  options.checkpoint = folder / "c";
+  auto const whole   = on_ranks(data, options);
+  REQUIRE(whole.choice);
+  options.max_epochs = 1;
+  static_cast<void>(on_ranks(data, options));
+  options.max_epochs = 4;
+  options.resume     = options.checkpoint;
+  auto const rest    = on_ranks(data, options);
+  REQUIRE(rest.choice);
+  CHECK(rest.choice->options.targets == whole.choice->options.targets);
+  CHECK(rest.choice->candidates == whole.choice->candidates);
+  REQUIRE(rest.history.size() == 3);
+  expect_close(rest.history.back().train, whole.history.back().train, 1e-10);
 }
 
 TEST_CASE("What FastTucker leaves out on ranks is refused alike", "[mpi]") {
@@ -334,10 +409,9 @@ TEST_CASE("What FastTucker leaves out on ranks is refused alike", "[mpi]") {
   auto const data   = random_sets(81, {5, 4}, 30).data<double>(Dealt::in_turn);
   auto options      = options_of(2);
   options.optimizer = FastTuckerOptimizer::adam;
-  CHECK_THROWS_AS(fast_tucker(world(), data, options), UsageError);
+  CHECK_THROWS_AS(on_ranks(data, options), UsageError);
   HostTensor const nothing{"nothing", {6, 5, 4}, {}, {}};
-  CHECK_THROWS_AS(fast_tucker(world(), Sets{nothing, {}, {}}.data<double>(Dealt::in_turn), options_of(2)),
-                  UsageError);
+  CHECK_THROWS_AS(on_ranks(Sets{nothing, {}, {}}.data<double>(Dealt::in_turn), options_of(2)), UsageError);
 }
 
 }  // namespace polyad::test

@@ -14,10 +14,10 @@
 #include "distributed/exchange.hpp"
 #include "distributed/mpi_collectives.hpp"
 #include "distributed/parts.hpp"
-#include "distributed/rows_of_ranks.hpp"
 #include "distributed/shared_folder.hpp"
 #include "distributed/world.hpp"
-#include "polyad/distributed/cp_als.hpp"
+#include "polyad/cp/cp_als.hpp"
+#include "polyad/distributed/distribute.hpp"
 #include "polyad/io/checkpoint.hpp"
 #include "polyad/testing/oracle.hpp"
 #include "polyad/testing/small_tensors.hpp"
@@ -135,6 +135,16 @@ void check_collectives_everywhere(RankGroup const& host, RankGroup const& data) 
   check_collectives<T, TestSpace::memory_space>(data, 6);
 }
 
+/// A run in the format that each rank chooses.
+template <class Scalar>
+CpAlsResult<Scalar, TestSpace> run_on(Communicator<TestSpace> const& ranks,
+                                      TensorShare<Scalar, std::uint32_t, TestSpace> const& share,
+                                      CpAlsOptions const& options, CpAlsCallback const& callback = {}) {
+  auto of_format = options;
+  of_format.resume.clear();  // ranks resume in any format
+  return cp_als(TestSpace(), tensor_by_rank(ranks, share, format_options(of_format)), options, callback);
+}
+
 template <class Scalar>
 TensorShare<Scalar, std::uint32_t, TestSpace> share_of(HostTensor const& tensor, ProcessGrid const& grid,
                                                        bool all = true, double relabel_above = 1.2) {
@@ -188,7 +198,7 @@ void expect_run_of_one_rank(HostTensor const& tensor, ProcessGrid const& grid, c
   format.format       = "sorted";
   auto const share    = share_of<Scalar>(tensor, grid, all);
   auto const expected = cp_als(TestSpace(), any_format(TestSpace(), whole<Scalar>(tensor), format), options);
-  auto const result   = cp_als(world(), share, any_format(TestSpace(), share.block, format), options);
+  auto const result   = cp_als(TestSpace(), tensor_by_rank(world(), share, format), options);
   REQUIRE(result.history.size() == expected.history.size());
   for (std::size_t k = 0; k < result.history.size(); ++k) {
     INFO("iteration " << k + 1 << " on rank " << world().rank());
@@ -284,7 +294,7 @@ TEST_CASE("Ranks without rows or nonzeros", "[mpi]") {
   CHECK(share.imbalance.nonzeros == ranks);  // one rank has all
   // No nonzeros at all.
   HostTensor const nothing{"nothing", {6, 5, 4}, {}, {}};
-  auto const result = cp_als(world(), share_of<double>(nothing, {}), options_of(2, 3));
+  auto const result = run_on(world(), share_of<double>(nothing, {}), options_of(2, 3));
   CHECK(result.fit == 1);
   CHECK(result.defect == ModelDefect::zero);
 }
@@ -324,13 +334,13 @@ TEST_CASE("Rows get random labels where blocks are too different", "[mpi]") {
   SharedFolder const folder;
   auto options       = options_of(3, 4);
   options.checkpoint = folder / "c";
-  static_cast<void>(cp_als(world(), labelled, options));
+  static_cast<void>(run_on(world(), labelled, options));
   auto const goes_on = [&](TensorShare<double, std::uint32_t, TestSpace> const& share) {
     auto rest   = options_of(3, 8);
     rest.resume = options.checkpoint;
-    return cp_als(world(), share, rest).fit;
+    return run_on(world(), share, rest).fit;
   };
-  double const fit = cp_als(world(), as_it_is, options_of(3, 8)).fit;
+  double const fit = run_on(world(), as_it_is, options_of(3, 8)).fit;
   CHECK(std::abs(goes_on(as_it_is) - fit) <= 1e-10);
   CHECK(std::abs(goes_on(labelled) - fit) <= 1e-10);
 }
@@ -343,7 +353,7 @@ TEST_CASE("Words sent are those of the formula", "[mpi]") {
   for (auto const& grid : all_grids(4, world().size())) {
     auto const share = share_of<double>(tensor, grid);
     std::vector<double> after;
-    static_cast<void>(cp_als(world(), share, options_of(rank, 3), [&](CpAlsIteration const&) {
+    static_cast<void>(run_on(world(), share, options_of(rank, 3), [&](CpAlsIteration const&) {
       after.push_back(words_of_all());
       return true;
     }));
@@ -367,7 +377,7 @@ TEST_CASE("One rank's callback ends the run on all", "[mpi]") {
   auto const tensor = testing::distinct(testing::random_tensor(random, {9, 8, 7}, 90));
   auto const last   = world().size() - 1;
   auto const result =
-      cp_als(world(), share_of<double>(tensor, {}), options_of(2, 50),
+      run_on(world(), share_of<double>(tensor, {}), options_of(2, 50),
              [&](CpAlsIteration const& it) { return it.iteration < 4 || world().rank() != last; });
   CHECK(result.history.size() == 4);
   CHECK(result.reason == StopReason::interrupted);
@@ -378,21 +388,21 @@ TEST_CASE("Ranks write and resume checkpoints", "[mpi]") {
   auto const tensor   = testing::distinct(testing::random_tensor(random, {19, 18, 7}, 400));
   auto const share    = share_of<double>(tensor, {});
   auto const X        = any_format(TestSpace(), share.block, format_options(options_of(3, 8)));
-  auto const unbroken = cp_als(world(), share, X, options_of(3, 8));
+  auto const unbroken = cp_als(TestSpace(), tensor_by_rank(world(), share, X), options_of(3, 8));
   SharedFolder const folder;
   auto options             = options_of(3, 8);
   options.checkpoint       = folder / "c";
   options.checkpoint_every = 100;
   // The callback of one rank interrupts the run, and the first rank writes the checkpoint.
   auto const last = world().size() - 1;
-  auto const cut  = cp_als(world(), share, X, options, [&](CpAlsIteration const& it) {
-    return it.iteration < 4 || world().rank() != last;
-  });
+  auto const cut =
+      cp_als(TestSpace(), tensor_by_rank(world(), share, X), options,
+             [&](CpAlsIteration const& it) { return it.iteration < 4 || world().rank() != last; });
   CHECK(cut.reason == StopReason::interrupted);
   if (world().rank() == 0) CHECK(io::read_checkpoint(options.checkpoint).factors[0].size() == 19 * 3);
   auto rest         = options_of(3, 8);
   rest.resume       = options.checkpoint;
-  auto const result = cp_als(world(), share, X, rest);
+  auto const result = cp_als(TestSpace(), tensor_by_rank(world(), share, X), rest);
   REQUIRE(result.history.size() == 4);
   for (std::size_t k = 0; k < 4; ++k)
     CHECK(std::abs(result.history[k].fit - unbroken.history[k + 4].fit) <= 1e-10);
@@ -410,14 +420,15 @@ TEST_CASE("Ranks find the best of several starts", "[mpi]") {
   auto const X      = any_format(TestSpace(), share.block, format_options(options_of(3, 8)));
   auto options      = options_of(3, 8);
   options.restarts  = 3;
-  auto const result = cp_als(world(), share, X, options);
+  auto const result = cp_als(TestSpace(), tensor_by_rank(world(), share, X), options);
   REQUIRE(result.restarts.size() == 3);
   double best = -1;
   for (std::size_t k = 0; k < 3; ++k) {
     auto single = options_of(3, 8);
     single.seed += k;
     CHECK(result.restarts[k].seed == single.seed);
-    CHECK(std::abs(result.restarts[k].fit - cp_als(world(), share, X, single).fit) <= 1e-10);
+    CHECK(std::abs(result.restarts[k].fit -
+                   cp_als(TestSpace(), tensor_by_rank(world(), share, X), single).fit) <= 1e-10);
     best = std::max(best, result.restarts[k].fit);
   }
   CHECK(result.fit == best);
@@ -425,9 +436,9 @@ TEST_CASE("Ranks find the best of several starts", "[mpi]") {
   CHECK(result.model.factors.order() == (world().rank() == 0 ? 3 : 0));
   // One rank's callback ends all starts on all.
   auto const last = world().size() - 1;
-  auto const cut  = cp_als(world(), share, X, options, [&](CpAlsIteration const& it) {
-    return it.start < 1 || it.iteration < 2 || world().rank() != last;
-  });
+  auto const cut  = cp_als(
+      TestSpace(), tensor_by_rank(world(), share, X), options,
+      [&](CpAlsIteration const& it) { return it.start < 1 || it.iteration < 2 || world().rank() != last; });
   CHECK(cut.restarts.size() == 2);
   CHECK(cut.restarts.back().iterations == 2);
 }
@@ -469,12 +480,12 @@ TEST_CASE("Ranks store the rows that occur, and fit as one rank", "[mpi]") {
                                                    std::span<double const>(values), partition);
       auto options            = options_of(2, 5);
       options.rows            = rows;
-      auto const result       = cp_als(world(), share, options);
+      auto const result       = run_on(world(), share, options);
       Communicator<TestSpace> const alone{TestSpace()};
       auto const all =
           distribute<double>(alone, compact_extents(given, rows), std::span<std::uint32_t const>(whole),
                              std::span<double const>(sparse.values), partition);
-      auto const of_alone = cp_als(alone, all, options);
+      auto const of_alone = run_on(alone, all, options);
       REQUIRE(result.history.size() == of_alone.history.size());
       for (std::size_t k = 0; k < result.history.size(); ++k)
         CHECK(std::abs(result.history[k].fit - of_alone.history[k].fit) <= 1e-10);
@@ -490,17 +501,12 @@ TEST_CASE("Ranks store the rows that occur, and fit as one rank", "[mpi]") {
 }
 
 /// A run that continues from a checkpoint for three more iterations.
-auto resumed_on_ranks(TensorShare<double, std::uint32_t, TestSpace> const& share,
-                      AnyFormat<double, std::uint32_t, TestSpace> const& X,
+auto resumed_on_ranks(TensorByRank<double, std::uint32_t, TestSpace> const& X,
                       std::filesystem::path const& checkpoint) {
-  using Rows     = detail::RowsOfRanks<double, TestSpace>;
   auto options   = options_of(3, 4);
   options.resume = checkpoint;
-  std::shared_ptr<detail::SharedRows<double, TestSpace>> rows;
-  if (world().size() > 1)
-    rows = std::make_shared<Rows>(world(), share.partition, share.nnz, share.norm_squared, 3);
-  FactorMatrices<double, TestSpace> const start(TestSpace(), share.block.extents(), 3);
-  return cp_als_loop(X, options, start, rows);
+  FactorMatrices<double, TestSpace> const start(TestSpace(), X.format(0).extents(), 3);
+  return cp_als_loop(X, options, start);
 }
 
 TEST_CASE("Rows of a factor reach the root in blocks", "[mpi]") {
@@ -512,8 +518,8 @@ TEST_CASE("Rows of a factor reach the root in blocks", "[mpi]") {
     SharedFolder const folder;
     auto options       = options_of(3, 1);
     options.checkpoint = folder / "c";
-    static_cast<void>(cp_als(world(), share, X, options));
-    auto const run = resumed_on_ranks(share, X, options.checkpoint);
+    static_cast<void>(cp_als(TestSpace(), tensor_by_rank(world(), share, X), options));
+    auto const run = resumed_on_ranks(tensor_by_rank(world(), share, X), options.checkpoint);
     io::Checkpoint state;
     state.factors.resize(3);
     if (world().rank() == 0) state = io::read_checkpoint(options.checkpoint);
@@ -558,9 +564,9 @@ TEST_CASE("A checkpoint of another run is refused on all ranks", "[mpi]") {
   SharedFolder const folder;
   auto options       = options_of(3, 1);
   options.checkpoint = folder / "c";
-  static_cast<void>(cp_als(world(), share, X, options));
+  static_cast<void>(cp_als(TestSpace(), tensor_by_rank(world(), share, X), options));
   // A state in memory that does not have the shape of the run.
-  auto const run = resumed_on_ranks(share, X, options.checkpoint);
+  auto const run = resumed_on_ranks(tensor_by_rank(world(), share, X), options.checkpoint);
   auto state     = run->driver().state();
   state.factors.resize(3);
   if (world().rank() == 0) state = io::read_checkpoint(options.checkpoint);
@@ -583,7 +589,8 @@ TEST_CASE("A checkpoint of another run is refused on all ranks", "[mpi]") {
   options.checkpoint.clear();
   options.resume     = folder / "c";
   auto const message = [&](CpAlsOptions const& of) {
-    return message_of<InputError>([&] { static_cast<void>(cp_als(world(), share, X, of)); });
+    return message_of<InputError>(
+        [&] { static_cast<void>(cp_als(TestSpace(), tensor_by_rank(world(), share, X), of)); });
   };
   auto other = options;
   other.rank = 4;

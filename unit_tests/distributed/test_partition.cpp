@@ -8,7 +8,8 @@
 
 #include "distributed/cut_mode.hpp"
 #include "distributed/random_order.hpp"
-#include "polyad/distributed/cp_als.hpp"
+#include "polyad/cp/cp_als.hpp"
+#include "polyad/distributed/distribute.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
 #include "support/message_of.hpp"
@@ -169,7 +170,7 @@ TEST_CASE("One rank without MPI has the whole tensor", "[distributed]") {
   options.rank           = 2;
   options.max_iterations = 5;
   options.tolerance      = 0;
-  auto const here        = cp_als(alone, share, options);
+  auto const here        = cp_als(space, tensor_by_rank(alone, share, format_options(options)), options);
   auto const usual       = cp_als(space, share.block, options);
   REQUIRE(here.history.size() == usual.history.size());
   for (std::size_t k = 0; k < 5; ++k) CHECK(here.history[k].fit == usual.history[k].fit);

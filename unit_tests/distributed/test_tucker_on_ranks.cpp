@@ -9,10 +9,11 @@
 #include "distributed/parts.hpp"
 #include "distributed/shared_folder.hpp"
 #include "distributed/world.hpp"
-#include "polyad/distributed/cp_als.hpp"
+#include "polyad/distributed/distribute.hpp"
 #include "polyad/tensor/sum_duplicates.hpp"
 #include "polyad/testing/oracle.hpp"
 #include "polyad/testing/small_tensors.hpp"
+#include "polyad/tucker/tucker.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
 #include "support/host_models.hpp"
@@ -33,12 +34,19 @@ TuckerOptions options_of(std::vector<count_t> ranks, int iterations = 5) {
 }
 
 template <class Scalar>
-TuckerOfRanks<Scalar, TestSpace> on_ranks(HostTensor const& tensor, TuckerOptions const& options,
-                                          Dealt dealt = Dealt::in_turn, TuckerCallback const& callback = {}) {
+TensorByRank<Scalar, std::uint32_t, TestSpace> divided(HostTensor const& tensor, TuckerOptions const& options,
+                                                       Dealt dealt = Dealt::in_turn) {
   auto const part = part_of(tensor, dealt);
-  return tucker<Scalar>(world(), Extents(std::span<count_t const>(tensor.extents)),
-                        std::span<std::uint32_t const>(part.indices), std::span<double const>(part.values),
-                        options, callback);
+  return distribute_rows<Scalar>(world(), Extents(std::span<count_t const>(tensor.extents)),
+                                 std::span<std::uint32_t const>(part.indices),
+                                 std::span<double const>(part.values), format_options(options),
+                                 options.ranks);
+}
+
+template <class Scalar>
+TuckerResult<Scalar, TestSpace> on_ranks(HostTensor const& tensor, TuckerOptions const& options,
+                                         Dealt dealt = Dealt::in_turn, TuckerCallback const& callback = {}) {
+  return tucker(TestSpace(), divided<Scalar>(tensor, options, dealt), options, callback);
 }
 
 /// The largest entry of A A' - B B'.
@@ -66,7 +74,8 @@ void expect_run_of_one_rank(HostTensor const& tensor, TuckerOptions const& optio
                                            std::span<std::uint32_t const>(part.indices),
                                            std::span<double const>(part.values)));
   auto const expected = tucker(space, summed.tensor, options);
-  auto const result   = on_ranks<Scalar>(tensor, options, dealt);
+  auto const X        = divided<Scalar>(tensor, options, dealt);
+  auto const result   = tucker(space, X, options);
   REQUIRE(result.history.size() == expected.history.size());
   for (std::size_t k = 0; k < result.history.size(); ++k) {
     INFO("iteration " << k + 1 << " on rank " << world().rank());
@@ -77,10 +86,10 @@ void expect_run_of_one_rank(HostTensor const& tensor, TuckerOptions const& optio
   CHECK(std::abs(result.fit - oracle_fit(scaled_to<Scalar>(tensor, 1), on_host(result.model))) <
         (sizeof(Scalar) == 4 ? 1e-6 : 1e-12));
   CHECK(result.reason == expected.reason);
-  CHECK(result.nnz == summed.tensor.nnz());
-  CHECK(result.duplicates == summed.duplicates);
-  CHECK(result.format.chosen == "f-coo");
-  CHECK(result.imbalance.nonzeros >= 1);
+  CHECK(X.nnz() == summed.tensor.nnz());
+  CHECK(X.duplicates() == summed.duplicates);
+  CHECK(X.chosen() == "f-coo");
+  CHECK(X.imbalance().nonzeros >= 1);
   // All ranks have the whole model.
   REQUIRE(result.model.factors.size() == expected.model.factors.size());
   for (std::size_t n = 0; n < expected.model.factors.size(); ++n) {

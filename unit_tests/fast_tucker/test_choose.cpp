@@ -126,6 +126,12 @@ TEST_CASE("a sample has all entries of some rows of the longest mode", "[fast_tu
   CHECK(flat(on_host.pinned().tensor.indices()) == at);
 }
 
+template <class Entries>
+auto choose_of_most(Entries const& entries, FastTuckerOptions const& options, count_t most) {
+  using Rows = detail::NonzeroDistribution<double, std::uint32_t, TestSpace>;
+  return detail::choose(TestSpace(), entries, options, {}, Rows(TestSpace(), entries.extents()), most);
+}
+
 TEST_CASE("a search through a sample chooses what one through all entries does", "[fast_tucker][figures]") {
   TestSpace const space;
   auto const data  = ratings({0.5, 1, 0.3}, 60000, 1, {4000, 60, 5});
@@ -133,8 +139,8 @@ TEST_CASE("a search through a sample chooses what one through all entries does",
   detail::Entries<double, std::uint32_t, TestSpace> const entries(train);
   FastTuckerOptions options;
   options.rank       = 4;
-  auto const all     = detail::choose(space, entries, options, {}, 60000);
-  auto const sampled = detail::choose(space, entries, options, {}, 18000);
+  auto const all     = choose_of_most(entries, options, 60000);
+  auto const sampled = choose_of_most(entries, options, 18000);
   CHECK(sampled.learns);
   CHECK(sampled.model.entries > 500);
   CHECK(sampled.model.entries < all.model.entries);
@@ -142,7 +148,7 @@ TEST_CASE("a search through a sample chooses what one through all entries does",
   CHECK(sampled.options.targets == all.options.targets);
   // A mode of time is looked at in whole, and so are entries of which few rows have nearly all.
   options.bias.time_mode = 2;
-  CHECK(detail::choose(space, entries, options, {}, 18000).model.entries == all.model.entries);
+  CHECK(choose_of_most(entries, options, 18000).model.entries == all.model.entries);
   auto one_row           = data.train;
   std::uint64_t row      = 0;
   auto const without_row = [&] {  // of which a sample has nothing
@@ -155,7 +161,7 @@ TEST_CASE("a search through a sample chooses what one through all entries does",
     ++row;
     of_one_row = without_row();
   }
-  CHECK(detail::choose(space, of_one_row, {.rank = 4}, {}, 18000).biases.entries > 1500);
+  CHECK(choose_of_most(of_one_row, {.rank = 4}, 18000).biases.entries > 1500);
 }
 
 TEST_CASE("an interaction in noise is learned as far as the noise, whatever the ranks tried",

@@ -11,6 +11,8 @@
 #include "fast_tucker/core_step.hpp"
 #include "fast_tucker/planted.hpp"
 #include "formats/coo/sorted.hpp"
+#include "io/temporary_folder.hpp"
+#include "polyad/io/checkpoint.hpp"
 #include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
 #include "support/instances.hpp"
@@ -77,8 +79,8 @@ TEST_CASE("a step for the cores alone lowers the loss, as far as it can along it
     return rmse * rmse;
   };
   expect_best_length(space, model.B(1), loss, [&] {
-    core_step(space, X, model, 1, 0.0, C, workspace, CoreStepWorkspace<double, TestSpace>(space, model, 1),
-              G);
+    core_step(space, X, model, 1, 0.0, C, workspace, CoreStepWorkspace<double, TestSpace>(space, model, 1), G,
+              {}, detail::RowDistribution<double, TestSpace>(space, model.extents()));
   });
 }
 
@@ -228,48 +230,61 @@ void expect_goes_on(FastTuckerOptions options) {
   AnyFormatOptions format;
   format.format        = "sorted:copies";
   format.deterministic = true;
-  std::vector<FastTuckerState> states;
-  FastTuckerCheckpoints checkpoints;
-  checkpoints.save   = [&](FastTuckerSnapshot const& snapshot) { states.push_back(snapshot.state()); };
-  checkpoints.every  = 2;
-  options.max_epochs = 5;
-  auto const whole   = fast_tucker(space, sets, options, FastTuckerCallback{}, format, checkpoints);
-  bool const chosen  = whole.choice.has_value();
-  REQUIRE(states.size() == (chosen ? 4U : 3U));
-  CHECK(states.front().epoch == (chosen ? 0U : 2U));
-  CHECK(states.back().epoch == 5);
-  auto const last = states.back();
-  for (auto const& from : std::vector<FastTuckerState>(states)) {
-    states.clear();
-    checkpoints.resume = &from;
-    auto const rest    = fast_tucker(space, sets, options, FastTuckerCallback{}, format, checkpoints);
-    CHECK(rest.history.size() == 5 - from.epoch);
+  TemporaryFolder const folder;
+  options.checkpoint       = folder / "whole";
+  options.checkpoint_every = 2;
+  options.max_epochs       = 5;
+  auto const run           = [&](FastTuckerOptions const& of) {
+    return fast_tucker(space, sets, of, FastTuckerCallback{}, format);
+  };
+  auto const whole  = run(options);
+  bool const chosen = whole.choice.has_value();
+  CHECK(whole.checkpoints == (chosen ? 4 : 3));
+  auto const last = io::read_fast_tucker_checkpoint(options.checkpoint);
+  CHECK(last.epoch == 5);
+  // From the choice, from an epoch in the middle, and from the end.
+  for (int const epochs : {0, 2, 3, 5}) {
+    auto part        = options;
+    part.max_epochs  = epochs;
+    part.checkpoint  = folder / "part";
+    auto const begun = run(part);
+    if (begun.checkpoints == 0) continue;  // no epoch, and nothing was chosen
+    part.max_epochs = 5;
+    part.resume     = part.checkpoint;
+    auto const rest = run(part);
+    CHECK(rest.history.size() == static_cast<std::size_t>(5 - epochs));
     CHECK(rest.kept_epoch == whole.kept_epoch);
     CHECK(rest.errors.validation.rmse == whole.errors.validation.rmse);
-    if (from.epoch < 5) {
-      REQUIRE(!states.empty());
-      CHECK(states.back() == last);
-    }
+    auto state     = io::read_fast_tucker_checkpoint(part.checkpoint);
+    state.file     = last.file;
+    state.choice_s = last.choice_s;
+    CHECK(state == last);
     for (int n = 0; n < 3; ++n)
       CHECK(to_host<Scalar>(space, rest.model.A(n)) == to_host<Scalar>(space, whole.model.A(n)));
     CHECK(rest.choice.has_value() == chosen);
+    CHECK(rest.format.chosen == whole.format.chosen);
   }
-  // Other options, other entries.
-  checkpoints.resume = &last;
-  auto other         = options;
-  other.seed         = 9;
-  CHECK_THROWS_AS(fast_tucker(space, sets, other, FastTuckerCallback{}, format, checkpoints), UsageError);
+  // Other options, other entries, another format, and no checkpoint at all.
+  options.resume = options.checkpoint;
+  auto other     = options;
+  other.seed     = 9;
+  CHECK_THROWS_AS(run(other), InputError);
   auto const few = planted_entries(3, 12, 1999);
   CHECK_THROWS_AS(fast_tucker(space,
                               FastTuckerData<Scalar, std::uint32_t, TestSpace>{
                                   to_device<Scalar, std::uint32_t>(space, few.train),
                                   to_device<Scalar, std::uint32_t>(space, data.held_out)},
-                              options, FastTuckerCallback{}, format, checkpoints),
-                  UsageError);
-  FastTuckerState read = last;
-  read.file            = "a file";
-  checkpoints.resume   = &read;
-  CHECK_THROWS_AS(fast_tucker(space, sets, other, FastTuckerCallback{}, format, checkpoints), InputError);
+                              options, FastTuckerCallback{}, format),
+                  InputError);
+  auto hashed   = format;
+  hashed.format = "coo-permuted";
+  CHECK_THROWS_AS(fast_tucker(space, sets, options, FastTuckerCallback{}, hashed), Error);
+  other        = options;
+  other.resume = folder / "none";
+  CHECK_THROWS_AS(run(other), InputError);
+  other                  = options;
+  other.checkpoint_every = 0;
+  CHECK_THROWS_AS(run(other), UsageError);
 }
 
 TEST_CASE("a run goes on from its state to the same bits", "[fast_tucker]") {

@@ -170,7 +170,8 @@ TEST_CASE("a step for the cores goes as far along its direction as loss and pena
   };
   expect_best_length(space, model.B(1), loss, [&] {
     core_step(space, X, model, 1, 0.0, make_intermediates(space, model), workspace,
-              CoreStepWorkspace<double, TestSpace>(space, model, 1), G, penalty);
+              CoreStepWorkspace<double, TestSpace>(space, model, 1), G, penalty,
+              detail::RowDistribution<double, TestSpace>(space, model.extents()));
   });
 }
 

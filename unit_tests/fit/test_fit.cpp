@@ -7,8 +7,8 @@
 #include "cp/degeneracy.hpp"
 #include "fit/double_double.hpp"
 #include "fit/fit.hpp"
-#include "fit/rank_sums.hpp"
 #include "fit/stop_rule.hpp"
+#include "fit/sum_over_ranks.hpp"
 #include "polyad/testing/oracle.hpp"
 #include "support/catch.hpp"
 

@@ -16,15 +16,21 @@ namespace polyad::test {
 template <class Scalar>
 using CpAlsLoop = detail::RunLoop<detail::CpAlsBody<Scalar, TestSpace>>;
 
-/// `start` is copied. \param ranks  null for one rank
+/// `start` is copied.
 template <class Scalar, class Index>
-std::unique_ptr<CpAlsLoop<Scalar>> cp_als_loop(
-    AnyFormat<Scalar, Index, TestSpace> const& X, CpAlsOptions const& options,
-    FactorMatrices<Scalar, TestSpace> const& start,
-    std::shared_ptr<detail::SharedRows<Scalar, TestSpace>> const& ranks = {}) {
+std::unique_ptr<CpAlsLoop<Scalar>> cp_als_loop(TensorByRank<Scalar, Index, TestSpace> const& X,
+                                               CpAlsOptions const& options,
+                                               FactorMatrices<Scalar, TestSpace> const& start) {
   TestSpace const space;
-  return std::make_unique<CpAlsLoop<Scalar>>(detail::run_options_of(options), ranks, space, X.inside(),
-                                             options, detail::copied(space, start), ranks);
+  detail::HeldTensor<Scalar, TestSpace> const held(X);
+  return std::make_unique<CpAlsLoop<Scalar>>(detail::run_options_of(options), X.rows(), space, held, options,
+                                             detail::copied(space, start));
+}
+template <class Scalar, class Index>
+std::unique_ptr<CpAlsLoop<Scalar>> cp_als_loop(AnyFormat<Scalar, Index, TestSpace> const& X,
+                                               CpAlsOptions const& options,
+                                               FactorMatrices<Scalar, TestSpace> const& start) {
+  return cp_als_loop(TensorByRank<Scalar, Index, TestSpace>(TestSpace(), X), options, start);
 }
 
 /// The checkpoint that the run would write now, its factors included. All ranks call it.

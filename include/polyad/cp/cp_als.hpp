@@ -30,6 +30,7 @@
 #include "polyad/cp/cp_als_options.hpp"
 #include "polyad/cp/factor_update.hpp"
 #include "polyad/formats/any_format.hpp"
+#include "polyad/formats/tensor_by_rank.hpp"
 #include "polyad/tensor/ktensor.hpp"
 
 namespace polyad {
@@ -119,6 +120,17 @@ template <class Scalar, class Index, class Space>
                                                 CpAlsCallback const& callback = {});
 template <class Scalar, class Index, class Space>
 [[nodiscard]] CpAlsResult<Scalar, Space> cp_als(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
+                                                CpAlsOptions const& options   = {},
+                                                CpAlsCallback const& callback = {});
+
+/// The same for a tensor that ranks divide among themselves (distributed/distribute.hpp), from the random
+/// start, which does not depend on their number. All ranks get the same history, fit and restarts, and rank 0
+/// gets the whole model, which its memory must hold. The run ends on all if a callback returns false on one.
+/// Any number of ranks may resume a checkpoint.
+/// \throws as above, on all ranks alike if one of them lacks memory or cannot write or read a checkpoint
+template <class Scalar, class Index, class Space>
+[[nodiscard]] CpAlsResult<Scalar, Space> cp_als(Space const& space,
+                                                TensorByRank<Scalar, Index, Space> const& X,
                                                 CpAlsOptions const& options   = {},
                                                 CpAlsCallback const& callback = {});
 

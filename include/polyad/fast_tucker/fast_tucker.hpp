@@ -14,7 +14,9 @@
 
 #include <Kokkos_Core.hpp>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -27,12 +29,19 @@
 #include "polyad/fast_tucker/predict.hpp"
 #include "polyad/formats/any_format.hpp"
 #include "polyad/formats/format.hpp"
+#include "polyad/formats/tensor_by_rank.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/fast_tucker_model.hpp"
 #include "polyad/tensor/fast_tucker_state.hpp"
-#include "polyad/tensor/owned_rows.hpp"
 
 namespace polyad {
+
+template <class Space>
+class Communicator;
+namespace detail {
+template <class Scalar, class Index, class Space>
+class NonzeroDistribution;
+}
 
 /// Whether rows are drawn to their targets by `shrinkage`, and by no ridge.
 [[nodiscard]] bool draws_rows(FastTuckerOptions const& options);
@@ -64,15 +73,6 @@ struct FastTuckerErrors {
   PredictionErrors train, validation, test;
 };
 
-/// The format that the training set was kept in, as AnyFormat tells.
-struct FormatFacts {
-  std::string chosen, because;
-  count_t storage_bytes                   = 0;
-  double build_s                          = 0;
-  std::vector<FormatCandidate> candidates = {};
-  std::string warning                     = {};
-};
-
 template <class Scalar, class Space>
 struct FastTuckerResult {
   /// Of the last epoch, or of the best one with `patience`.
@@ -85,22 +85,15 @@ struct FastTuckerResult {
   FastTuckerErrors errors;  // of the kept epoch; no entries without one
   FastTuckerErrors biases;  // of mean and biases alone
   FormatFacts format;       // without a name where the model is mean and biases alone
-  /// Set if the options left something to choose. If the model is mean and biases alone, kept_epoch is 0.
+  /// Set if the options left something to choose. It has no start: the run has overwritten it. If the model
+  /// is mean and biases alone, kept_epoch is 0.
   std::optional<FastTuckerChoice<Scalar, Space>> choice;
+  Imbalance imbalance = {};  // among several ranks: observations, rows and bytes
+  int checkpoints     = 0;   // written
 };
 
 /// Called after each epoch; false ends the run.
 using FastTuckerCallback = std::function<bool(FastTuckerEpoch const&)>;
-
-/// Writes the state of a run, and resumes from one: with the same bits if the format sums in a fixed order.
-struct FastTuckerCheckpoints {
-  /// Called after every `every` epochs, the last epoch, and a search (with its choice). None: never.
-  std::function<void(FastTuckerSnapshot const&)> save;
-  int every = 10;
-  /// Resumes from this state. Choice and biases are not repeated, and the count of epochs continues. The
-  /// options must be those of the state's run, except for epochs and time. The choice then has no start.
-  FastTuckerState const* resume = nullptr;
-};
 
 /// Observed entries. Only the training set is required.
 template <class Scalar, class Index, class Space>
@@ -113,7 +106,21 @@ struct FastTuckerData {
   std::optional<AnyFormat<Scalar, Index, Space>> format = {};
   /// Replaces `train`: a training set in host memory, which the device takes in stretches (als and adam).
   CooTensor<Scalar, Index, HostOf<Space>> train_on_host = {};
+  /// How ranks divide the entries: what `distribute` sets. None: this rank has all entries.
+  std::shared_ptr<detail::NonzeroDistribution<Scalar, Index, Space>> rows = {};
 };
+
+/// Divides entries among ranks, for a run without a start by als. Each rank owns a range of rows of every
+/// mode, with about as many observations as others. It gets all of these, in a format a mode, and solves for
+/// its rows of A^(n). All ranks get the rows of C^(n) (all-gather) and the same result, but only rank 0 the
+/// model, which must fit its memory. A callback's false ends the run on all. Rank 0 alone searches what the
+/// options leave to choose. It gets the entries that choose_fast_tucker takes.
+/// Any number of ranks may resume a checkpoint. One rank gets the entries as they are.
+/// \param parts  some of the entries of each set, which all ranks together have once; whole extents
+/// \throws UsageError for a format that is chosen already; MemoryError on all ranks
+template <class Scalar, class Index, class Space>
+[[nodiscard]] FastTuckerData<Scalar, Index, Space> distribute(
+    Communicator<Space> const& ranks, FastTuckerData<Scalar, Index, Space> const& parts);
 
 /// The options with R and with J of each mode. Without R it is the largest J, or 8. Without J each J is R.
 /// \throws MemoryError when als would hold more than 2^31 bytes for a row
@@ -154,33 +161,35 @@ template <class Scalar, class Index, class Space>
 /// candidate is the start. Where nothing beats mean and biases, they are the model: of rank 1, with factors
 /// of zeros.
 /// \param format  which format holds the training set, and how it is chosen; rank, iterations and needs are
-///                the optimiser's. The name has to be that of a state to go on from
-/// \throws also UsageError for a state of another run, InputError where it was read from a file
+///                the optimiser's
+/// \throws also InputError when options.resume is damaged or of another run, WriteError when a checkpoint
+///         cannot be written, UsageError for optimisers that do not run on ranks. All ranks throw alike, also
+///         if one of them lacks memory
 template <class Scalar, class Index, class Space>
 [[nodiscard]] FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
                                                           FastTuckerData<Scalar, Index, Space> const& data,
-                                                          FastTuckerOptions const& options         = {},
-                                                          FastTuckerCallback const& callback       = {},
-                                                          AnyFormatOptions const& format           = {},
-                                                          FastTuckerCheckpoints const& checkpoints = {});
+                                                          FastTuckerOptions const& options   = {},
+                                                          FastTuckerCallback const& callback = {},
+                                                          AnyFormatOptions const& format     = {});
 
 /// Adds the memory of such a run without a start to the plan, which has its sets: a search, the build of the
 /// format, the epochs and the model's file. If the search chooses R, search and epochs are planned for
 /// options.most_rank: a search that ends at a smaller rank needs less.
 /// \param entries  of the training set
+/// \param resumed  the state of options.resume, whose matrices may be empty, or null
 template <class Scalar, class Index, class Space>
 void plan_fast_tucker(MemoryPlan& plan, Space const& space, Extents const& extents, count_t entries,
                       FastTuckerOptions const& options, AnyFormatOptions const& format = {},
-                      FastTuckerCheckpoints const& checkpoints = {});
+                      FastTuckerState const* resumed = nullptr);
 
-/// The same for one of several ranks, from the exchange of the entries on (distributed/cp_als.hpp). The plan
+/// The same for one of several ranks, from the exchange of the entries on (distributed/distribute.hpp). The plan
 /// has this rank's parts of all sets, which stay in memory. Rank 0 alone plans the search.
-/// \param owned   owned_rows of the training set
+/// \param owned   owned_rows of the training set; \param resumed  without the list of matrices on other ranks
 /// \param others  the entries of this rank's parts of the other sets
 template <class Scalar, class Index, class Space>
 void plan_fast_tucker(MemoryPlan& plan, Space const& space, Extents const& extents, OwnedRows const& owned,
                       std::span<count_t const> others, FastTuckerOptions const& options,
-                      AnyFormatOptions const& format = {});
+                      AnyFormatOptions const& format = {}, FastTuckerState const* resumed = nullptr);
 
 /// Whether the options leave R to the search.
 [[nodiscard]] bool leaves_rank(FastTuckerOptions const& options);

@@ -58,8 +58,6 @@ using ReadFactorRows =
 /// The same of factors that are read in blocks; those of `checkpoint` are not. \throws WriteError
 void write_checkpoint(std::filesystem::path const& path, Checkpoint const& checkpoint,
                       ReadFactorRows const& read);
-/// Calls `read` as this does, and drops what it returns: for ranks that take part in reading.
-void read_factors_in_blocks(Checkpoint const& checkpoint, ReadFactorRows const& read);
 
 /// \throws InputError for a file that is damaged, cut short or no checkpoint
 [[nodiscard]] Checkpoint read_checkpoint(std::filesystem::path const& path);

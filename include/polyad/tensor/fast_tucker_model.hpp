@@ -51,10 +51,11 @@ public:
   /// Allocates A^(n) (I_n x J_n), B^(n) (J_n x R) and bias^(n) (I_n), all zero. Does not wait.
   /// \param J       J_n, one per mode
   /// \param biases  whether there are bias vectors; without them they have length 0
+  /// \param rows    the rows that A^(n) have on this of several ranks, one number a mode; none: I_n
   /// \throws UsageError unless there are two modes or more, N numbers J_n, and they and R are 1 or more;
   ///         MemoryError before allocating
   FastTuckerModel(Space const& space, Extents const& extents, std::span<count_t const> J, count_t rank,
-                  bool biases)
+                  bool biases, std::span<count_t const> rows = {})
       : m_extents(extents), m_rank(rank), m_has_biases(biases) {
     POLYAD_EXPECTS(extents.order() >= 2, "a FastTucker model has two modes or more");
     POLYAD_EXPECTS(J.size() == static_cast<std::size_t>(extents.order()), J.size(),
@@ -65,7 +66,8 @@ public:
       POLYAD_EXPECTS(columns >= 1, "J of mode ", n, " is 0: a factor has at least one column");
       checked_rank(columns);
       std::string const mode = std::to_string(n);
-      A(n) = make_factor_matrix<Scalar>(space, "polyad::factor_" + mode, extents[n], columns);
+      A(n) = make_factor_matrix<Scalar>(space, "polyad::factor_" + mode,
+                                        rows.empty() ? extents[n] : of_mode(rows, n), columns);
       B(n) = make_factor_matrix<Scalar>(space, "polyad::core_" + mode, columns, rank);
       if (!biases) continue;
       expect_fits(space, "the biases of mode " + mode, extents[n], sizeof(Scalar));

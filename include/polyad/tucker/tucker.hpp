@@ -18,7 +18,7 @@
 #include "polyad/core/memory_plan.hpp"
 #include "polyad/core/stop_reason.hpp"
 #include "polyad/formats/any_format.hpp"
-#include "polyad/tensor/owned_rows.hpp"
+#include "polyad/formats/tensor_by_rank.hpp"
 #include "polyad/tensor/tucker_model.hpp"
 #include "polyad/tucker/tucker_options.hpp"
 
@@ -74,7 +74,7 @@ template <class Scalar, class Index, class Space>
 void plan_tucker(MemoryPlan& plan, Space const& space, Extents const& extents, count_t nnz,
                  TuckerOptions const& options, bool hosvd, MemoryPlan::Held coordinates);
 
-/// The same for one of several ranks, from the exchange of the nonzeros on (distributed/cp_als.hpp). The plan
+/// The same for one of several ranks, from the exchange of the nonzeros on (distributed/distribute.hpp). The plan
 /// has this rank's part of them, which stays in host memory.
 /// \param owned  of owned_rows
 template <class Scalar, class Index, class Space>
@@ -102,6 +102,17 @@ template <class Scalar, class Index, class Space>
                                                  TuckerCallback const& callback = {});
 template <class Scalar, class Index, class Space>
 [[nodiscard]] TuckerResult<Scalar, Space> tucker(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
+                                                 TuckerOptions const& options,
+                                                 TuckerCallback const& callback = {});
+
+/// The same for a tensor that ranks divide among themselves (distribute_rows of distributed/distribute.hpp),
+/// from the random start. A rank forms its rows of Y and U^(n). All add up Y' Q (D x L, L = R_n +
+/// oversampling) and L x L matrices, and get the rows of U^(n) (all-gather), whole models and the same result.
+/// A callback's false ends the run on all. Any number of ranks may resume a checkpoint, in any format.
+/// \throws as above, on all ranks alike if one of them lacks memory or cannot write or read a checkpoint
+template <class Scalar, class Index, class Space>
+[[nodiscard]] TuckerResult<Scalar, Space> tucker(Space const& space,
+                                                 TensorByRank<Scalar, Index, Space> const& X,
                                                  TuckerOptions const& options,
                                                  TuckerCallback const& callback = {});
 

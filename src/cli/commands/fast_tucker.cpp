@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "cli/commands/commands.hpp"
 #include "cli/drivers/completion.hpp"
@@ -21,12 +22,12 @@
 #include "cli/streams/messages.hpp"
 #include "cli/streams/note_unkept.hpp"
 #include "cli/streams/progress.hpp"
+#include "cli/streams/reopenable.hpp"
 #include "cli/tensors/entries.hpp"
 #include "cli/tensors/read_on_ranks.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/quantity_text.hpp"
-#include "polyad/formats/capability.hpp"
 #include "polyad/io/atomic_file.hpp"
 #include "polyad/io/checkpoint.hpp"
 #include "polyad/io/clean_list.hpp"
@@ -179,22 +180,32 @@ std::string errors_text(ErrorReports const& errors) {
   return text;
 }
 
-/// Reads a checkpoint, whose format must be one that the optimiser accepts.
-FastTuckerState read_state(TrainOptions const& options) {
+/// The facts of the checkpoint to resume, for the plan of the memory: the library reads it, too. On the first
+/// rank; nothing elsewhere.
+std::optional<FastTuckerState> read_facts(TrainOptions const& options) {
+  if (options.resume.empty() || ranks().rank > 0) return std::nullopt;
   auto state = io::read_fast_tucker_checkpoint(options.resume);
-  bool known = state.format != "auto";
-  try {
-    expect_format(state.format);
-    for (Capability const capability : options.optimizer_facts().needs)
-      known = known && format_offers(state.format, capability);
-  } catch (UsageError const&) {
-    known = false;
-  }
-  if (!known)
-    throw InputError(
-        options.resume.string(), 0, 0,
-        "is a checkpoint of the format '" + state.format + "', which this optimizer does not take");
+  for (auto* const matrices :
+       {&state.factors, &state.cores, &state.intermediates, &state.moments, &state.kept})
+    for (auto& matrix : *matrices) matrix = {};
   return state;
+}
+
+/// Gives other ranks the shape of the model that the first one resumes, and its epoch.
+void share_shape(TrainOptions const& options, std::size_t order, std::optional<FastTuckerState>& state) {
+  if (options.resume.empty()) return;
+  std::vector<std::uint64_t> shape(order + 2, 0);
+  if (state) {
+    shape[0] = state->epoch;
+    shape[1] = state->rank;
+    std::copy_n(state->columns.begin(), std::min(order, state->columns.size()), shape.begin() + 2);
+  }
+  auto const first = of_all_ranks(shape).front();
+  if (state) return;
+  state.emplace();
+  state->epoch = first[0];
+  state->rank  = first[1];
+  state->columns.assign(first.begin() + 2, first.end());
 }
 
 void summarise(TrainOptions const& options, Report const& report, int last, double seconds) {
@@ -245,8 +256,6 @@ void expect_distributed(TrainOptions const& options) {
   if (options.duplicates != "keep")
     throw UsageError(fmt::format("--duplicates {} of fast-tucker is for one rank only so far: {}",
                                  options.duplicates, alone));
-  if (!options.checkpoint.empty() || !options.resume.empty())
-    throw UsageError(fmt::format("checkpoints of fast-tucker are of one rank only so far: {}", alone));
 }
 
 }  // namespace
@@ -258,16 +267,14 @@ int run(TrainOptions const& given, Report& report) {
   expect_usable_device();
   if (ranks().size > 1) expect_distributed(options);
   if (is_root && !options.output.empty()) io::expect_writable(options.output);
-  if (!options.checkpoint.empty()) io::expect_writable(options.checkpoint);
+  if (is_root && !options.checkpoint.empty()) io::expect_writable(options.checkpoint);
   finish_files_in_spite_of_signals();  // checkpoints
-  TrainCheckpoints checkpoints;
-  if (!options.resume.empty()) checkpoints.resume = read_state(options);
-  bool saved = false;
-  if (!options.checkpoint.empty())
-    checkpoints.save = [&](FastTuckerSnapshot const& snapshot) {
-      io::write_fast_tucker_checkpoint(options.checkpoint, snapshot);
-      saved = true;
-    };
+  std::optional<Reopenable> resumed_file;
+  if (is_root) {
+    resumed_file.emplace(given.resume);
+    options.resume = resumed_file->path();
+  }
+  auto resumed = read_facts(options);
   std::optional<Session> session;
   auto const start_session = [&] {
     session.emplace(options.common.threads, options.common.verbose, options.device_memory);
@@ -275,7 +282,8 @@ int run(TrainOptions const& given, Report& report) {
   if (ranks().size > 1) start_session();  // ranks exchange what they read
   report.process_bytes = peak_memory_bytes();
   auto sets            = read_sets(options, report);
-  auto const cold      = std::exchange(sets.cold, {});
+  share_shape(options, sets.train.extents.size(), resumed);
+  auto const cold = std::exchange(sets.cold, {});
   note_unkept(options.common, {options.output, options.checkpoint}, "-o, --report or --checkpoint");
   warn_of_cold(cold.nnz());
   if (!session) start_session();
@@ -293,21 +301,20 @@ int run(TrainOptions const& given, Report& report) {
           if (progress) progress->iteration(epoch.iteration, errors_text(epoch.errors), epoch.seconds);
           return interrupt_signal() == 0;
         },
-        checkpoints);
+        resumed);
   }
   int const signal    = ranks().size > 1 ? signal_of_ranks() : interrupt_signal();
   auto& result        = std::get<CompletionReport>(report.result);
   bool const diverged = result.reason == "diverged";
-  int const begin     = checkpoints.resume ? static_cast<int>(checkpoints.resume->epoch) : 0;
+  int const begin     = resumed ? static_cast<int>(resumed->epoch) : 0;
   int const last      = report.iterations.empty() ? begin : report.iterations.back().iteration;
   if (is_root) add_cold_errors(model.small_parts, cold, result);
   finish_files_in_spite_of_signals();
   // A start without any training is not a result.
   if (is_root && !options.output.empty() && !(diverged && result.kept_iteration == 0)) {
     model.save(options.output);
-    result.files.push_back(options.output.string());
+    result.files.insert(result.files.begin(), options.output.string());
   }
-  if (saved) result.files.push_back(options.checkpoint.string());
   if (is_root && report.format) warn_of_losses(*report.format);
   summarise(options, report, last, seconds);
   if (diverged) {

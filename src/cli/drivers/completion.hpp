@@ -28,12 +28,6 @@ struct CompletionSets {
 
 using OnEpoch = std::function<bool(IterationReport const&)>;
 
-/// The state to resume, and the receiver of new states.
-struct TrainCheckpoints {
-  std::optional<FastTuckerState> resume;
-  std::function<void(FastTuckerSnapshot const&)> save;  // none: no checkpoints
-};
-
 /// A model that was fitted.
 struct CompletedModel {
   io::HostFastTucker small_parts;  // all but the factors; empty on other ranks than the first
@@ -43,9 +37,10 @@ struct CompletedModel {
 
 /// Fits a model; needs a Session. The sets are given up once they are on the device. Fills in report.format
 /// and a CompletionReport.
+/// \param resumed  the facts of options.resume, for the plan of the memory
 /// \throws MemoryError, UsageError, NumericalError; InputError for a checkpoint of another run
 [[nodiscard]] CompletedModel complete(TrainOptions const& options, CompletionSets&& sets, Report& report,
-                                      OnEpoch const& on_epoch, TrainCheckpoints const& checkpoints);
+                                      OnEpoch const& on_epoch, std::optional<FastTuckerState> const& resumed);
 
 /// The model's predictions at places within its extents; needs a Session.
 [[nodiscard]] std::vector<double> predict_entries(io::HostFastTucker const& model,

@@ -4,8 +4,10 @@
 namespace polyad::cli {
 
 template CompletedModel complete_as<float, std::uint32_t>(TrainOptions const&, CompletionSets&&, Report&,
-                                                          OnEpoch const&, TrainCheckpoints const&);
+                                                          OnEpoch const&,
+                                                          std::optional<FastTuckerState> const&);
 template CompletedModel complete_as<float, std::uint64_t>(TrainOptions const&, CompletionSets&&, Report&,
-                                                          OnEpoch const&, TrainCheckpoints const&);
+                                                          OnEpoch const&,
+                                                          std::optional<FastTuckerState> const&);
 
 }  // namespace polyad::cli

@@ -23,7 +23,7 @@
 #include "cli/tensors/survey_list.hpp"
 #include "polyad/core/device_memory.hpp"
 #include "polyad/core/memory_plan.hpp"
-#include "polyad/distributed/cp_als.hpp"
+#include "polyad/distributed/distribute.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
 #include "polyad/formats/any_format.hpp"
 #include "polyad/io/saved_models.hpp"
@@ -125,10 +125,10 @@ CompletionReport report_of(FastTuckerOptions const& options, std::optional<Choic
 }
 
 /// The memory of a run, from the lists of its sets on. On several ranks it has the process, too.
-/// \param owned  of several ranks, else nothing
+/// \param owned  of several ranks, else nothing; \param resumed  null: a new run
 template <class Scalar, class Index>
 MemoryPlan plan_of(TrainOptions const& options, CompletionSets const& sets, FastTuckerOptions const& asked,
-                   AnyFormatOptions const& format, FastTuckerCheckpoints const& checkpoints,
+                   AnyFormatOptions const& format, FastTuckerState const* resumed,
                    std::optional<OwnedRows> const& owned, count_t process_bytes) {
   Space const space;
   Extents const extents{std::span<count_t const>(sets.train.extents)};
@@ -145,22 +145,22 @@ MemoryPlan plan_of(TrainOptions const& options, CompletionSets const& sets, Fast
   }
   if (owned) {
     std::vector<count_t> const others{sets.validation.nnz(), sets.test.nnz()};
-    plan_fast_tucker<Scalar, Index>(plan, space, extents, *owned, others, asked, format);
+    plan_fast_tucker<Scalar, Index>(plan, space, extents, *owned, others, asked, format, resumed);
   } else {
-    plan_fast_tucker<Scalar, Index>(plan, space, extents, sets.train.nnz(), asked, format, checkpoints);
+    plan_fast_tucker<Scalar, Index>(plan, space, extents, sets.train.nnz(), asked, format, resumed);
   }
   return plan;
 }
 
 /// What this rank will own, if there are several.
-inline std::optional<OwnedRows> owned_rows_of(std::optional<Communicator<Space>> const& world,
+inline std::optional<OwnedRows> owned_rows_of(Communicator<Space> const& world,
                                               io::CoordinateList const& train) {
-  if (!world) return {};
+  if (world.size() == 1) return {};
   Extents const extents{std::span<count_t const>(train.extents)};
   return std::visit(
       [&](auto const& indices) {
         using Index = typename std::remove_cvref_t<decltype(indices)>::value_type;
-        return owned_rows(*world, extents, std::span<Index const>(indices.data(), indices.size()));
+        return owned_rows(world, extents, std::span<Index const>(indices.data(), indices.size()));
       },
       train.indices);
 }
@@ -168,21 +168,20 @@ inline std::optional<OwnedRows> owned_rows_of(std::optional<Communicator<Space>>
 /// Reports the memory that a run will need, unless the training set stays in host memory of one rank: then a
 /// device takes what is free. If a search may reach a rank R for which there is too little, lowers the
 /// largest R that it tries, and says so.
-/// \param world  of several ranks, else nothing
 /// \throws MemoryError if the memory is not free, on all ranks if one of them has too little
 template <class Scalar, class Index>
-void expect_completion_fits(std::optional<Communicator<Space>> const& world, TrainOptions const& options,
+void expect_completion_fits(Communicator<Space> const& world, TrainOptions const& options,
                             CompletionSets const& sets, FastTuckerOptions& asked,
-                            AnyFormatOptions const& format, FastTuckerCheckpoints const& checkpoints,
-                            Report& report) {
+                            AnyFormatOptions const& format, FastTuckerState const* resumed, Report& report) {
   constexpr count_t least_rank = 8;
   Space const space;
   Extents const extents{std::span<count_t const>(sets.train.extents)};
   expect_host_holds(sets.train, sizeof(Scalar));
-  if (!world && stays_on_host<Scalar, Index>(space, extents, sets.train.nnz(), asked, format)) return;
+  bool const alone = world.size() == 1;
+  if (alone && stays_on_host<Scalar, Index>(space, extents, sets.train.nnz(), asked, format)) return;
   bool const simulates  = options.device_memory.has_value();
   auto const owned      = owned_rows_of(world, sets.train);
-  count_t const process = world ? report.process_bytes : 0;
+  count_t const process = alone ? 0 : report.process_bytes;
   count_t lists = 0, divided = 0;
   for (auto const* set : {&sets.train, &sets.validation, &sets.test}) {
     lists += listed_bytes(*set, simulates);
@@ -191,35 +190,25 @@ void expect_completion_fits(std::optional<Communicator<Space>> const& world, Tra
   }
   count_t const free   = available_memory(space) + lists;
   auto const plan_with = [&](FastTuckerOptions const& with) {
-    return plan_of<Scalar, Index>(options, sets, with, format, checkpoints, owned, process);
+    return plan_of<Scalar, Index>(options, sets, with, format, resumed, owned, process);
   };
-  auto const fits = [&](MemoryPlan const& plan) {
-    count_t const needs = plan.peak() - process;
-    return world ? fits_all(needs, free) : needs <= free;
-  };
+  auto const fits     = [&](MemoryPlan const& plan) { return fits_all(plan.peak() - process, free); };
   auto plan           = plan_with(asked);
   count_t const whole = plan.peak() - process, most = asked.most_rank;
-  if (leaves_rank(asked) && checkpoints.resume == nullptr)
+  if (leaves_rank(asked) && resumed == nullptr)
     while (asked.most_rank > least_rank && !fits(plan)) {
       asked.most_rank /= 2;
       plan = plan_with(asked);
     }
-  if (world)
-    expect_fits_all(plan.peak() - process, free, "");
-  else
-    plan.expect_fits(free, "the completion");
+  if (alone) plan.expect_fits(free, "the completion");
+  expect_fits_all(plan.peak() - process, free, "");
   if (asked.most_rank < most && ranks().rank == 0)
-    say_text(
-        "polyad: the search tries no R above " + std::to_string(asked.most_rank) + ": for " +
-        std::to_string(most) +
-        (world ? " the memory of a rank is too small\n"
-               : " it would need " + bytes_text(whole) + ", but only " + bytes_text(free) + " are free\n"));
+    say_text("polyad: the search tries no R above " + std::to_string(asked.most_rank) + ": for " +
+             std::to_string(most) +
+             (alone ? " it would need " + bytes_text(whole) + ", but only " + bytes_text(free) + " are free\n"
+                    : " the memory of a rank is too small\n"));
   // The entries that were divided were there twice.
-  count_t const expected = std::max(plan.peak(), process + lists + divided);
-  if (world)
-    report_expected_memory(report, world->data().name(), expected);
-  else
-    report.memory.expected_peak_bytes = expected;
+  report_expected_memory(report, world.data().name(), std::max(plan.peak(), process + lists + divided));
 }
 
 /// Copies the sets to where the run needs them. Frees the lists. Several ranks take their parts from host
@@ -244,45 +233,36 @@ FastTuckerData<Scalar, Index, Space> to_data(Space const& space, CompletionSets&
 
 template <class Scalar, class Index>
 CompletedModel complete_as(TrainOptions const& options, CompletionSets&& sets, Report& report,
-                           OnEpoch const& on_epoch, TrainCheckpoints const& checkpoints) {
-  Space const space;
-  int const order         = sets.train.order();
+                           OnEpoch const& on_epoch, std::optional<FastTuckerState> const& resumed) {
+  auto const world  = make_communicator(options.deterministic);
+  auto const& space = world.space();
+  int const order   = sets.train.order();
   FastTuckerOptions asked = options;
-  asked.bias.drift        = drift_of(options, order);
+  asked.bias.drift  = drift_of(options, order);
   AnyFormatOptions format;
-  bool const named      = options.format != "auto" || !checkpoints.resume;
-  format.format         = named ? options.format : checkpoints.resume->format;
+  format.format         = options.format;
   format.deterministic  = options.deterministic;
   format.hooks.progress = stop_if_interrupted;
-  if (format.format == "auto" && ranks().size == 1) {
+  auto planned          = format;
+  if (format.format == "auto" && resumed && world.size() == 1) {
+    planned.format = resumed->format;
+  } else if (format.format == "auto" && world.size() == 1) {
     format.survey        = survey_list(sets.train, options.common.threads);
     format.hooks.machine = [&](double) { return machine_ceilings(*report.backend, sizeof(Scalar), 0); };
   }
-  FastTuckerCheckpoints wanted;
-  wanted.save   = checkpoints.save;
-  wanted.every  = options.checkpoint_every;
-  wanted.resume = checkpoints.resume ? &*checkpoints.resume : nullptr;
-  std::optional<Communicator<Space>> world;
-  if (ranks().size > 1) world.emplace(make_communicator(options.deterministic));
-  expect_completion_fits<Scalar, Index>(world, options, sets, asked, format, wanted, report);
-  auto const observed           = observed_rows(sets.train);
-  auto const names              = sets.names;
-  auto const data               = to_data<Scalar, Index>(space, std::move(sets), asked, format);
+  expect_completion_fits<Scalar, Index>(world, options, sets, asked, planned, resumed ? &*resumed : nullptr,
+                                        report);
+  auto const observed = observed_rows(sets.train);
+  auto const names    = sets.names;
+  auto const data     = distribute(world, to_data<Scalar, Index>(space, std::move(sets), asked, planned));
   FastTuckerCallback const tell = [&](FastTuckerEpoch const& epoch) { return on_epoch(to_report(epoch)); };
-  FastTuckerResult<Scalar, Space> result;
-  if (world) {
-    auto made = fast_tucker(*world, data, asked, tell, format);
-    report_imbalance(report, made.imbalance);
-    report_peak_memory(report);
-    result = std::move(made);
-  } else {
-    result = fast_tucker(space, data, asked, tell, format, wanted);
-  }
+  auto const result             = fast_tucker(space, data, asked, tell, format);
+  report_imbalance(report, result.imbalance);
+  report_peak_memory(report);
 
   auto const chosen = result.choice ? result.choice->options : with_shape(asked, order);
   auto summary      = report_of(chosen, result.choice);
-  if (summary.choice && leaves_rank(asked) && !checkpoints.resume)
-    summary.choice->most_rank = asked.most_rank;
+  if (summary.choice && leaves_rank(asked) && !resumed) summary.choice->most_rank = asked.most_rank;
   summary.biases = to_reports(result.biases);
   summary.mean   = result.model.mean;
   summary.drift  = drift_text(result.model, chosen.bias);
@@ -293,15 +273,15 @@ CompletedModel complete_as(TrainOptions const& options, CompletionSets&& sets, R
     summary.columns.assign(static_cast<std::size_t>(order), 1);
   } else {
     auto const& made       = result.format;
-    report.format          = FormatReport{made.chosen,     made.storage_bytes,
-                                          made.build_s,    named ? made.because : "the checkpoint is of it",
-                                          made.candidates, made.warning};
+    report.format          = FormatReport{made.chosen,  made.storage_bytes, made.build_s,
+                                          made.because, made.candidates,    made.warning};
     summary.kept_iteration = result.kept_epoch;
     summary.reason         = to_string(result.reason);
     summary.errors         = to_reports(result.errors);
   }
+  if (result.checkpoints > 0) summary.files.push_back(options.checkpoint.string());
   report.result = std::move(summary);
-  if (ranks().rank != 0) return {};
+  if (world.rank() != 0) return {};
   return {io::without_factors(space, result.model),
           [space, model = result.model, names, observed](std::filesystem::path const& path) {
             save(space, model, path, names, observed);

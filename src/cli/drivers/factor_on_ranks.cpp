@@ -25,7 +25,7 @@
 #include "polyad/core/memory_plan.hpp"
 #include "polyad/core/quantity_text.hpp"
 #include "polyad/core/spaces.hpp"
-#include "polyad/distributed/cp_als.hpp"
+#include "polyad/distributed/distribute.hpp"
 #include "polyad/io/saved_models.hpp"
 
 namespace polyad::cli {
@@ -75,7 +75,7 @@ public:
     RanksOutcome outcome;
     auto const reason =
         report_als(m_report, m_on_iteration, outcome.save,
-                   [&](CpAlsCallback const& callback) { return cp_als(m_world, share, X, als, callback); });
+                   [&](CpAlsCallback const& callback) { return cp_als(m_world.space(), X, als, callback); });
     if (reason == StopReason::interrupted) outcome.signal = signal_of_ranks();
     report_peak_memory(m_report);
     return outcome;
@@ -84,7 +84,7 @@ public:
 private:
   [[nodiscard]] bool is_root() const { return m_world.rank() == 0; }
 
-  AnyFormat<Scalar, Index, Space> build(TensorShare<Scalar, Index, Space>& share) {
+  TensorByRank<Scalar, Index, Space> build(TensorShare<Scalar, Index, Space>& share) {
     AnyFormatOptions options;
     options.rank = m_options.rank;
     options.iterations =
@@ -94,16 +94,12 @@ private:
     options.deterministic = m_options.deterministic;
     options.duplicates    = Duplicates::keep;  // distribute() has summed them
     options.as_named      = m_options.format == "auto";
-    auto X                = any_format(m_world.space(), share.block, options);
-    // From here on only the format keeps the coordinates. The run needs the block's extents.
-    share.block = CooTensor<Scalar, Index, Space>(
-        share.block.extents(),
-        typename CooTensor<Scalar, Index, Space>::indices_type("polyad::no_indices", 0,
-                                                               static_cast<count_t>(share.block.order())),
-        typename CooTensor<Scalar, Index, Space>::values_type("polyad::no_values", 0));
+    auto X                = tensor_by_rank(m_world, share, options);
+    share.block           = {};  // from here on only the format keeps the coordinates
     if (!is_root()) return X;
-    m_report.format = FormatReport{X.chosen(),         X.storage_bytes(), X.build_seconds(),
-                                   X.chosen_because(), X.candidates(),    X.warning()};
+    auto const facts = X.format_facts();
+    m_report.format  = FormatReport{facts.chosen,  facts.storage_bytes, facts.build_s,
+                                    facts.because, facts.candidates,    facts.warning};
     warn_of_losses(*m_report.format);
     return X;
   }

@@ -20,7 +20,7 @@
 #include "cli/tensors/read_on_ranks.hpp"
 #include "polyad/core/memory_plan.hpp"
 #include "polyad/core/per_mode.hpp"
-#include "polyad/distributed/cp_als.hpp"
+#include "polyad/distributed/distribute.hpp"
 #include "polyad/formats/any_format.hpp"
 #include "polyad/formats/semi_sparse.hpp"
 #include "polyad/io/saved_models.hpp"
@@ -147,26 +147,25 @@ int decompose_as(TuckerOptions const& options, Communicator<Space> const& world,
                  std::vector<StoredRows> const& rows, Report& report,
                  std::function<bool(IterationReport const&)> const& on_iteration) {
   Extents const extents{std::span<count_t const>(part.extents)};
-  auto const read    = part_that_was_read(part);
-  auto const indices = take_indices<Index>(part);
-  auto const values  = std::exchange(part.values, {});
-  AnyFormatOptions format;
-  format.hooks.progress = stop_if_interrupted;
+  auto const read       = part_that_was_read(part);
+  auto const indices    = take_indices<Index>(part);
+  auto const values     = std::exchange(part.values, {});
   auto asked            = library_options(options);
   asked.rows            = rows;
+  auto format           = format_options(asked);
+  format.hooks.progress = stop_if_interrupted;
   expect_decomposition_fits_on_ranks<Scalar>(options, world, extents, std::span<Index const>(indices), read,
                                              asked, report);
-  auto const result = tucker<Scalar>(
-      world, extents, std::span<Index const>(indices), std::span<double const>(values), asked,
-      [&](TuckerIteration const& it) {
-        return on_iteration({it.iteration, it.fit, it.delta, it.seconds, {}});
-      },
-      format);
-  report.input->nnz = result.nnz;
-  report.input->duplicates += result.duplicates;
-  report.format =
-      FormatReport{result.format.chosen, result.format.storage_bytes, result.format.build_s, {}, {}};
-  report_imbalance(report, result.imbalance);
+  auto const X      = distribute_rows<Scalar>(world, extents, std::span<Index const>(indices),
+                                              std::span<double const>(values), format, asked.ranks);
+  auto const result = tucker(world.space(), X, asked, [&](TuckerIteration const& it) {
+    return on_iteration({it.iteration, it.fit, it.delta, it.seconds, {}});
+  });
+  report.input->nnz = X.nnz();
+  report.input->duplicates += X.duplicates();
+  auto const facts = X.format_facts();
+  report.format    = FormatReport{facts.chosen, facts.storage_bytes, facts.build_s, {}, {}};
+  report_imbalance(report, X.imbalance());
   report_peak_memory(report);
   report.result = to_report(result);
   if (world.rank() == 0 && !options.output.empty())

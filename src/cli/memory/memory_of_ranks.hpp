@@ -11,7 +11,7 @@
 #include "cli/run/ranks.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/quantity_text.hpp"
-#include "polyad/distributed/cp_als.hpp"
+#include "polyad/distributed/distribute.hpp"
 
 namespace polyad::cli {
 
@@ -32,27 +32,27 @@ inline void expect_fits_all(std::uint64_t needs, std::uint64_t free, std::string
   return sums_of_ranks(needs > free ? 1 : 0).all == 0;
 }
 
-/// Reports which ranks run, and what each expects to need, its process included.
+/// Reports what each rank expects to need, and of several which they are: then a process is included.
 inline void report_expected_memory(Report& report, std::string_view exchange, std::uint64_t expected) {
   auto const of_ranks = of_all_ranks({expected});
-  if (ranks().rank > 0) return;
+  if (ranks().rank == 0) report.memory.expected_peak_bytes = expected;
+  if (ranks().rank > 0 || ranks().size == 1) return;
   if (!report.ranks) report.ranks.emplace();
-  report.ranks->count               = ranks().size;
-  report.ranks->exchange            = std::string(exchange);
-  report.memory.expected_peak_bytes = expected;
+  report.ranks->count    = ranks().size;
+  report.ranks->exchange = std::string(exchange);
   for (auto const& numbers : of_ranks) report.ranks->expected_peak_bytes.push_back(numbers[0]);
 }
 
-/// Reports the most that each rank has had.
+/// Reports the most that each of several ranks has had.
 inline void report_peak_memory(Report& report) {
   auto const of_ranks = of_all_ranks({peak_memory_bytes()});
-  if (ranks().rank > 0) return;
+  if (!report.ranks) return;
   for (auto const& numbers : of_ranks) report.ranks->host_peak_bytes.push_back(numbers[0]);
 }
 
-/// Reports the largest over the mean of all ranks.
+/// Reports the largest over the mean of several ranks.
 inline void report_imbalance(Report& report, Imbalance const& imbalance) {
-  if (ranks().rank > 0) return;
+  if (!report.ranks) return;
   report.ranks->nonzeros = imbalance.nonzeros;
   report.ranks->rows     = imbalance.rows;
   report.ranks->bytes    = imbalance.bytes;

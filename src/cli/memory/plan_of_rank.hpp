@@ -11,7 +11,7 @@
 #include "formats/plan_owned_formats.hpp"
 #include "polyad/core/memory_plan.hpp"
 #include "polyad/core/rank.hpp"
-#include "polyad/distributed/cp_als.hpp"
+#include "polyad/distributed/distribute.hpp"
 #include "polyad/io/coordinate_list.hpp"
 
 namespace polyad::cli {

@@ -8,7 +8,7 @@
 
 #include "cli/report/report.hpp"
 #include "cli/tensors/compact_list.hpp"
-#include "polyad/distributed/cp_als.hpp"
+#include "polyad/distributed/distribute.hpp"
 #include "polyad/io/coordinate_list.hpp"
 
 namespace polyad::cli {

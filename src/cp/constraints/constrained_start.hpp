@@ -9,11 +9,11 @@
 
 #include "cp/constraints/constrained_update.hpp"
 #include "cp/run_updates.hpp"
-#include "cp/shared_rows.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/cp/factor_update.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 #include "polyad/tensor/stored_rows.hpp"
+#include "run/run_ranks.hpp"
 
 namespace polyad::detail {
 
@@ -89,13 +89,12 @@ template <class Scalar, class Space>
 /// \throws UsageError on all ranks for a start outside the bounds of mode n. Waits.
 template <class Scalar, class Space>
 void expect_within_bounds(Space const& space, std::vector<ModeUpdate> const& updates, int n,
-                          FactorMatrix<Scalar, Space> const& A, SharedRows<Scalar, Space>* ranks) {
+                          FactorMatrix<Scalar, Space> const& A, RunRanks const& ranks) {
   auto const update = update_of_mode(updates, n);
   if (!update.constraints()) return;
   bool const is_bad = count_outside<Scalar, Space>(space, update, n, A) > 0;
-  POLYAD_EXPECTS(!(ranks ? ranks->any(is_bad) : is_bad), "the start of mode ", n,
-                 " violates the bounds of the mode, ", update.constraints()->lower, " and ",
-                 update.constraints()->upper);
+  POLYAD_EXPECTS(!ranks.any(is_bad), "the start of mode ", n, " violates the bounds of the mode, ",
+                 update.constraints()->lower, " and ", update.constraints()->upper);
 }
 
 /// The first mode whose columns may be multiplied by any positive number; N if there is none.

@@ -11,13 +11,13 @@
 
 #include "cp/iteration_numbers.hpp"
 #include "cp/numbers_on_host.hpp"
-#include "cp/shared_rows.hpp"
 #include "dense/hadamard_of_grams.hpp"
 #include "fit/sum_cells.hpp"
 #include "kernel/launch_shape.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/cp/factor_update.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
+#include "run/row_distribution.hpp"
 
 namespace polyad::detail {
 
@@ -95,18 +95,17 @@ public:
   }
 
   /// Writes their sum to result(0); without penalties it stays 0. Launches on `space` and returns without
-  /// waiting for it. \param owned  (n): this rank's rows of mode n
-  template <class Owned>
-  void sum(Space const& space, Owned const& owned, SharedRows<Scalar, Space>* ranks,
-           GramMatrices<Space> const& grams, DeviceNumbers<Space> const& scales,
-           DeviceNumbers<Space> const& result) const {
+  /// waiting for it.
+  void sum(Space const& space, FactorMatrices<Scalar, Space> const& factors,
+           RowDistribution<Scalar, Space> const& rows, GramMatrices<Space> const& grams,
+           DeviceNumbers<Space> const& scales, DeviceNumbers<Space> const& result) const {
     if (!m_is_any) return;
     bool sums = false;
     for (std::size_t n = 0; n < m_of_l1.size(); ++n) {
       if (m_of_l1[n] == 0) continue;
-      FactorMatrix<Scalar, Space> const A = owned(static_cast<int>(n));
-      auto const to                       = Kokkos::subview(m_magnitudes, n);
-      sums                                = true;
+      auto const A  = rows.owned(static_cast<int>(n), factors[static_cast<int>(n)]);
+      auto const to = Kokkos::subview(m_magnitudes, n);
+      sums          = true;
       // For a league of zero teams, Kokkos would write the result from the host.
       if (A.extent(0) == 0) {
         Kokkos::deep_copy(space, to, 0.0);
@@ -116,7 +115,7 @@ public:
       LaunchShape const shape = launch_shape<Space>(ceil_div(A.extent(0), Kernel::rows_per_team), 8, 32);
       Kokkos::parallel_reduce("polyad::sum_magnitudes", team_policy(space, shape), Kernel{A}, to);
     }
-    if (sums && ranks != nullptr) ranks->sum(m_magnitudes.data(), m_magnitudes.extent(0));
+    if (sums) rows.sum(m_magnitudes.data(), m_magnitudes.extent(0));
     Kokkos::parallel_reduce(
         "polyad::sum_penalties",
         Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, grams.extent(0) * grams.extent(1)),

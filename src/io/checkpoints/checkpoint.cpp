@@ -95,11 +95,6 @@ void write_checkpoint(std::filesystem::path const& path, Checkpoint const& check
   write_blocks(path, checkpoint, factors_read_by(checkpoint, read));
 }
 
-void read_factors_in_blocks(Checkpoint const& checkpoint, ReadFactorRows const& read) {
-  for (auto const& factor : factors_read_by(checkpoint, read))
-    factor.for_each_block([](std::span<double const>) {});
-}
-
 Checkpoint read_checkpoint(std::filesystem::path const& path) {
   FileBytes const file(path);
   auto const refuse = [&](std::string const& reason) { throw InputError(file.name(), 0, 0, reason); };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RowsOfRanks: SharedRows (cp/shared_rows.hpp) of a partition, over a communicator.
+// RowsOfBlocks: the distribution of cp_als (run/row_distribution.hpp) over a communicator. A rank holds the
+// rows of a block of each mode. Ranks with the same block of a mode share these rows: each owns some of them.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -9,25 +10,27 @@
 #include <utility>
 #include <vector>
 
-#include "cp/shared_rows.hpp"
 #include "distributed/exchange.hpp"
+#include "distributed/over_ranks.hpp"
 #include "polyad/core/per_mode.hpp"
-#include "polyad/distributed/cp_als.hpp"
+#include "polyad/distributed/distribute.hpp"
 #include "polyad/tensor/compact.hpp"
 #include "polyad/tensor/stored_rows.hpp"
+#include "run/row_distribution.hpp"
 
 namespace polyad::detail {
 
 template <class Scalar, class Space>
-class RowsOfRanks final : public SharedRows<Scalar, Space> {
+class RowsOfBlocks final : public OverRanks<RowDistribution<Scalar, Space>, Space> {
+  using Base = OverRanks<RowDistribution<Scalar, Space>, Space>;
+  using Base::m_ranks;
+
 public:
   using Matrix = FactorMatrix<Scalar, Space>;
 
-  /// Splits the communicator, and allocates the owned sums of a mode.
-  RowsOfRanks(Communicator<Space> const& ranks, Partition const& partition, count_t nnz, double norm_squared,
-              count_t rank)
-      : m_ranks(ranks), m_partition(partition), m_nnz(nnz), m_norm_squared(norm_squared) {
-    count_t longest = 0;
+  /// Splits the communicator.
+  RowsOfBlocks(Communicator<Space> const& ranks, Partition const& partition)
+      : Base(ranks, partition.extents), m_partition(partition) {
     for (int n = 0; n < order(); ++n) {
       auto const parts = partition.owned_rows(ranks.rank(), n);
       auto const own   = static_cast<std::size_t>(partition.number_among_sharers(ranks.rank(), n));
@@ -36,52 +39,72 @@ public:
                                     : RankGroup(),
            parts, std::accumulate(parts.begin(), parts.begin() + std::ptrdiff_t(own), count_t(0)),
            parts[own]});
-      if (partition.sharers(n) > 1) longest = std::max(longest, parts[own]);
     }
-    m_sums = make_factor_matrix<Scalar>(ranks.space(), "polyad::sums_of_ranks", longest, rank);
   }
 
-  [[nodiscard]] count_t rows(int n) const override { return m_partition.extents[n]; }
-  [[nodiscard]] count_t nnz() const override { return m_nnz; }
-  [[nodiscard]] double norm_squared() const override { return m_norm_squared; }
-  [[nodiscard]] bool is_root() const override { return m_ranks.rank() == 0; }
+  [[nodiscard]] count_t first_row(int n) const override {
+    return m_partition.first_owned_row(m_ranks.rank(), n);
+  }
+  [[nodiscard]] count_t rows(int n) const override { return of_mode(m_slices, n).count; }
 
   [[nodiscard]] Matrix owned(int n, Matrix const& A) const override {
     auto const& slice = of_mode(m_slices, n);
     return Kokkos::subview(A, Kokkos::make_pair(slice.begin, slice.begin + slice.count), Kokkos::ALL);
   }
 
+  /// Its rows are no longer than they must be, since ranks send them. Allocates the owned sums, too.
+  [[nodiscard]] Matrix make_output(char const* label, count_t rows, count_t columns) override {
+    count_t longest = 0;
+    for (auto const& slice : m_slices)
+      if (slice.ranks.size() > 1) longest = std::max(longest, slice.count);
+    m_sums = make_factor_matrix<Scalar>(m_ranks.space(), "polyad::sums_of_ranks", longest, columns);
+    return make_factor_matrix<Scalar>(m_ranks.space(), label, rows, columns);
+  }
   [[nodiscard]] Matrix sum_rows(int n, Matrix const& V) override {
     auto const& slice = of_mode(m_slices, n);
-    if (slice.ranks.size() == 1) return owned(n, V);
-    Matrix const sums = Kokkos::subview(m_sums, Kokkos::make_pair(count_t(0), slice.count), Kokkos::ALL);
-    slice.ranks.reduce_scatter(V.data(), sums.data(), elements(slice, V));
+    Matrix sums       = owned(n, V);
+    this->timed("reduce_scatter", [&] {
+      if (slice.ranks.size() == 1) return;
+      sums = Kokkos::subview(m_sums, Kokkos::make_pair(count_t(0), slice.count), Kokkos::ALL);
+      slice.ranks.reduce_scatter(V.data(), sums.data(), elements(slice, V));
+    });
     return sums;
   }
-
-  void gather_rows(int n, Matrix const& A) override {
+  void gather_rows(int n, Matrix const& A) const override {
     auto const& slice = of_mode(m_slices, n);
-    if (slice.ranks.size() > 1) slice.ranks.all_gather(A.data(), elements(slice, A));
+    this->timed("all_gather", [&] {
+      if (slice.ranks.size() > 1) slice.ranks.all_gather(A.data(), elements(slice, A));
+    });
+  }
+  using Base::sum;
+  void sum(double* numbers, count_t count) const override {
+    this->timed("all_reduce", [&] { Base::sum(numbers, count); });
   }
 
-  void sum(double* numbers, count_t count) override { m_ranks.data().all_reduce(numbers, count); }
-  void agree(double* numbers, count_t count) const override { m_ranks.host().broadcast(numbers, count, 0); }
-  void sum_on_host(std::span<double> numbers) const override {
-    m_ranks.host().all_reduce(numbers.data(), numbers.size());
-    m_ranks.host().broadcast(numbers.data(), numbers.size(), 0);
-  }
-  [[nodiscard]] double largest(double here) const override {
-    auto const numbers = of_all_ranks(m_ranks.host(), here);
-    return *std::max_element(numbers.begin(), numbers.end());
-  }
-  [[nodiscard]] bool any(bool here) const override {
-    double sum = here ? 1 : 0;
-    m_ranks.host().all_reduce(&sum, 1);
-    return sum > 0;
+  /// The random start of the whole factor, whatever the labels. An empty block has one row, which stays zero.
+  Matrix fill_random(Space const& space, int n, Matrix const& A, std::vector<StoredRows> const& stored,
+                     std::uint64_t seed) const override {
+    count_t const first  = m_partition.first_row(m_ranks.rank(), n);
+    count_t const count  = m_partition.row_count(m_ranks.rank(), n);
+    Matrix const rows    = Kokkos::subview(A, Kokkos::make_pair(count_t(0), count), Kokkos::ALL);
+    bool const is_list   = !stored.empty() && of_mode(stored, n).is_list();
+    bool const is_random = m_partition.labelled && of_mode(m_partition.grid, n) > 1;
+    if (!is_random && !is_list) {
+      fill_random_rows<Scalar, Space>(space, rows, seed, n, first);
+      return rows;
+    }
+    std::vector<std::uint64_t> numbers;
+    numbers.reserve(count);
+    for (count_t i = 0; i < count; ++i) {
+      count_t const row = m_partition.row_of_label(n, first + i);
+      numbers.push_back(is_list ? of_mode(stored, n).number(row) : row);
+    }
+    fill_numbered_rows<Scalar, Space>(space, rows, numbers, seed, n);
+    return rows;
   }
 
   [[nodiscard]] std::vector<double> rows_to_root(int n, Matrix const& A, count_t first,
-                                                 count_t count) override {
+                                                 count_t count) const override {
     // Each rank sends its rows in the order of their labels.
     std::vector<std::pair<count_t, count_t>> labels;  // and rows
     for (count_t row = first; row < first + count; ++row)
@@ -105,13 +128,14 @@ public:
     std::vector<count_t> to(static_cast<std::size_t>(m_ranks.size()), 0);
     std::vector<count_t> from = to;
     to[0]                     = own.size();
-    for (int k = 0; is_root() && k < m_ranks.size(); ++k) of_mode(from, k) = of_rank(k).size() * A.extent(1);
-    std::vector<double> received(is_root() ? count * A.extent(1) : 0);
+    for (int k = 0; this->is_root() && k < m_ranks.size(); ++k)
+      of_mode(from, k) = of_rank(k).size() * A.extent(1);
+    std::vector<double> received(this->is_root() ? count * A.extent(1) : 0);
     m_ranks.host().all_to_all(own.data(), to, received.data(), from);
     std::vector<double> rows(received.size());
     auto const columns = static_cast<std::ptrdiff_t>(A.extent(1));
     auto next          = received.begin();
-    for (int k = 0; is_root() && k < m_ranks.size(); ++k)
+    for (int k = 0; this->is_root() && k < m_ranks.size(); ++k)
       for (auto const& [label, row] : of_rank(k)) {
         std::copy_n(next, columns, rows.begin() + static_cast<std::ptrdiff_t>(row - first) * columns);
         next += columns;
@@ -119,30 +143,44 @@ public:
     return rows;
   }
 
-  void from_root(int n, std::vector<double> const& whole, Matrix const& A) override {
+  void from_root(int n, std::vector<double> const& whole, Matrix const& A) const override {
     count_t const rank = A.extent(1);
     std::vector<count_t> to(static_cast<std::size_t>(m_ranks.size()), 0);
     std::vector<count_t> from = to;
-    std::vector<double> sent;
-    // All ranks check the size, so that none waits for a root that has thrown.
-    double size = is_root() ? static_cast<double>(whole.size()) : 0;
-    m_ranks.host().broadcast(&size, 1, 0);
-    POLYAD_EXPECTS(size == static_cast<double>(rows(n) * rank), size, " numbers for a factor of ", rows(n),
-                   " x ", rank);
-    if (is_root()) {
+    auto const sent           = this->on_root([&] {
+      POLYAD_EXPECTS(whole.size() == m_partition.extents[n] * rank, whole.size(), " numbers for a factor of ",
+                     m_partition.extents[n], " x ", rank);
+      std::vector<double> rows;
       to = owned_elements(n, rank);
-      sent.reserve(whole.size());
+      rows.reserve(whole.size());
       for (int k = 0; k < m_ranks.size(); ++k)
         for_each_owned_row(k, n, [&](count_t i) {
           auto const row = whole.begin() + static_cast<std::ptrdiff_t>(i * rank);
-          sent.insert(sent.end(), row, row + static_cast<std::ptrdiff_t>(rank));
+          rows.insert(rows.end(), row, row + static_cast<std::ptrdiff_t>(rank));
         });
-    }
-    from[0] = of_mode(m_slices, n).count * rank;
-    std::vector<double> own(from[0]);
+      return rows;
+    });
+    from[0]                   = of_mode(m_slices, n).count * rank;
+    auto own                  = this->together([&] { return std::vector<double>(from[0]); });
     m_ranks.host().all_to_all(sent.data(), to, own.data(), from);
-    from_host<Scalar>(m_ranks.space(), own, owned(n, A));
+    this->together([&] { from_host<Scalar>(m_ranks.space(), own, owned(n, A)); });
     gather_rows(n, A);
+  }
+  [[nodiscard]] Matrix whole_on_root(int n, Matrix& A) const override {
+    constexpr count_t numbers = count_t(1) << 16;
+    count_t const columns = A.extent(1), all = m_partition.extents[n];
+    count_t const most = std::max<count_t>(1, numbers / std::max<count_t>(1, columns));
+    auto const whole   = this->on_root(
+        [&] { return make_factor_matrix<Scalar>(m_ranks.space(), "polyad::factor", all, columns); });
+    for (count_t first = 0; first < all; first += most) {
+      count_t const count = std::min(most, all - first);
+      auto const block    = rows_to_root(n, A, first, count);
+      if (block.empty()) continue;  // not the root
+      auto const rows = Kokkos::make_pair(first, first + count);
+      from_host<Scalar>(m_ranks.space(), block, Matrix(Kokkos::subview(whole, rows, Kokkos::ALL)));
+    }
+    A = {};
+    return whole;
   }
 
 private:
@@ -183,10 +221,7 @@ private:
     return elements;
   }
 
-  Communicator<Space> m_ranks;
   Partition m_partition;
-  count_t m_nnz;
-  double m_norm_squared;
   std::vector<Slice> m_slices;
   Matrix m_sums;
 };

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CP-ALS, FastTucker and Tucker on many ranks. CP-ALS is the driver of cp/cp_als.hpp on each rank's block, by
-// the medium-grained decomposition of Smith & Karypis, IPDPS 2016, section IV (also GenTen, section 5).
+// A tensor divided among many ranks. The drivers take it as a tensor of one rank: cp_als by the medium-grained
+// decomposition of Smith & Karypis, IPDPS 2016, section IV (also GenTen, section 5), and tucker by rows.
 //
 //   auto const share  = distribute<double>(ranks, extents, indices, values, {.rank = 32});
-//   auto const result = cp_als(ranks, share, {.rank = 32});   // the model is on rank 0
+//   auto const X      = tensor_by_rank(ranks, share, format_options(options));
+//   auto const result = cp_als(ranks.space(), X, options);   // the model is on rank 0
 //
-// The ranks form a grid p_0 x ... x p_{N-1}. Mode n is cut into p_n ranges of rows. A rank has the nonzeros
-// of one range of each mode. The P / p_n ranks with the same range of mode n own its rows together. They add
-// up their products (reduce-scatter), and each solves for its rows and sends them to the others (all-gather).
-// All ranks add up one R x R matrix a mode. docs/distributed.md has the number of words sent.
+// For cp_als the ranks form a grid p_0 x ... x p_{N-1}. Mode n is cut into p_n ranges of rows. A rank has the
+// nonzeros of one range of each mode. The P / p_n ranks with the same range of mode n own its rows together.
+// They add up their products (reduce-scatter), and each solves for its rows and sends them to the others
+// (all-gather). All ranks add up one R x R matrix a mode. For tucker each rank owns a range of rows of every
+// mode, with about as many nonzeros as others, and has all of these, in a format a mode. docs/distributed.md
+// has the number of words sent.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +20,11 @@
 #include <vector>
 
 #include "polyad/core/instances.hpp"
-#include "polyad/cp/cp_als.hpp"
 #include "polyad/distributed/communicator.hpp"
-#include "polyad/fast_tucker/fast_tucker.hpp"
 #include "polyad/formats/any_format.hpp"
+#include "polyad/formats/tensor_by_rank.hpp"
 #include "polyad/tensor/compact.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
-#include "polyad/tucker/tucker.hpp"
 
 namespace polyad {
 
@@ -57,18 +58,11 @@ struct PartitionOptions {
       1.2;  // with fuller blocks (Imbalance::nonzeros) rows get random labels, if that helps
 };
 
-/// Largest over mean of all ranks: 1 is perfect.
-struct Imbalance {
-  double nonzeros = 1;
-  double rows     = 1;  // of all modes' ranges
-  double bytes    = 1;  // of nonzeros, factors and MTTKRPs
-};
-
 /// The rows of each mode that the ranks have. The same on all ranks except for `rank`.
 struct Partition {
-  Extents extents;  // of the whole tensor
+  Extents extents;  // I_n, the whole tensor's
   ProcessGrid grid;
-  std::vector<std::vector<count_t>> cuts;  // of each mode: p_n + 1 rows
+  std::vector<std::vector<count_t>> cuts;  // for each mode p_n + 1 rows
   bool labelled = false;  // whether the rows of the modes that are cut have random labels. Cuts are of labels
   int rank      = 0;
 
@@ -126,30 +120,30 @@ template <class Scalar, class Index, class Space>
                                                            std::span<double const> values,
                                                            PartitionOptions const& options = {});
 
-/// CP-ALS from the random start of options.seed, which does not depend on the number of ranks. All ranks get
-/// the same history, fit and restarts, and rank 0 gets the whole model, which its memory must hold. The run
-/// ends on all if a callback returns false on one. Any number of ranks may resume a checkpoint. Waits.
-/// \param X  share.block in any format; formats may differ from rank to rank
-/// \throws as cp_als of one rank, all ranks for a checkpoint to resume; where one rank alone throws, the
-///         others wait for it: end the job
+/// A share in a format, for cp_als. Formats may differ from rank to rank.
+/// \param X  share.block in this format
 template <class Scalar, class Index, class Space>
-[[nodiscard]] CpAlsResult<Scalar, Space> cp_als(Communicator<Space> const& ranks,
-                                                TensorShare<Scalar, Index, Space> const& share,
-                                                AnyFormat<Scalar, Index, Space> const& X,
-                                                CpAlsOptions const& options,
-                                                CpAlsCallback const& callback = {});
+[[nodiscard]] TensorByRank<Scalar, Index, Space> tensor_by_rank(
+    Communicator<Space> const& ranks, TensorShare<Scalar, Index, Space> const& share,
+    AnyFormat<Scalar, Index, Space> const& X);
 
-/// The same, in the format that any_format chooses for the block.
+/// The same, in the format that any_format chooses for the block. \throws as any_format, on all ranks
 template <class Scalar, class Index, class Space>
-[[nodiscard]] CpAlsResult<Scalar, Space> cp_als(Communicator<Space> const& ranks,
-                                                TensorShare<Scalar, Index, Space> const& share,
-                                                CpAlsOptions const& options,
-                                                CpAlsCallback const& callback = {}) {
-  auto any_start = options;
-  any_start.resume.clear();  // ranks resume in any format
-  return cp_als(ranks, share, any_format(ranks.space(), share.block, format_options(any_start)), options,
-                callback);
-}
+[[nodiscard]] TensorByRank<Scalar, Index, Space> tensor_by_rank(
+    Communicator<Space> const& ranks, TensorShare<Scalar, Index, Space> const& share,
+    AnyFormatOptions const& format);
+
+/// Sends each nonzero to the owners of its rows, sums duplicates, and builds the formats, for tucker. One rank
+/// has one format for all modes.
+/// \param indices  with values: as in distribute
+/// \param format  format_options of tucker
+/// \param columns  R_n of the factors, for Imbalance::bytes
+/// \throws UsageError on all ranks for a coordinate outside or another number of columns; otherwise as
+///         any_format, on all ranks
+template <class Scalar, class Index, class Space>
+[[nodiscard]] TensorByRank<Scalar, Index, Space> distribute_rows(
+    Communicator<Space> const& ranks, Extents const& extents, std::span<Index const> indices,
+    std::span<double const> values, AnyFormatOptions const& format, std::vector<count_t> const& columns);
 
 /// What this rank will own in fast_tucker and tucker, for plan_fast_tucker and plan_tucker. Counts the
 /// nonzeros in the rows of each rank, without a count for each row. All ranks call it, and each gets its own.
@@ -157,44 +151,5 @@ template <class Scalar, class Index, class Space>
 template <class Index, class Space>
 [[nodiscard]] OwnedRows owned_rows(Communicator<Space> const& ranks, Extents const& extents,
                                    std::span<Index const> indices);
-
-template <class Scalar, class Space>
-struct FastTuckerOfRanks : FastTuckerResult<Scalar, Space> {
-  Imbalance imbalance;  // of observations, rows and bytes
-};
-
-/// FastTucker's als. Each rank owns a range of rows of every mode, with about as many observations as others.
-/// It has all of these, in a format a mode, and solves for its rows of A^(n). All ranks get the rows of C^(n)
-/// (all-gather) and the same result, but only rank 0 the model, which must fit its memory. A callback's false
-/// ends the run on all. Rank 0 alone searches what the options leave to choose. It gets the entries that
-/// choose_fast_tucker takes; the choice then has no start.
-/// \param parts  some of the entries of each set, which all ranks together have once; whole extents
-/// \throws as fast_tucker, and on all ranks what the search throws; UsageError for other optimisers
-template <class Scalar, class Index, class Space>
-[[nodiscard]] FastTuckerOfRanks<Scalar, Space> fast_tucker(Communicator<Space> const& ranks,
-                                                           FastTuckerData<Scalar, Index, Space> const& parts,
-                                                           FastTuckerOptions const& options,
-                                                           FastTuckerCallback const& callback = {},
-                                                           AnyFormatOptions const& format     = {});
-
-template <class Scalar, class Space>
-struct TuckerOfRanks : TuckerResult<Scalar, Space> {
-  FormatFacts format;               // of this rank's rows
-  count_t nnz = 0, duplicates = 0;  // as TensorShare's
-  Imbalance imbalance;              // of nonzeros, rows and bytes
-};
-
-/// HOOI from the random start. Each rank owns rows of every mode as in fast_tucker, has their nonzeros, and
-/// forms its rows of Y and U^(n). All add up Y' Q (D x L, L = R_n + oversampling) and L x L matrices, and get
-/// the rows of U^(n) (all-gather), whole models and the same result. A callback's false ends the run on all.
-/// \param indices  with values: as in distribute
-/// \throws as tucker; UsageError for a coordinate outside
-template <class Scalar, class Index, class Space>
-[[nodiscard]] TuckerOfRanks<Scalar, Space> tucker(Communicator<Space> const& ranks, Extents const& extents,
-                                                  std::span<Index const> indices,
-                                                  std::span<double const> values,
-                                                  TuckerOptions const& options,
-                                                  TuckerCallback const& callback = {},
-                                                  AnyFormatOptions format        = {});
 
 }  // namespace polyad

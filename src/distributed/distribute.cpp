@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "polyad/distributed/cp_als.hpp"
+#include "polyad/distributed/distribute.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -8,14 +8,12 @@
 #include <numeric>
 #include <utility>
 
-#include "cp/constraints/constrained_start.hpp"
-#include "cp/run_cp_als.hpp"
 #include "distributed/exchange.hpp"
-#include "distributed/rows_of_ranks.hpp"
+#include "distributed/over_ranks.hpp"
+#include "distributed/rows_of_blocks.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/core/rank.hpp"
-#include "polyad/tensor/compact.hpp"
 #include "polyad/tensor/sum_duplicates.hpp"
 
 namespace polyad {
@@ -69,24 +67,6 @@ std::vector<count_t> make_blocks(RankGroup const& ranks, LabelledNonzeros<Index>
   if (imbalance_of(labelled) < imbalance_of(as_it_is)) return labelled;
   partition = before;
   return as_it_is;
-}
-
-/// The random start of a block's rows: those of the whole factor, whatever their labels and positions.
-/// \param stored  CpAlsOptions::rows
-template <class Scalar, class Space>
-void fill_start(Space const& space, FactorMatrix<Scalar, Space> const& rows, std::uint64_t seed, int n,
-                Partition const& partition, std::vector<StoredRows> const& stored) {
-  count_t const first  = partition.first_row(partition.rank, n);
-  bool const is_list   = !stored.empty() && of_mode(stored, n).is_list();
-  bool const is_random = partition.labelled && of_mode(partition.grid, n) > 1;
-  if (!is_random && !is_list) return fill_random_rows<Scalar, Space>(space, rows, seed, n, first);
-  std::vector<std::uint64_t> numbers;
-  numbers.reserve(rows.extent(0));
-  for (count_t i = 0; i < rows.extent(0); ++i) {
-    count_t const row = partition.row_of_label(n, first + i);
-    numbers.push_back(is_list ? of_mode(stored, n).number(row) : row);
-  }
-  fill_numbered_rows<Scalar, Space>(space, rows, numbers, seed, n);
 }
 
 /// Bytes of a rank's nonzeros, its rows of the factors, and the MTTKRPs of its longest mode.
@@ -157,11 +137,13 @@ TensorShare<Scalar, Out, Space> share_of(Communicator<Space> const& ranks, Divis
   std::vector<count_t> own_rows;
   for (int n = 0; n < order; ++n)
     own_rows.push_back(std::max<count_t>(1, partition.row_count(ranks.rank(), n)));
-  auto const deduplicated = sum_duplicates(
-      ranks.space(),
-      upload<Scalar, Out>(ranks.space(), Extents(std::span<count_t const>(own_rows)),
-                          std::span<Out const>(received.indices), std::span<double const>(received.values)));
-  share.block = deduplicated.tensor;
+  auto const deduplicated = AllRanks<Space>(ranks).together([&] {
+    return sum_duplicates(ranks.space(),
+                          upload<Scalar, Out>(ranks.space(), Extents(std::span<count_t const>(own_rows)),
+                                              std::span<Out const>(received.indices),
+                                              std::span<double const>(received.values)));
+  });
+  share.block             = deduplicated.tensor;
 
   auto const nonzeros = of_all_ranks(ranks.host(), share.block.nnz());
   share.nnz           = std::accumulate(nonzeros.begin(), nonzeros.end(), count_t(0));
@@ -197,31 +179,22 @@ NarrowShare<Scalar, Space> distribute_narrow(Communicator<Space> const& ranks, E
 }
 
 template <class Scalar, class Index, class Space>
-CpAlsResult<Scalar, Space> cp_als(Communicator<Space> const& ranks,
-                                  TensorShare<Scalar, Index, Space> const& share,
-                                  AnyFormat<Scalar, Index, Space> const& X, CpAlsOptions const& options,
-                                  CpAlsCallback const& callback) {
-  auto const& partition = share.partition;
-  auto const rank       = static_cast<count_t>(checked_rank(options.rank == 0 ? X.rank() : options.rank));
-  expect_stored_rows(options.rows, partition.extents);
-  expect_updates(options.updates, partition.extents.order());
-  CpAlsOptions scaled = options;
-  scaled.scale_start  = true;
-  auto const start    = [&](Space const& space, std::uint64_t seed) {
-    FactorMatrices<Scalar, Space> random(space, share.block.extents(), rank);
-    for (int n = 0; n < random.order(); ++n) {  // an empty range has one row, which stays zero
-      FactorMatrix<Scalar, Space> const rows = Kokkos::subview(
-          random[n], Kokkos::make_pair(count_t(0), partition.row_count(ranks.rank(), n)), Kokkos::ALL);
-      fill_start<Scalar, Space>(space, rows, seed, n, partition, options.rows);
-      move_random_within<Scalar, Space>(space, update_of_mode(options.updates, n), n, rows);
-    }
-    return random;
-  };
-  std::shared_ptr<SharedRows<Scalar, Space>> rows;
-  if (ranks.size() > 1)
-    rows =
-        std::make_shared<RowsOfRanks<Scalar, Space>>(ranks, partition, share.nnz, share.norm_squared, rank);
-  return run_cp_als<Scalar, Space>(ranks.space(), X.inside(), scaled, start, rows, callback);
+TensorByRank<Scalar, Index, Space> tensor_by_rank(Communicator<Space> const& ranks,
+                                                  TensorShare<Scalar, Index, Space> const& share,
+                                                  AnyFormat<Scalar, Index, Space> const& X) {
+  if (ranks.size() == 1) return {ranks.space(), X};
+  return {{share.partition.extents, share.nnz, share.duplicates, share.norm_squared, share.imbalance},
+          {X},
+          std::make_shared<RowsOfBlocks<Scalar, Space>>(ranks, share.partition)};
+}
+
+template <class Scalar, class Index, class Space>
+TensorByRank<Scalar, Index, Space> tensor_by_rank(Communicator<Space> const& ranks,
+                                                  TensorShare<Scalar, Index, Space> const& share,
+                                                  AnyFormatOptions const& format) {
+  AllRanks<Space> const all(ranks);
+  return tensor_by_rank(ranks, share,
+                        all.together([&] { return any_format(ranks.space(), share.block, format); }));
 }
 
 #define POLYAD_DISTRIBUTE(Scalar, Index)                                                          \
@@ -231,11 +204,13 @@ CpAlsResult<Scalar, Space> cp_als(Communicator<Space> const& ranks,
   template NarrowShare<Scalar, Kokkos::DefaultExecutionSpace> distribute_narrow(                  \
       Communicator<Kokkos::DefaultExecutionSpace> const&, Extents const&, std::span<Index const>, \
       std::span<double const>, PartitionOptions const&);                                          \
-  template CpAlsResult<Scalar, Kokkos::DefaultExecutionSpace> cp_als(                             \
+  template TensorByRank<Scalar, Index, Kokkos::DefaultExecutionSpace> tensor_by_rank(             \
       Communicator<Kokkos::DefaultExecutionSpace> const&,                                         \
       TensorShare<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                           \
-      AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, CpAlsOptions const&,        \
-      CpAlsCallback const&)
+      AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace> const&);                            \
+  template TensorByRank<Scalar, Index, Kokkos::DefaultExecutionSpace> tensor_by_rank(             \
+      Communicator<Kokkos::DefaultExecutionSpace> const&,                                         \
+      TensorShare<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, AnyFormatOptions const&)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_DISTRIBUTE);
 
 }  // namespace polyad
