@@ -72,8 +72,12 @@ void add_checkpoints(Command& command, std::filesystem::path& checkpoint, int& e
                      std::filesystem::path& resume, std::string const& unit,
                      std::string const& promise = "; with --deterministic, to the same bits");
 
-/// --mode, counted from 0; required
-void add_mode(Command& command, int& mode, std::string const& meaning);
+/// --mode, a number from 0 on or a name; required
+/// \param old_base  what -m counted from, which took its place before
+void add_mode(Command& command, std::string& mode, std::string const& meaning, int old_base);
+
+/// A mode as the report lists it: as a number where it is one.
+void list_mode(OptionList& list, std::string const& name, std::string const& text);
 
 /// -o
 CLI::Option* add_output(Command& command, std::filesystem::path& output, std::string const& meaning);

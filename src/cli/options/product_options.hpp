@@ -16,7 +16,8 @@ namespace polyad::cli {
 struct TtmOptions {
   CommonOptions common;
   std::filesystem::path tensor;
-  int index_base        = -1;
+  int index_base = -1;
+  std::string mode_text;  // as typed: its number or name
   int mode              = 0;
   std::string precision = "f64";
   std::filesystem::path matrix;  // npz with "matrix"
@@ -27,8 +28,9 @@ struct TtmOptions {
 struct TtmcOptions {
   CommonOptions common;
   std::filesystem::path tensor;
-  int index_base        = -1;
-  int mode              = 0;  // the one that stays
+  int index_base = -1;
+  std::string mode_text;            // as typed: its number or name
+  int mode              = 0;        // the one that stays
   std::string precision = "f64";
   std::filesystem::path matrices;  // npz with "factor_0", ...
   std::filesystem::path output;    // npz
@@ -37,7 +39,8 @@ struct TtmcOptions {
 struct TuckerOptions {
   CommonOptions common;
   std::filesystem::path tensor;
-  int index_base = -1;
+  int index_base         = -1;
+  std::string duplicates = "sum";  // or last, error
   std::vector<std::uint64_t> ranks;
   int max_iterations    = 50;
   double tolerance      = 1e-6;
