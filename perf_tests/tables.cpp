@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How fast tables of text are read, and their labels numbered: polyad_perf_tables [LINES] [ROWS] [LABELS] [THREADS]
 //
-// Reading: a CSV of LINES lines `user,item,rating,timestamp`, without quotes, from the page cache. The yardstick counts
-// the line ends of the same bytes with one thread, by memchr. Numbering: three columns of ROWS texts that are in memory,
-// with LABELS distinct ones in all. scripts/perf_tables.py compares it with pandas.factorize. Prints JSON.
+// Reading: a CSV of LINES lines `user,item,rating,timestamp`, without quotes, from the page cache. The yardstick
+// counts the line ends of the same bytes with one thread, by memchr. Numbering: three columns of ROWS texts that are
+// in memory, with LABELS distinct ones in all. scripts/perf_tables.py compares it with pandas.factorize.
+// Prints JSON.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -67,8 +68,8 @@ void write_ratings(std::filesystem::path const& path, std::uint64_t lines) {
   file << "userId,movieId,rating,timestamp\n";
   for (std::uint64_t k = 0; k < lines; ++k) {
     auto const x = random_of(k);
-    file << 1 + x % 138493 << ',' << 1 + (x >> 20) % 26744 << ',' << static_cast<double>(1 + (x >> 40) % 10) / 2 << ','
-         << 789652009 + (x >> 33) % 638131993 << '\n';
+    file << 1 + x % 138493 << ',' << 1 + (x >> 20) % 26744 << ','
+         << static_cast<double>(1 + (x >> 40) % 10) / 2 << ',' << 789652009 + (x >> 33) % 638131993 << '\n';
   }
   if (!file.flush()) throw std::runtime_error("cannot write " + path.string());
 }
@@ -108,7 +109,7 @@ void measure_reading(std::uint64_t lines, int threads) {
                              ++found;
                              if (++p == end) break;
                            }
-                         }));
+                                   }));
     if (found != lines + 1) throw std::runtime_error("the table has other lines");
     double const before = processor_seconds();
     best                = std::min(best, seconds_of([&] {
@@ -116,15 +117,15 @@ void measure_reading(std::uint64_t lines, int threads) {
                       options.threads       = threads;
                       options.table.columns = {"userId", "movieId", "rating"};
                       nnz                   = io::read_tensor(path, options).tensor.nnz();
-                    }));
+                                   }));
     processor           = std::min(processor, processor_seconds() - before);
   }
   auto const megabytes = static_cast<double>(text.size()) / 1e6;
   std::filesystem::remove(path);
   std::printf(R"("lines": %llu, "megabytes": %.1f, "nonzeros": %llu, "threads": %d, "read_s": %.3f, )"
               R"("read_mb_per_s": %.0f, "read_processor_s": %.3f, "count_lines_mb_per_s": %.0f, )",
-              static_cast<unsigned long long>(lines), megabytes, static_cast<unsigned long long>(nnz), threads, best,
-              megabytes / best, processor, megabytes / yardstick);
+              static_cast<unsigned long long>(lines), megabytes, static_cast<unsigned long long>(nnz),
+              threads, best, megabytes / best, processor, megabytes / yardstick);
 }
 
 void measure_numbering(std::uint64_t rows, std::uint64_t labels, int threads) {
@@ -138,15 +139,16 @@ void measure_numbering(std::uint64_t rows, std::uint64_t labels, int threads) {
   double const processor = processor_seconds();
   double const seconds   = seconds_of([&] {
     for (Column const& column : texts) {
-      auto& numbers = rows_of_columns.emplace_back(rows);
-      auto const of        = static_cast<std::uint64_t>(threads);
-      auto const begin_of  = [&](std::uint64_t t) { return rows / of * t + std::min(t, rows % of); };
+      auto& numbers       = rows_of_columns.emplace_back(rows);
+      auto const of       = static_cast<std::uint64_t>(threads);
+      auto const begin_of = [&](std::uint64_t t) { return rows / of * t + std::min(t, rows % of); };
       std::vector<io::ColumnLabels> own;
       for (std::uint64_t t = 0; t < of; ++t) own.emplace_back(memory);
       detail::for_each_on_threads(threads, of, [&](std::uint64_t t) {
         for (std::uint64_t k = begin_of(t); k < begin_of(t + 1); ++k) {
           std::uint64_t const begin = k == 0 ? 0 : column.ends[k - 1];
-          own[t].number_later(std::string_view(column.bytes).substr(begin, column.ends[k] - begin), k, &numbers[k]);
+          own[t].number_later(std::string_view(column.bytes).substr(begin, column.ends[k] - begin), k,
+                              &numbers[k]);
         }
         own[t].finish();
       });
@@ -154,12 +156,14 @@ void measure_numbering(std::uint64_t rows, std::uint64_t labels, int threads) {
       for (auto& labels_of_thread : own) all.push_back(&labels_of_thread);
       auto const numbering = io::number_rows(all, memory);
       detail::for_each_on_threads(threads, of, [&](std::uint64_t t) {
-        for (std::uint64_t k = begin_of(t); k < begin_of(t + 1); ++k) numbers[k] = numbering.of_each[t][numbers[k]];
+        auto const& row_of = numbering.of_each[t];
+        for (std::uint64_t k = begin_of(t); k < begin_of(t + 1); ++k) numbers[k] = row_of[numbers[k]];
       });
       found += numbering.rows;
     }
   });
-  std::printf(R"("rows": %llu, "labels": %llu, "number_s": %.2f, "number_processor_s": %.2f, "number_bytes": %llu)",
+  std::printf(R"("rows": %llu, "labels": %llu, "number_s": %.2f, "number_processor_s": %.2f, )"
+              R"("number_bytes": %llu)",
               static_cast<unsigned long long>(rows), static_cast<unsigned long long>(found), seconds,
               processor_seconds() - processor, static_cast<unsigned long long>(peak_bytes() - before));
 }

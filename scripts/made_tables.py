@@ -25,7 +25,7 @@ RIDES = 6000
 
 
 def normal(draw):
-    """Of the standard normal distribution, from random() alone: the bits are the same in all versions of Python."""
+    """A number of the standard normal distribution. It uses random() alone, which all versions of Python share."""
     return math.sqrt(-2 * math.log(1 - draw.random())) * math.cos(2 * math.pi * draw.random())
 
 

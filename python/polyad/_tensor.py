@@ -684,7 +684,7 @@ def read(
     InputError
         With file, line and column.
     UsageError
-        For columns that a table does not have, or a file that is no table.
+        For columns that a table does not have, or a file that is not a table.
     MemoryError
         If the tensor or what is unpacked takes more memory.
 

@@ -89,8 +89,7 @@ void add_table(Command& command) {
       if (!typed->empty()) list.emplace_back(one.in_report, *typed);
     });
     option->type_name(one.type)->group(group);
-    if (one.is_one_of_type)
-      option->check(CLI::IsMember(CLI::detail::split(one.type, '|')));
+    if (one.is_one_of_type) option->check(CLI::IsMember(CLI::detail::split(one.type, '|')));
     command.after_parsing([typed, &table, &one] {
       if (!typed->empty()) one.settle(table, *typed);
     });

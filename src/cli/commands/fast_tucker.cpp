@@ -76,9 +76,9 @@ EntriesForModel read_test(TrainOptions const& options, InputReport const& train)
   }
   Report report;
   EntriesForModel test;
-  test.file = read_file_on_ranks(
-      {.path = options.test, .index_base_of_text = base, .duplicates = options.duplicates}, options.common,
-      report);
+  test.file =
+      read_file_on_ranks({.path = options.test, .index_base_of_text = base, .duplicates = options.duplicates},
+                         options.common, report);
   test.names           = train.names();
   bool const has_names = !train.labels.empty() || !test.file.labels.empty();
   if (sums_of_ranks(has_names ? 1 : 0).all == 0) {

@@ -33,10 +33,10 @@ io::CoordinateList read_like(io::HostKtensor const& model, MttkrpOptions const& 
   auto const unknown = io::match_rows(file, model.names, model.extents, options.input.path.string());
   for (std::size_t n = 0; n < unknown.size(); ++n)
     if (unknown[n].has_rows())
-      throw InputError(options.input.path.string(), 0, 0,
-                       fmt::format("has {} rows of mode {} that {} does not have, such as '{}'",
-                                   unknown[n].rows(), n, options.factors.string(),
-                                   printable(unknown[n].label(0))));
+      throw InputError(
+          options.input.path.string(), 0, 0,
+          fmt::format("has {} rows of mode {} that {} does not have, such as '{}'", unknown[n].rows(), n,
+                      options.factors.string(), printable(unknown[n].label(0))));
   report.input->dims = file.tensor.extents;
   return std::move(file.tensor);
 }
@@ -53,8 +53,8 @@ int run(MttkrpOptions const& given, Report& report) {
     throw InputError(options.factors.string(), 0, 0,
                      fmt::format("holds a model of {}, but the tensor is {}", dims_text(model.extents),
                                  dims_text(tensor.extents)));
-  auto const& labels = model.names.labels.empty() ? report.input->labels : model.names.labels;
-  options.mode       = mode_of_text(options.mode_text, labels, tensor.order(), "--mode");
+  auto const& labels       = model.names.labels.empty() ? report.input->labels : model.names.labels;
+  options.mode             = mode_of_text(options.mode_text, labels, tensor.order(), "--mode");
   std::uint64_t const rows = tensor.extents[static_cast<std::size_t>(options.mode)];
   Session const session(options.common.threads, options.common.verbose);
   report.backend = session.backend();

@@ -32,7 +32,7 @@ template <class CommandOptions>
 io::CoordinateList read_tensor(CommandOptions& options, Report& report) {
   expect_usable_device();
   io::expect_writable(options.output);
-  auto tensor = read_input(options.tensor, options.index_base, options.common, report);
+  auto tensor  = read_input(options.tensor, options.index_base, options.common, report);
   options.mode = mode_of_text(options.mode_text, report.input->labels, tensor.order(), "--mode");
   if (tensor.order() < 2) throw InputError(options.tensor.string(), 0, 0, "has one mode only");
   return tensor;
@@ -80,8 +80,8 @@ void summarise(Report const& report, std::string const& result, FileName const& 
 
 int run(TtmOptions const& given, Report& report) {
   TtmOptions options = given;
-  auto const matrix = io::read_array_npz(options.matrix, "matrix", 2);
-  auto tensor       = read_tensor(options, report);
+  auto const matrix  = io::read_array_npz(options.matrix, "matrix", 2);
+  auto tensor        = read_tensor(options, report);
   expect_rows(options.matrix, options.mode, matrix, tensor.extents[static_cast<std::size_t>(options.mode)]);
   Session const session(options.common.threads, options.common.verbose);
   report.backend     = session.backend();

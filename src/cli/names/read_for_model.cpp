@@ -68,7 +68,7 @@ EntriesForModel match_to_model(io::TensorFile&& file, InputReport&& facts, int b
   result.facts           = std::move(facts);
   std::string const path = result.facts.path.name;
   auto& tensor           = result.file.tensor;
-  result.lacks_values = may_lack_values && tensor.extents.size() + 1 == extents.size();
+  result.lacks_values    = may_lack_values && tensor.extents.size() + 1 == extents.size();
   if (result.lacks_values) {
     tensor = with_last_index(std::move(tensor), result.file.report.index_base, path);
     if (!result.file.labels.empty()) result.file.labels.emplace_back();

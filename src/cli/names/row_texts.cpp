@@ -66,8 +66,8 @@ void expect_same_rows(io::Labels const& of_a, std::string const& a, io::Labels c
                                : std::string("missing");
     };
     throw UsageError(
-        fmt::format("{} and {} have different numberings: row {} of mode {}, counted from 0, is {} in the first "
-                    "and {} in the second",
+        fmt::format("{} and {} have different numberings: row {} of mode {}, counted from 0, is {} in the "
+                    "first and {} in the second",
                     a, b, row, n, text(one), text(other)));
   }
 }

@@ -29,8 +29,8 @@ struct TtmcOptions {
   CommonOptions common;
   std::filesystem::path tensor;
   int index_base = -1;
-  std::string mode_text;            // as typed: its number or name
-  int mode              = 0;        // the one that stays
+  std::string mode_text;      // as typed: its number or name
+  int mode              = 0;  // the one that stays
   std::string precision = "f64";
   std::filesystem::path matrices;  // npz with "factor_0", ...
   std::filesystem::path output;    // npz
