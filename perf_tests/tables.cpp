@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How fast tables of text are read, and their labels numbered: polyad_perf_tables [LINES] [ROWS] [LABELS] [THREADS]
+// How fast tables of text are read, and their labels numbered:
+//   polyad_perf_tables [LINES] [ROWS] [LABELS] [THREADS]
 //
-// Reading: a CSV of LINES lines `user,item,rating,timestamp`, without quotes, from the page cache. The yardstick
-// counts the line ends of the same bytes with one thread, by memchr. Numbering: three columns of ROWS texts that are
-// in memory, with LABELS distinct ones in all. scripts/perf_tables.py compares it with pandas.factorize.
-// Prints JSON.
+// Reading: a CSV of LINES lines `user,item,rating,timestamp`, without quotes, from the page cache. The
+// yardstick counts the line ends of the same bytes with one thread, by memchr. Numbering: three columns of
+// ROWS texts that are in memory, with LABELS distinct ones in all. scripts/perf_tables.py compares it with
+// pandas.factorize. Prints JSON.
 #include <sys/resource.h>
 #include <unistd.h>
 
