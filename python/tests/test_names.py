@@ -343,3 +343,14 @@ def test_five_lines_from_a_file_to_named_films():
     best = sorted(set(films.films) - seen, key=lambda film: -films.expected_rating(52, film))
     assert frame.columns.tolist() == ["query", "user", "film", "score"] and frame.user.tolist() == [52] * 10
     assert set(frame.film) <= set(best[:25])
+
+
+def test_estimators_match_the_labels_of_other_modes():
+    frame = ratings()
+    fitted = polyad.CP(rank=2, max_iterations=20).fit(frame)
+    new = frame[frame.user.isin(users[:4])]
+    turned = new.iloc[::-1]
+    order = [list(polyad.asarray(turned).labels[0]).index(label) for label in polyad.asarray(new).labels[0]]
+    np.testing.assert_allclose(fitted.transform(turned)[order], fitted.transform(new), rtol=1e-9)
+    with pytest.raises(polyad.InputError, match="'milk'"):
+        fitted.transform(pd.DataFrame({"user": ["zoe"], "item": ["milk"], "rating": [1.0]}))
