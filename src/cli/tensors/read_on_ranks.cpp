@@ -3,6 +3,7 @@
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <numeric>
 #include <variant>
@@ -110,8 +111,11 @@ io::CoordinateList gather_on_rank_0(io::CoordinateList const& list) {
       list.indices);
   std::vector<std::uint64_t> indices(whole.values.size() * order);
   all.all_to_all(own.data(), times_order(to), indices.data(), times_order(from));
-  auto& kept = whole.indices.emplace<1>();
-  kept.assign(indices.begin(), indices.end());
+  if (extents_need_wide_index(whole.extents))
+    whole.indices.emplace<1>().assign(indices.begin(), indices.end());
+  else
+    std::transform(indices.begin(), indices.end(), std::back_inserter(whole.indices.emplace<0>()),
+                   [](std::uint64_t i) { return static_cast<std::uint32_t>(i); });
   return whole;
 }
 
