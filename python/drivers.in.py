@@ -20,6 +20,7 @@ from ._functions import (
     _cp_start,
     _drifts,
     _entries,
+    _expect_same_rows,
     _factors_of,
     _group,
     _interruptible,
@@ -37,7 +38,7 @@ from ._functions import (
 )
 from ._keywords import own_keywords
 from ._models import CPModel, FastTuckerModel, TuckerModel
-from ._tensor import SparseTensor, _trusted, asarray
+from ._tensor import SparseTensor, _trusted, without_repeats
 
 
 @own_keywords
@@ -55,6 +56,7 @@ def cp_als(
     l1: Any = 0.0,
     inner: int = 1,
     @arguments AnyFormatOptions@
+    duplicates: str = "sum",
     callback: Callback | None = None,
     progress: bool = False,
     threads: int | None = None,
@@ -65,7 +67,7 @@ def cp_als(
     Parameters
     ----------
     X : SparseTensor, Format, or what :func:`asarray` takes
-        Without duplicates. A tensor of float32 is computed in single precision.
+        A tensor of float32 is computed in single precision.
     rank : int
         R. 0: that of the start, or of the Format, or 16.
     @help CpAlsOptions@
@@ -99,6 +101,8 @@ def cp_als(
         Not with a Format.
     deterministic : +
         Not with a Format.
+    duplicates : {"sum", "last", "error"}
+        Nonzeros at one place: sum them, take the last one, or make them an error.
     callback : function, optional
         Called after each iteration with a dict of ``iteration``, ``fit``, ``delta`` and ``seconds``, ``start`` if there
         are several, and ``phases`` if they are timed. If it returns False, the run ends, with the reason "stopped". An exception passes.
@@ -136,15 +140,17 @@ def cp_als(
     [(30, 3), (40, 3), (50, 3)]
     """
     engine = _backend.engine(threads, device)
-    held = X if isinstance(X, Format) else asarray(X)
+    nvecs = isinstance(start, str)
+    if nvecs and start != "nvecs":
+        raise UsageError(f"the start is 'nvecs' or matrices, not {start!r}")
+    model = None if nvecs else start
+    held = X if isinstance(X, Format) else without_repeats(X, duplicates, model)
+    _expect_same_rows("the start", model, held)
     updates = _updates(nonnegative, lower, upper, l1, ridge, inner, len(held.shape))
     options = {
         @values CpAlsOptions@
         "updates": updates,
     }
-    nvecs = isinstance(start, str)
-    if nvecs and start != "nvecs":
-        raise UsageError(f"the start is 'nvecs' or matrices, not {start!r}")
     begin = [] if start is None or nvecs else _cp_start(start, held.dtype, _modes_for_weights(updates))
     watch, close = _watched(callback, progress, max_iterations, "CP-ALS")
     try:
@@ -169,6 +175,7 @@ def tucker(
     *,
     @arguments TuckerOptions@
     start: Any = None,
+    duplicates: str = "sum",
     callback: Callback | None = None,
     progress: bool = False,
     threads: int | None = None,
@@ -184,7 +191,7 @@ def tucker(
     @help TuckerOptions@
     start : "hosvd", TuckerModel or sequence of array_like, optional
         Matrices of orthonormal columns, I_n x R_n; copied. "hosvd" computes them. Without it they are random.
-    callback, progress, threads, device
+    duplicates, callback, progress, threads, device
         As for :func:`cp_als`.
 
     Returns
@@ -205,12 +212,12 @@ def tucker(
     ((2, 2, 2), 1.0)
     """
     engine = _backend.engine(threads, device)
-    tensor = asarray(X)
-    if isinstance(ranks, (int, np.integer)):
-        ranks = [ranks] * tensor.ndim
     hosvd = isinstance(start, str)
     if hosvd and start != "hosvd":
         raise UsageError(f"the start is 'hosvd' or matrices, not {start!r}")
+    tensor = without_repeats(X, duplicates, None if hosvd else start)
+    if isinstance(ranks, (int, np.integer)):
+        ranks = [ranks] * tensor.ndim
     options = {
         "ranks": [_count("a rank", rank) for rank in ranks],
         @values TuckerOptions@
@@ -275,7 +282,8 @@ def fast_tucker(
     @help FastTuckerOptions@
     @help AnyFormatOptions@
     duplicates : {"keep", "sum", "last", "error"}
-        What several entries at one place do, in each set: by default each of them is an observation.
+        Entries at one place, in each set: keep them all, each an observation, sum them, take the last one, or make them
+        an error.
     callback : function, optional
         Called after each epoch with a dict of ``epoch``, ``train``, ``validation``, ``test``, ``seconds``. If it
         returns False, the run ends, with the reason "stopped".

@@ -20,6 +20,7 @@ from ._functions import (
     _cp_start,
     _drifts,
     _entries,
+    _expect_same_rows,
     _factors_of,
     _group,
     _interruptible,
@@ -37,7 +38,7 @@ from ._functions import (
 )
 from ._keywords import own_keywords
 from ._models import CPModel, FastTuckerModel, TuckerModel
-from ._tensor import SparseTensor, _trusted, asarray
+from ._tensor import SparseTensor, _trusted, without_repeats
 
 
 @own_keywords
@@ -65,6 +66,7 @@ def cp_als(
     inner: int = 1,
     format: str = "auto",  # noqa: A002
     deterministic: bool = False,
+    duplicates: str = "sum",
     callback: Callback | None = None,
     progress: bool = False,
     threads: int | None = None,
@@ -75,7 +77,7 @@ def cp_als(
     Parameters
     ----------
     X : SparseTensor, Format, or what :func:`asarray` takes
-        Without duplicates. A tensor of float32 is computed in single precision.
+        A tensor of float32 is computed in single precision.
     rank : int
         R. 0: that of the start, or of the Format, or 16.
     max_iterations : int
@@ -125,6 +127,8 @@ def cp_als(
     deterministic : bool
         Sum in a fixed order: the same bits at every run.
         Not with a Format.
+    duplicates : {"sum", "last", "error"}
+        Nonzeros at one place: sum them, take the last one, or make them an error.
     callback : function, optional
         Called after each iteration with a dict of ``iteration``, ``fit``, ``delta`` and ``seconds``, ``start`` if there
         are several, and ``phases`` if they are timed. If it returns False, the run ends, with the reason "stopped". An exception passes.
@@ -162,7 +166,12 @@ def cp_als(
     [(30, 3), (40, 3), (50, 3)]
     """
     engine = _backend.engine(threads, device)
-    held = X if isinstance(X, Format) else asarray(X)
+    nvecs = isinstance(start, str)
+    if nvecs and start != "nvecs":
+        raise UsageError(f"the start is 'nvecs' or matrices, not {start!r}")
+    model = None if nvecs else start
+    held = X if isinstance(X, Format) else without_repeats(X, duplicates, model)
+    _expect_same_rows("the start", model, held)
     updates = _updates(nonnegative, lower, upper, l1, ridge, inner, len(held.shape))
     options = {
         "rank": _count("rank", rank),
@@ -178,9 +187,6 @@ def cp_als(
         "restarts": _count("restarts", restarts, 1),
         "updates": updates,
     }
-    nvecs = isinstance(start, str)
-    if nvecs and start != "nvecs":
-        raise UsageError(f"the start is 'nvecs' or matrices, not {start!r}")
     begin = [] if start is None or nvecs else _cp_start(start, held.dtype, _modes_for_weights(updates))
     watch, close = _watched(callback, progress, max_iterations, "CP-ALS")
     try:
@@ -211,6 +217,7 @@ def tucker(
     checkpoint_every: int = 10,
     resume: str | os.PathLike[str] | None = None,
     start: Any = None,
+    duplicates: str = "sum",
     callback: Callback | None = None,
     progress: bool = False,
     threads: int | None = None,
@@ -239,7 +246,7 @@ def tucker(
         Continue from a checkpoint; if sums have a fixed order, to the same bits.
     start : "hosvd", TuckerModel or sequence of array_like, optional
         Matrices of orthonormal columns, I_n x R_n; copied. "hosvd" computes them. Without it they are random.
-    callback, progress, threads, device
+    duplicates, callback, progress, threads, device
         As for :func:`cp_als`.
 
     Returns
@@ -260,12 +267,12 @@ def tucker(
     ((2, 2, 2), 1.0)
     """
     engine = _backend.engine(threads, device)
-    tensor = asarray(X)
-    if isinstance(ranks, (int, np.integer)):
-        ranks = [ranks] * tensor.ndim
     hosvd = isinstance(start, str)
     if hosvd and start != "hosvd":
         raise UsageError(f"the start is 'hosvd' or matrices, not {start!r}")
+    tensor = without_repeats(X, duplicates, None if hosvd else start)
+    if isinstance(ranks, (int, np.integer)):
+        ranks = [ranks] * tensor.ndim
     options = {
         "ranks": [_count("a rank", rank) for rank in ranks],
         "max_iterations": _count("max_iterations", max_iterations),
@@ -390,7 +397,8 @@ def fast_tucker(
     deterministic : bool
         Sum in a fixed order: the same bits at every run.
     duplicates : {"keep", "sum", "last", "error"}
-        What several entries at one place do, in each set: by default each of them is an observation.
+        Entries at one place, in each set: keep them all, each an observation, sum them, take the last one, or make them
+        an error.
     callback : function, optional
         Called after each epoch with a dict of ``epoch``, ``train``, ``validation``, ``test``, ``seconds``. If it
         returns False, the run ends, with the reason "stopped".

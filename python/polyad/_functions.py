@@ -19,9 +19,9 @@ from . import _backend, _device
 from ._errors import InputError, MemoryError, UsageError
 from ._keywords import own_keywords
 from ._models import CPModel, FastTuckerModel, Rankings, TuckerModel
-from ._names import Names, Unknown, rows_of
+from ._names import Names, Unknown, rows_of, same_numbering
 from ._table import columns_of, is_table
-from ._tensor import SparseTensor, _coordinates, _extents, _trusted, asarray
+from ._tensor import SparseTensor, _coordinates, _extents, _trusted, asarray, without_repeats
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -76,6 +76,7 @@ def any_format(
     iterations: float = 20,
     format: str = "auto",  # noqa: A002
     deterministic: bool = False,
+    duplicates: str = "sum",
     threads: int | None = None,
     device: int | None = None,
 ) -> Format:
@@ -84,7 +85,6 @@ def any_format(
     Parameters
     ----------
     X : SparseTensor or what :func:`asarray` takes
-        Without duplicates.
     rank : int
         Of the models to come, for memory and times.
     iterations : float
@@ -93,6 +93,8 @@ def any_format(
         "auto", or a name with options: "sorted", "f-coo:threadlen=16".
     deterministic : bool
         A fixed order of summation: the same bits at every run.
+    duplicates : {"sum", "last", "error"}
+        Nonzeros at one place: sum them, take the last one, or make them an error.
     threads, device : int, optional
         As for :func:`set_threads` and :func:`set_device`.
 
@@ -108,7 +110,7 @@ def any_format(
     'sorted'
     """
     engine = _backend.engine(threads, device)
-    tensor = asarray(X)
+    tensor = without_repeats(X, duplicates)
     held = engine.build_format(tensor._held, _count("rank", rank), float(iterations), format, deterministic, False)
     if held.warning:
         warnings.warn(held.warning, stacklevel=3)  # through own_keywords
@@ -119,7 +121,7 @@ def _compare_formats(
     X: Any, rank: int, iterations: float, format: str, deterministic: bool, threads: int | None, measure: bool  # noqa: A002
 ) -> dict[str, Any]:
     engine = _backend.engine(threads)
-    tensor = asarray(X)
+    tensor = without_repeats(X, "sum")
     found: dict[str, Any] = engine.compare_formats(
         tensor._held, _count("rank", rank, 1), float(iterations), format, deterministic, measure
     )
@@ -135,7 +137,7 @@ def estimate(
     Parameters
     ----------
     X : SparseTensor or what :func:`asarray` takes
-        Without duplicates.
+        Nonzeros at one place are summed.
     rank, iterations, deterministic, threads
         As for :func:`any_format`.
 
@@ -173,7 +175,7 @@ def tune(
     Parameters
     ----------
     X : SparseTensor or what :func:`asarray` takes
-        Without duplicates.
+        Nonzeros at one place are summed.
     rank, iterations, deterministic, threads
         As for :func:`any_format`.
     format : str
@@ -347,6 +349,13 @@ def _cp_start(start: Any, dtype: np.dtype[Any], modes: Sequence[int]) -> list[An
                 size = abs(float(weight)) ** (1 / len(modes))
                 factors[n][:, r] *= math.copysign(size, float(weight)) if n == modes[0] else size
     return _matrices(factors, dtype)
+
+
+def _expect_same_rows(what: str, model: Any, tensor: Any) -> None:
+    """UsageError if a model and a tensor have labels, but other ones. Tensors were matched before, Formats cannot be."""
+    names = getattr(model, "_names", None)
+    if names is not None and not same_numbering(names, tensor._names):
+        raise UsageError(f"{what} and the tensor have different numberings: their rows have other labels")
 
 
 def _lists_of(start: Any) -> Any:
@@ -879,9 +888,10 @@ def _mode(mode: Any, order: int) -> int:
 def mttkrp(
     X: Any,
     factors: Any,
-    mode: int,
+    mode: int | str,
     *,
     out: Any = None,
+    duplicates: str = "sum",
     threads: int | None = None,
 ) -> NDArray[Any]:
     """The matricized tensor times a Khatri-Rao product (MTTKRP).
@@ -896,10 +906,12 @@ def mttkrp(
     factors : CPModel or sequence of array_like, I_n x R
         The weights of a model play no part. Row-major matrices of the tensor's type are read where they are. With a
         model that stores only the rows that occur, X is a tensor.
-    mode : int
-        From 0.
+    mode : int or str
+        Its number, from 0, or its name.
     out : array, optional
         I_mode x R, row-major, of the tensor's type; overwritten and returned.
+    duplicates : {"sum", "last", "error"}
+        Nonzeros at one place: sum them, take the last one, or make them an error.
 
     Returns
     -------
@@ -915,8 +927,9 @@ def mttkrp(
            [30.]])
     """
     engine = _backend.engine(threads)
-    held = X if isinstance(X, Format) else asarray(X)
-    where = _mode(mode, len(held.shape))
+    held = X if isinstance(X, Format) else without_repeats(X, duplicates, factors)
+    _expect_same_rows("the model", factors, held)
+    where = _mode(held._names.mode_number(mode, len(held.shape)), len(held.shape))
     held, given = _looked_up(held, factors, where)
     matrices = _matrices(given, held.dtype)
     if isinstance(held, Format):
@@ -937,15 +950,15 @@ def mttkrp(
 
 
 @own_keywords
-def ttm(X: Any, matrix: Any, mode: int, *, threads: int | None = None) -> SparseTensor:
+def ttm(X: Any, matrix: Any, mode: int | str, *, threads: int | None = None) -> SparseTensor:
     """A sparse tensor times a matrix along one mode (SpTTM).
 
     Parameters
     ----------
     X : SparseTensor or what :func:`asarray` takes
     matrix : array_like, I_mode x R
-    mode : int
-        From 0.
+    mode : int or str
+        Its number, from 0, or its name.
 
     Returns
     -------
@@ -960,13 +973,14 @@ def ttm(X: Any, matrix: Any, mode: int, *, threads: int | None = None) -> Sparse
     array([[30.,  2.]])
     """
     engine = _backend.engine(threads)
-    tensor = asarray(X)
+    tensor = without_repeats(X, "sum")
+    where = _mode(tensor._names.mode_number(mode, tensor.ndim), tensor.ndim)
     (U,) = _matrices([matrix], tensor.dtype)
-    return SparseTensor._of(engine.ttm(tensor._held, U, _mode(mode, tensor.ndim)), package=tensor._package)
+    return SparseTensor._of(engine.ttm(tensor._held, U, where), package=tensor._package)
 
 
 @own_keywords
-def ttmc(X: Any, matrices: Any, mode: int, *, threads: int | None = None) -> NDArray[Any]:
+def ttmc(X: Any, matrices: Any, mode: int | str, *, threads: int | None = None) -> NDArray[Any]:
     """A sparse tensor times a matrix along each mode but one (SpTTMc).
 
     Parameters
@@ -974,8 +988,8 @@ def ttmc(X: Any, matrices: Any, mode: int, *, threads: int | None = None) -> NDA
     X : SparseTensor or what :func:`asarray` takes
     matrices : TuckerModel or sequence of array_like, I_n x R_n
         That of `mode` plays no part and may be None.
-    mode : int
-        From 0.
+    mode : int or str
+        Its number, from 0, or its name.
 
     Returns
     -------
@@ -990,8 +1004,8 @@ def ttmc(X: Any, matrices: Any, mode: int, *, threads: int | None = None) -> NDA
     (1, 4, 5)
     """
     engine = _backend.engine(threads)
-    tensor = asarray(X)
-    where = _mode(mode, tensor.ndim)
+    tensor = without_repeats(X, "sum", matrices)
+    where = _mode(tensor._names.mode_number(mode, tensor.ndim), tensor.ndim)
     tensor, given = _looked_up(tensor, matrices, where)
     if len(given) != tensor.ndim:
         raise UsageError(f"{len(given)} matrices for a tensor of order {tensor.ndim}")
@@ -1114,7 +1128,7 @@ def compare(a: Any, b: Any, *, weighted: bool = False) -> float:
             raise UsageError("a Tucker model is compared with a tensor")
         here = a.to_host()
         return _backend.module().fit_of_tucker(
-            asarray(b)._held,
+            without_repeats(b, "sum", a)._held,
             [int(rank) for rank in here.ranks],
             np.ascontiguousarray(here.core, dtype=np.float64).ravel(),
             [np.ascontiguousarray(factor, dtype=np.float64) for factor in here.factors],
@@ -1135,7 +1149,9 @@ def compare(a: Any, b: Any, *, weighted: bool = False) -> float:
         )
 
     if second is None:
-        return float(module.fit_of_model(asarray(b)._held, *arrays(first)))
+        return float(module.fit_of_model(without_repeats(b, "sum", first)._held, *arrays(first)))
+    if not same_numbering(first._names, second._names):
+        raise UsageError("the two models have different numberings: their rows have other labels")
     score, with_weights, _ = module.match_score(*arrays(first), *arrays(second))
     return float(with_weights if weighted else score)
 

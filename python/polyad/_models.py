@@ -61,6 +61,42 @@ class _Fitted:
         """The number of a mode that may be given by its name."""
         return self._names.mode_number(mode, len(self.shape))  # type: ignore[attr-defined]
 
+    def factor_frame(self, mode: int | str) -> Any:
+        """A factor as a ``pandas.DataFrame``: a column for each column of the factor, indexed by the labels of its rows.
+
+        Without labels the index has the numbers of the rows, from the index base of the file on. A model that stores
+        only the rows that occur gives these.
+
+        Parameters
+        ----------
+        mode : int or str
+            Its number, from 0, or its name.
+
+        Raises
+        ------
+        UsageError
+            If there is no such mode.
+
+        Examples
+        --------
+        >>> import polyad
+        >>> X = polyad.SparseTensor([[0, 0], [1, 1]], [1.0, 2.0], labels=[["ann", "bob"], None], mode_names=["user", "item"])
+        >>> polyad.cp_als(X, 1, max_iterations=1).factor_frame("user").index.tolist()
+        ['ann', 'bob']
+        """
+        factors = self.factors  # type: ignore[attr-defined]
+        n = self._mode_number(mode)
+        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or not 0 <= n < len(factors):
+            raise UsageError(f"mode {mode!r} of a model of {len(factors)} modes (modes count from 0)")
+        factor = np.asarray(_device.to_host(factors[n]))
+        listed = None if getattr(self, "rows", None) is None else self.rows[n]  # type: ignore[attr-defined]
+        rows = np.arange(factor.shape[0]) if listed is None else np.asarray(listed)
+        labels = self._names.of_mode(n)
+        pandas = import_module("pandas")
+        name = None if self.mode_names is None else self.mode_names[n]
+        index = pandas.Index(rows + (self.index_base or 0) if labels is None else labels[rows], name=name)
+        return pandas.DataFrame(factor, index=index)
+
 
 def _kept_rows(rows: Any, shape: Sequence[int] | None, factors: Sequence[Any]) -> tuple[list[Any] | None, tuple[int, ...]]:
     """Lists of stored rows, checked, and the sizes of the modes."""
@@ -419,8 +455,11 @@ class CPModel(_Decomposition):
                     axis.set_ylabel(f"{self.weights[r]:.3g}", rotation=0, ha="right", va="center")
             of_modes = names if names is not None else self.mode_names
             axes[0, n].set_title(f"mode {n}" if of_modes is None or of_modes[n] is None else str(of_modes[n]))
-            if self.labels is not None and self.labels[n] is not None and factor.shape[0] <= 31:
-                axes[-1, n].set_xticks(np.arange(factor.shape[0]), [str(x) for x in self.labels[n]], rotation=90)
+            labels = self._names.of_mode(n)
+            if labels is not None and factor.shape[0] <= 31:
+                listed = None if self.rows is None else self.rows[n]
+                shown = labels if listed is None else labels[listed]
+                axes[-1, n].set_xticks(np.arange(factor.shape[0]), [str(x) for x in shown], rotation=90)
         return figure
 
     def __repr__(self) -> str:

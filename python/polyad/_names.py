@@ -215,14 +215,9 @@ def matched(
     return rows, labels[new].tolist()
 
 
-def expect_same_numbering(first: Names, second: Names, what: str) -> None:
-    """UsageError if the rows of two tensors are called differently, as far as it is known."""
-    for n, labels in enumerate(first.labels or ()):
-        other = second.of_mode(n) if second.labels is not None and n < len(second.labels) else None
-        if labels is None and other is None:
-            continue
-        if labels is None or other is None or labels is not other and texts_of(labels) != texts_of(other):
-            raise UsageError(
-                f"{what}: its rows have other labels than the training set's in {first.mode_text(n)}: make it by "
-                "polyad.asarray(table, like=train)"
-            )
+def same_numbering(first: Names, second: Names) -> bool:
+    """Whether the modes that have labels on both sides have the same ones in the same order."""
+    for labels, other in zip(first.labels or (), second.labels or ()):
+        if labels is not None and other is not None and labels is not other and texts_of(labels) != texts_of(other):
+            return False
+    return True

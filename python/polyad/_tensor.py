@@ -14,7 +14,7 @@ import numpy as np
 from . import _backend, _device
 from ._errors import InputError, UsageError
 from ._keywords import own_keywords
-from ._names import Names, Unknown, joined, matched
+from ._names import Names, Unknown, joined, matched, same_numbering
 from ._table import columns_of, is_table
 
 if TYPE_CHECKING:
@@ -114,8 +114,8 @@ class SparseTensor:
     shape : sequence of int, optional
         The sizes of the modes; without it one more than the largest coordinate.
     duplicates : {"error", "sum", "last", "keep"}
-        What nonzeros at one place do. CP and Tucker need none; completion takes them as observations. "last" is for
-        arrays in host memory.
+        Nonzeros at one place: make them an error, sum them, take the last one, or keep them all. "last" is for arrays
+        in host memory.
     allow_non_finite : bool
         Take NaN and infinite values.
     labels : sequence, optional
@@ -133,7 +133,8 @@ class SparseTensor:
         What the file called the first row of each mode, 0 or 1; None for a tensor of arrays. In memory all rows count
         from 0.
     found : dict
-        What :func:`read` found in the file: ``dialect``, ``index_base`` and the number of ``duplicates``.
+        What :func:`read` found in the file: ``dialect``, ``index_base``, the number of ``duplicates`` that are there
+        no more, and of a table of text, in ``table``, what its columns are.
 
     Raises
     ------
@@ -211,14 +212,30 @@ class SparseTensor:
             summed, count = engine.sum_duplicates(held)
             if count and duplicates == "error":
                 raise InputError(
-                    f"{count} {'nonzero is' if count == 1 else 'nonzeros are'} at the place of another one: pass duplicates='sum' to polyad.asarray or "
-                    "SparseTensor, or duplicates='keep' for completion"
+                    f"{count} {'nonzero is' if count == 1 else 'nonzeros are'} at the place of another one: duplicates='sum' adds them, 'last' "
+                    "takes the last one, and polyad.asarray and SparseTensor also take duplicates='keep'"
                 )
             if count:
                 package = _device.package_of(number)
                 held = summed
                 index, number = (_device.as_package(array, package) for array in (summed.coords, summed.values))
         self._set(held, index, number, sizes, Names(labels, mode_names))
+        self._may_repeat = duplicates == "keep"
+
+    def _without_repeats(self, duplicates: str = "sum") -> SparseTensor:
+        """The tensor with one nonzero at each place; `duplicates` is sum, last or error. Itself if it has none."""
+        if duplicates not in ("sum", "last", "error"):
+            raise UsageError(f"duplicates is sum, last or error, not {duplicates!r}")
+        if not self._may_repeat:
+            return self
+        one = SparseTensor(self.coords, self.values, self.shape, duplicates=duplicates, allow_non_finite=True)
+        if one.nnz == self.nnz:
+            self._may_repeat = False
+            return self
+        one._set(one._held, one.coords, one.values, one.shape, self._names)
+        one._may_repeat = False
+        one.found = self.found
+        return one
 
     def _set(self, held: Any, coords: Any, values: Any, shape: tuple[int, ...], names: Names | None = None) -> None:
         self._held = held
@@ -233,6 +250,7 @@ class SparseTensor:
         self.mode_names = names.mode_names
         self.index_base = names.index_base
         self.found: dict[str, Any] = {}
+        self._may_repeat = True
 
     @property
     def _shows_base(self) -> bool:
@@ -249,6 +267,7 @@ class SparseTensor:
         self = cls.__new__(cls)
         coords, values = (_device.as_package(array, package) for array in (held.coords, held.values))
         self._set(held, coords, values, tuple(held.extents), names)
+        self._may_repeat = False
         return self
 
     @property
@@ -260,7 +279,7 @@ class SparseTensor:
         if not self._held.on_device:
             return self
         coords, values = _backend.engine().arrays_on_host(self._held)
-        return _trusted(coords, values, self.shape, self._names)
+        return _trusted(coords, values, self.shape, self._names, self._may_repeat)
 
     @property
     def ndim(self) -> int:
@@ -278,10 +297,11 @@ class SparseTensor:
         return _device.dtype_of(self.values)
 
     def norm(self) -> float:
-        """The square root of the sum of the squares of the values."""
-        if self._held.on_device:
-            return _device.norm(self.values)
-        return float(np.linalg.norm(self.values.astype(np.float64, copy=False)))
+        """The square root of the sum of the squares of the values; those at one place are added before."""
+        whole = self._without_repeats()
+        if whole._held.on_device:
+            return _device.norm(whole.values)
+        return float(np.linalg.norm(whole.values.astype(np.float64, copy=False)))
 
     def astype(self, dtype: Any) -> SparseTensor:
         """The tensor with values of float32 or float64; the coordinates are shared.
@@ -304,7 +324,7 @@ class SparseTensor:
             return self
         on_device = self._held.on_device
         values = _device.typed(self.values, wanted) if on_device else _cast(self.values, wanted)
-        return _trusted(self.coords, values, self.shape, self._names)
+        return _trusted(self.coords, values, self.shape, self._names, self._may_repeat)
 
     def to_dense(self) -> NDArray[Any]:
         """A numpy array of all entries."""
@@ -312,6 +332,33 @@ class SparseTensor:
         dense = np.zeros(self.shape, dtype=self.dtype)
         np.add.at(dense, tuple(here.coords.T), here.values)
         return dense
+
+    def to_frame(self) -> Any:
+        """A ``pandas.DataFrame`` with a row for each nonzero: a column of labels for each mode, and one of values.
+
+        Modes without labels have the numbers of rows, from the index base of the file on. Modes without a name are
+        called mode_0, mode_1, ...
+
+        Examples
+        --------
+        >>> import polyad
+        >>> polyad.SparseTensor([[0, 1]], [4.5], labels=[["ann"], ["tea", "rice"]], mode_names=["user", "item"]).to_frame()
+          user  item  value
+        0  ann  rice    4.5
+        """
+        here = self.to_host()
+        columns: dict[str, Any] = {}
+        for n in range(self.ndim):
+            rows = here.coords[:, n].astype(np.int64)
+            labels = self._names.of_mode(n)
+            named = self.mode_names is not None and self.mode_names[n] is not None
+            column = rows + (self.index_base or 0) if labels is None else labels[rows]
+            columns[str(self.mode_names[n]) if named and self.mode_names is not None else f"mode_{n}"] = column
+        name = "value"
+        while name in columns:
+            name += "_"
+        columns[name] = np.asarray(here.values)
+        return import_module("pandas").DataFrame(columns)
 
     def to_scipy(self) -> Any:
         """A ``scipy.sparse.coo_array``; more than two modes want scipy 1.13 or newer."""
@@ -382,14 +429,34 @@ def _trusted_with_names(
     return _trusted(coords, values, shape, Names(labels, mode_names, index_base))
 
 
-def _trusted(coords: NDArray[Any], values: NDArray[Any], shape: tuple[int, ...], names: Any) -> SparseTensor:
+def _trusted(
+    coords: NDArray[Any], values: NDArray[Any], shape: tuple[int, ...], names: Any, may_repeat: bool = True
+) -> SparseTensor:
     """What was checked before. Pickles of earlier versions give labels for names."""
     names = names if isinstance(names, Names) else Names(names)
     self = SparseTensor.__new__(SparseTensor)
     if not _device.is_on_device(values):
         coords, values = np.ascontiguousarray(coords), np.ascontiguousarray(values)
     self._set(_backend.engine().wrap(list(shape), coords, values), coords, values, tuple(shape), names)
+    self._may_repeat = may_repeat
     return self
+
+
+def without_repeats(x: Any, duplicates: str, model: Any = None) -> SparseTensor:
+    """What :func:`asarray` makes of `x`, with one nonzero at each place; `duplicates` is sum, last or error.
+
+    Rows with labels get the numbers that they have in `model`, if that is a model with labels.
+    """
+    if duplicates not in ("sum", "last", "error"):
+        raise UsageError(f"duplicates is sum, last or error, not {duplicates!r}")
+    names = getattr(model, "_names", None)
+    like = model if names is not None and names.labels is not None else None
+    if isinstance(x, SparseTensor):
+        if like is not None and not same_numbering(names, x._names):
+            x = _like(x, like, "error", "keep")
+        return x._without_repeats(duplicates)
+    is_named = isinstance(x, (str, os.PathLike)) or (is_table(x) and not isinstance(x, np.ndarray))
+    return asarray(x, duplicates=duplicates, like=like if is_named else None)
 
 
 def _of_frame(
@@ -473,9 +540,9 @@ def asarray(
         dense tensor of torch, a sparse or dense array of cupy, a table of pandas, polars or pyarrow, or the name of a
         file (:func:`read`).
     modes : sequence, optional
-        Of a table: the columns that are modes. Without it all but `value`.
+        Of a table, or a file that holds one: the columns that are modes. Without it all but `value`.
     value : optional
-        Of a table: the column of the values. Without it the last one.
+        Of a table: the column of the values. Without it the last one. Of a file as for :func:`read`.
     duplicates, allow_non_finite
         As for :class:`SparseTensor`.
     like : SparseTensor or model, optional
@@ -514,7 +581,8 @@ def asarray(
         return x if like is None else _like(x, like, unknown, "keep")
     if isinstance(x, (str, os.PathLike)):
         base = -1 if like is None or like.index_base is None else like.index_base
-        found = _read(x, -1, base, allow_non_finite, False, duplicates, 0, None)
+        table = _table_options(columns=modes, value=value)
+        found = _read(x, -1, base, allow_non_finite, False, duplicates, 0, None, table)
         return found if like is None else _like(found, like, unknown, duplicates)
     if isinstance(x, np.ndarray):
         if x.dtype.kind not in "iufb":
@@ -564,26 +632,46 @@ def read(
     index_base: int = -1,
     allow_non_finite: bool = False,
     drop_zeros: bool = False,
-    duplicates: str = "sum",
+    duplicates: str = "keep",
     threads: int = 0,
     max_memory: int | None = None,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    columns: Sequence[str | int] | None = None,
+    value: str | int | None = None,
+    time: str | int | None = None,
+    time_unit: str | None = None,
 ) -> SparseTensor:
     """Read a tensor from a file of any kind that Polyad knows.
 
     Parameters
     ----------
     path : path-like
-        Coordinate text of any dialect (.tns, Tensor Toolbox, Matrix Market ...), npz, .pten, plain or compressed.
-        The content decides.
+        Coordinate text of any dialect (.tns, Tensor Toolbox, Matrix Market ...), a table of text such as CSV, npz,
+        .pten, plain or compressed. The content decides.
     index_base : {-1, 0, 1}
         What the file calls the first row of a mode; -1 finds it.
     allow_non_finite, drop_zeros : bool
-    duplicates : {"sum", "last", "keep", "error"}
-        What becomes of nonzeros at one place.
+    duplicates : {"keep", "sum", "last", "error"}
+        Nonzeros at one place: keep them all, sum them, take the last one, or make them an error. Functions that need
+        one nonzero at each place, such as :func:`cp_als`, have this option, too.
     threads : int
         That parse; 0 takes all cores.
     max_memory : int, optional
         The most bytes that reading may take; unset: what is free.
+    delimiter : str, optional
+        Of a table of text: "comma", "tab", "semicolon", "pipe", "colons", "blanks", or the characters themselves. What
+        is not given here and below follows from the first lines.
+    header : bool, optional
+        Whether the first line of a table names the columns.
+    columns : sequence of str or int, optional
+        The columns of a table that become modes, in this order, by name or by number from 0 on.
+    value : str or int, optional
+        The column of a table that holds the values; "none": each line counts 1.
+    time : str or int, optional
+        A column of a table with times: seconds or milliseconds since 1970, or ISO dates. Needs `time_unit`.
+    time_unit : {"hour", "day", "week", "month", "year"}, optional
+        The steps of `time`, in UTC.
 
     Returns
     -------
@@ -595,10 +683,56 @@ def read(
     ------
     InputError
         With file, line and column.
+    UsageError
+        For columns that a table does not have, or a file that is not a table.
     MemoryError
         If the tensor or what is unpacked takes more memory.
+
+    Warns
+    -----
+    UserWarning
+        If the values of coordinate text look like times.
+
+    Examples
+    --------
+    >>> import pathlib, polyad, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "trips.csv"
+    ...     text = path.write_text("from,to,start\\nPark,Port,2024-01-31\\nPark,Zoo,2024-03-01\\n")
+    ...     X = polyad.read(path, time="start", time_unit="month")
+    >>> X.mode_names, X.labels[2].tolist()
+    (['from', 'to', 'start'], ['2024-01', '2024-02', '2024-03'])
     """
-    return _read(path, index_base, -1, allow_non_finite, drop_zeros, duplicates, threads, max_memory)
+    table = _table_options(delimiter, header, columns, value, time, time_unit)
+    return _read(path, index_base, -1, allow_non_finite, drop_zeros, duplicates, threads, max_memory, table)
+
+
+def _column(what: str, column: Any) -> str:
+    """A column by its name or number, as the reader takes it."""
+    if isinstance(column, (str, int, np.integer)) and not isinstance(column, bool):
+        return str(column)
+    raise UsageError(f"{what} is the name or the number of a column, not {column!r}")
+
+
+def _table_options(
+    delimiter: str | None = None,
+    header: bool | None = None,
+    columns: Any = None,
+    value: Any = None,
+    time: Any = None,
+    time_unit: str | None = None,
+) -> tuple[Any, ...]:
+    """How a table of text is read, as the compiled module takes it."""
+    if isinstance(columns, str):
+        raise UsageError(f"columns is a sequence of names or numbers, not {columns!r}")
+    return (
+        delimiter or "",
+        None if header is None else bool(header),
+        [] if columns is None else [_column("each of columns", column) for column in columns],
+        "" if value is None else _column("value", value),
+        "" if time is None else _column("time", time),
+        time_unit or "",
+    )
 
 
 # Dialects of text that do not say what they count from.
@@ -607,19 +741,27 @@ _without_base = ("frostt", "extended-frostt", "dims-header")
 
 def _read(
     path: Any, index_base: int, base_of_text: int, allow_non_finite: bool, drop_zeros: bool, duplicates: str, threads: int,
-    max_memory: int | None,
+    max_memory: int | None, table: tuple[Any, ...],
 ) -> SparseTensor:
-    if duplicates not in ("sum", "last", "keep", "error"):
-        raise UsageError(f"duplicates is sum, last, keep or error, not {duplicates!r}")
+    if duplicates not in ("keep", "sum", "last", "error"):
+        raise UsageError(f"duplicates is keep, sum, last or error, not {duplicates!r}")
     if max_memory is not None and not 0 <= max_memory < 2**64:
         raise UsageError(f"max_memory is a number of bytes, not {max_memory!r}")
-    (coords, values, extents), dialect, merged, names = _backend.module().read_tensor(
-        os.fspath(path), index_base, base_of_text, allow_non_finite, drop_zeros, threads, duplicates, max_memory
+    (coords, values, extents), dialect, merged, names, columns, is_like_times = _backend.module().read_tensor(
+        os.fspath(path), index_base, base_of_text, allow_non_finite, drop_zeros, threads, duplicates, max_memory, *table
     )
     if not extents:
         raise InputError(f"{os.fspath(path)}: no tensor")
-    tensor = _trusted(coords, values, tuple(extents), Names.from_file(names))
+    tensor = _trusted(coords, values, tuple(extents), Names.from_file(names), duplicates == "keep")
     tensor.found = {"dialect": dialect, "index_base": tensor.index_base, "duplicates": merged}
+    if columns:
+        tensor.found["table"] = columns
+    if is_like_times:
+        warnings.warn(
+            f"{os.fspath(path)}: the last column looks like times, but was read as the values; columns=[0, 1], value=2 "
+            "takes the third one",
+            stacklevel=4,  # through read or asarray, and own_keywords
+        )
     return tensor
 
 

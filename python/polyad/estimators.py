@@ -7,6 +7,7 @@ import importlib
 import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,8 +17,9 @@ from ._drivers import cp_als, fast_tucker, tucker
 from ._functions import _count, _expected_by_biases, _mode, _range, _recommend, mttkrp, predict, similar, ttmc
 from ._keywords import own_keywords
 from ._models import CPModel, FastTuckerModel, Rankings, TuckerModel
+from ._names import Names
 from ._table import numbers_of
-from ._tensor import SparseTensor, asarray
+from ._tensor import SparseTensor, _trusted, asarray
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,6 +37,18 @@ class _Parameters:
         for name, value in params.items():
             setattr(self, name, value)
         return self
+
+
+def _samples(X: Any, model: Any) -> SparseTensor:
+    """A tensor of new samples, whose other modes have the rows of the model: labels are matched."""
+    tensor = asarray(X, duplicates="sum")
+    names = model._names
+    if tensor.labels is None or names.labels is None or tensor.ndim != len(model.shape):
+        return tensor
+    known = Names([tensor.labels[0], *names.labels[1:]], names.mode_names, names.index_base)
+    matched = asarray(tensor, like=SimpleNamespace(_names=known, shape=(tensor.shape[0], *model.shape[1:])))
+    # Without names from here on: the samples are others than those of the model.
+    return _trusted(matched.coords, matched.values, matched.shape, None, may_repeat=False)
 
 
 def _names_of(cls: type) -> list[str]:
@@ -177,7 +191,7 @@ class CP(_Estimator):
         numpy.ndarray, samples x R
         """
         self._expect_fitted()
-        tensor = asarray(X)
+        tensor = _samples(X, self.model_)
         others = self.model_.factors[1:]
         if tensor.shape[1:] != self.model_.shape[1:]:
             raise UsageError(f"a tensor of {tensor.shape}, but {self.model_.shape} was fitted")
@@ -194,7 +208,7 @@ class CP(_Estimator):
 
     def fit_transform(self, X: Any, y: Any = None) -> NDArray[Any]:
         """:meth:`fit`, then :meth:`transform` of the same tensor."""
-        tensor = asarray(X)
+        tensor = asarray(X, duplicates="sum")
         return self.fit(tensor).transform(tensor)
 
 
@@ -251,7 +265,7 @@ class Tucker(_Estimator):
         numpy.ndarray, samples x (product of the other ranks)
         """
         self._expect_fitted()
-        tensor = asarray(X)
+        tensor = _samples(X, self.model_)
         if tensor.shape[1:] != self.model_.shape[1:]:
             raise UsageError(f"a tensor of {tensor.shape}, but {self.model_.shape} was fitted")
         stores_all = self.model_.rows is None
@@ -260,7 +274,7 @@ class Tucker(_Estimator):
 
     def fit_transform(self, X: Any, y: Any = None) -> NDArray[Any]:
         """:meth:`fit`, then :meth:`transform` of the same tensor."""
-        tensor = asarray(X)
+        tensor = asarray(X, duplicates="sum")
         return self.fit(tensor).transform(tensor)
 
 

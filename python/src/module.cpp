@@ -955,7 +955,9 @@ NB_MODULE(POLYAD_MODULE, m) {
   // Files need no Kokkos.
   m.def("read_tensor", [](std::string const& path, int index_base, int index_base_of_text,
                           bool allow_non_finite, bool drop_zeros, int threads, std::string const& duplicates,
-                          std::optional<std::uint64_t> max_memory) {
+                          std::optional<std::uint64_t> max_memory, std::string const& delimiter,
+                          std::optional<bool> header, std::vector<std::string> const& columns,
+                          std::string const& value, std::string const& time, std::string const& time_unit) {
     std::optional<io::TensorFile> file;
     std::uint64_t merged = 0;
     {
@@ -967,7 +969,13 @@ NB_MODULE(POLYAD_MODULE, m) {
       options.drop_zeros         = drop_zeros;
       options.threads            = threads;
       options.memory_bytes       = max_memory;
-      file                       = io::read_tensor(path, options);
+      if (!delimiter.empty()) options.table.delimiter = io::delimiter(delimiter);
+      options.table.header  = header;
+      options.table.columns = columns;
+      options.table.value   = value;
+      options.table.time    = time;
+      if (!time_unit.empty()) options.table.time_unit = io::time_unit(time_unit);
+      file = io::read_tensor(path, options);
       if (duplicates == "sum") merged = io::merge_duplicates(file->tensor, io::Duplicates::sum);
       if (duplicates == "last") merged = io::merge_duplicates(file->tensor, io::Duplicates::last);
       if (duplicates == "error")
@@ -979,7 +987,9 @@ NB_MODULE(POLYAD_MODULE, m) {
     return nb::make_tuple(arrays_of(std::move(file->tensor)),
                           std::string(io::to_string(file->report.dialect)), merged,
                           row_names_to_python({file->report.knows_index_base ? file->report.index_base : -1,
-                                               std::move(file->labels)}));
+                                               std::move(file->labels)}),
+                          file->report.table ? io::describe(*file->report.table) : std::string(),
+                          file->report.values_look_like_times);
   });
   m.def("write_tensor", [](std::string const& path, Tensor const& tensor, std::string const& dialect,
                            bool single, bool packed, nb::tuple const& given_names) {

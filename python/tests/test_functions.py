@@ -315,11 +315,24 @@ def test_zero_iterations():
     assert not polyad.tucker(X, (2, 2, 2), max_iterations=0).history
 
 
-def test_duplicates_are_refused():
-    X = polyad.SparseTensor([[0, 1, 2], [0, 1, 2], [3, 0, 1]], [1.0, 2.0, 3.0], (4, 5, 6), duplicates="keep")
-    for call in (lambda: polyad.cp_als(X, 2), lambda: polyad.tucker(X, (1, 1, 1)), lambda: polyad.any_format(X, rank=2)):
-        with pytest.raises(polyad.UsageError, match="1 nonzeros"):
-            call()
+def test_nonzeros_at_one_place_are_summed_as_by_the_tool():
+    coords, values, shape = [[0, 1, 2], [0, 1, 2], [3, 0, 1]], [1.0, 2.0, 3.0], (4, 5, 6)
+    X = polyad.SparseTensor(coords, values, shape, duplicates="keep")
+    start = [np.ones((size, 1)) for size in shape]
+    calls = {
+        "cp_als": lambda x, **options: polyad.cp_als(x, start=start, max_iterations=3, **options).fit,
+        "tucker": lambda x, **options: polyad.tucker(x, 1, seed=1, max_iterations=3, **options).fit,
+        "any_format": lambda x, **options: polyad.mttkrp(polyad.any_format(x, rank=1, **options), start, 0).tolist(),
+        "mttkrp": lambda x, **options: polyad.mttkrp(x, start, 0, **options).tolist(),
+    }
+    for name, call in calls.items():
+        of = {how: call(polyad.SparseTensor(coords, values, shape, duplicates=how)) for how in ("sum", "last")}
+        assert call(X) == call(X, duplicates="sum") == of["sum"] != of["last"] == call(X, duplicates="last"), name
+        with pytest.raises(polyad.InputError, match="1 nonzero is at the place of another one"):
+            call(X, duplicates="error")
+        with pytest.raises(polyad.UsageError, match="duplicates is sum, last or error"):
+            call(X, duplicates="keep")
+    assert X.norm() == pytest.approx(np.sqrt(18.0)) and X.nnz == 3
 
 
 def test_more_errors():

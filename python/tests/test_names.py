@@ -265,3 +265,92 @@ def test_numbering_is_as_fast_as_pandas():
 
     # pandas finds and numbers; a table is also searched for missing entries and converted.
     assert best(lambda: columns_of(frame, None, None, False)) < 4 * best(lambda: pd.factorize(frame.id))
+
+
+def test_tables_of_text_have_the_options_of_the_tool(tmp_path):
+    path = tmp_path / "trips.csv"
+    path.write_text("ride;from;to;start;cost\n1;Park;Port;2024-01-31 23:00:00;2\n2;Park;Zoo;2024-03-01 08:00:00;3\n3;Zoo;Port;2024-03-09 09:00:00;4\n")
+    X = polyad.read(path, columns=["from", "to"], time="start", time_unit="month", value="cost")
+    assert X.mode_names == ["from", "to", "start"] and X.labels[2].tolist() == ["2024-01", "2024-02", "2024-03"]
+    assert X.values.tolist() == [2, 3, 4] and "semicolon-separated with a header" in X.found["table"]
+    counted = polyad.read(path, columns=["from"], value="none")
+    assert counted.values.tolist() == [1, 1, 1]
+    assert polyad.read(path, delimiter="semicolon", header=True, columns=[1, 2], value=4).values.tolist() == [2, 3, 4]
+    assert polyad.asarray(path, modes=["to"], value="cost", duplicates="sum").to_frame().to_dict("list") == {
+        "to": ["Port", "Zoo"], "value": [6.0, 3.0]}
+    for wrong in ({"columns": ["city"]}, {"columns": "from"}, {"time": "start"}, {"time_unit": "month"}, {"delimiter": "x"},
+                  {"value": 1.5}):
+        with pytest.raises(polyad.UsageError):
+            polyad.read(path, **wrong)
+    with pytest.raises(polyad.UsageError, match="no columns to choose"):
+        polyad.write(tmp_path / "x.npz", X)
+        polyad.read(tmp_path / "x.npz", columns=["from"])
+    (tmp_path / "u.data").write_text("196\t242\t3\t881250949\n186\t302\t3\t891717742\n")
+    with pytest.warns(UserWarning, match="looks like times"):
+        polyad.read(tmp_path / "u.data")
+
+
+def test_modes_have_names_in_products_and_frames():
+    X = polyad.asarray(ratings())
+    model = polyad.cp_als(X, 2, max_iterations=2)
+    A = np.ones((20, 3))
+    np.testing.assert_array_equal(polyad.ttm(X, A, "item").values, polyad.ttm(X, A, 1).values)
+    np.testing.assert_array_equal(polyad.mttkrp(X, model, "item"), polyad.mttkrp(X, model, 1))
+    np.testing.assert_array_equal(polyad.ttmc(X, [None, A], "user"), polyad.ttmc(X, [None, A], 0))
+    with pytest.raises(polyad.UsageError, match="0 modes have the name 'film'"):
+        polyad.ttm(X, A, "film")
+    frame = model.factor_frame("item")
+    assert frame.index.name == "item" and frame.index.tolist() == list(X.labels[1]) and frame.shape == (20, 2)
+    np.testing.assert_array_equal(frame.to_numpy(), model.factors[1])
+    with pytest.raises(polyad.UsageError, match="count from 0"):
+        model.factor_frame(2)
+    back = X.to_frame()
+    assert back.columns.tolist() == ["user", "item", "value"]
+    pd.testing.assert_frame_equal(back.rename(columns={"value": "rating"}), ratings(), check_dtype=False)
+
+
+def test_models_and_tables_are_matched_or_refused():
+    frame = ratings()
+    X = polyad.asarray(frame)
+    model = polyad.cp_als(X, 2, max_iterations=20, tolerance=0)
+    other = polyad.asarray(frame.iloc[::-1])
+    assert other.labels[0].tolist() != X.labels[0].tolist()
+    for same in (other, frame.iloc[::-1]):  # by labels, whatever the order of the rows is
+        assert polyad.compare(model, same) == pytest.approx(polyad.compare(model, X), abs=1e-12)
+        np.testing.assert_allclose(polyad.mttkrp(same, model, 0), polyad.mttkrp(X, model, 0), rtol=1e-12)
+        assert polyad.cp_als(same, start=model, max_iterations=0).fit == pytest.approx(model.fit, abs=1e-9)
+    turned = polyad.cp_als(other, 2, max_iterations=20, tolerance=0)
+    with pytest.raises(polyad.UsageError, match="different numberings"):
+        polyad.compare(model, turned)
+    with pytest.raises(polyad.UsageError, match="different numberings"):
+        polyad.cp_als(polyad.any_format(other, rank=2), start=model)
+
+
+def test_five_lines_from_a_file_to_named_films():
+    import importlib.util
+    from pathlib import Path
+
+    root = Path(__file__).resolve().parents[2]
+    spec = importlib.util.spec_from_file_location("made_tables", root / "scripts" / "made_tables.py")
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    path = str(root / "data" / "films.csv.xz")
+    model = polyad.fast_tucker(path, range=(0.5, 5))
+    found = polyad.recommend(model, "film", [["52"]], seen=path)
+    frame = found.to_frame()
+    films = made.Films()
+    seen = {row[1] for row in films.rows() if row[0] == 52}
+    best = sorted(set(films.films) - seen, key=lambda film: -films.expected_rating(52, film))
+    assert frame.columns.tolist() == ["query", "user", "film", "score"] and frame.user.tolist() == [52] * 10
+    assert set(frame.film) <= set(best[:25])
+
+
+def test_estimators_match_the_labels_of_other_modes():
+    frame = ratings()
+    fitted = polyad.CP(rank=2, max_iterations=20).fit(frame)
+    new = frame[frame.user.isin(users[:4])]
+    turned = new.iloc[::-1]
+    order = [list(polyad.asarray(turned).labels[0]).index(label) for label in polyad.asarray(new).labels[0]]
+    np.testing.assert_allclose(fitted.transform(turned)[order], fitted.transform(new), rtol=1e-9)
+    with pytest.raises(polyad.InputError, match="'milk'"):
+        fitted.transform(pd.DataFrame({"user": ["zoe"], "item": ["milk"], "rating": [1.0]}))

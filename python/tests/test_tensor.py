@@ -215,7 +215,8 @@ def test_a_bad_file_says_where(tmp_path):
 
 def test_duplicates_in_files(tmp_path):
     (tmp_path / "x.tns").write_text("1 1 2.0\n1 1 3.0\n")
-    assert polyad.read(tmp_path / "x.tns").values.tolist() == [5.0]
+    assert polyad.read(tmp_path / "x.tns").values.tolist() == [2.0, 3.0]
+    assert polyad.read(tmp_path / "x.tns", duplicates="sum").values.tolist() == [5.0]
     assert polyad.read(tmp_path / "x.tns", duplicates="last").values.tolist() == [3.0]
     assert polyad.read(tmp_path / "x.tns", duplicates="keep").nnz == 2
     with pytest.raises(polyad.InputError, match="nonzero 2 repeats"):

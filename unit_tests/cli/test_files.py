@@ -331,7 +331,7 @@ class Mttkrp(ToolTest):
     def test_wrong(self):
         self.write("x.tns", "1 1 1\n2 2 1\n")
         self.succeed("cpd", "x.tns", "-r", 1, "-i", 1, "-o", "m.npz")
-        self.fail_with(2, "mttkrp", "x.tns", "--mode", 2, "--factors", "m.npz", "-o", "v.npz", says="0 to 1")
+        self.fail_with(2, "mttkrp", "x.tns", "--mode", 2, "--factors", "m.npz", "-o", "v.npz", says="--mode 2 of 2 modes")
         self.fail_with(2, "mttkrp", "x.tns", "--mode", 0, "--factors", "m.npz", "-o", "v.txt", says=".npz")
         self.fail_with(3,
                        "mttkrp",

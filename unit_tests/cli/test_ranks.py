@@ -409,6 +409,68 @@ class Ranks(ToolTest):
         self.assertTrue((self.folder / "m.npz").exists())
         self.assertEqual(len(re.findall("polyad: interrupted after epoch", stderr)), 1)
 
+    def named_tables(self):
+        """a.csv and b.csv: a training and a test table with names, whose values are sums of numbers of their rows."""
+        draw = random.Random(3)
+        users, items, months = [f"u{k}" for k in range(25)], [f"film, {k}" for k in range(15)], [f"2024-{m:02d}" for m in range(1, 7)]
+        rows = [(u, i, draw.choice(months)) for u in users for i in items if draw.random() < 0.7]
+        value = {row: users.index(row[0]) / 9 + items.index(row[1]) / 5 + months.index(row[2]) / 8 for row in rows}
+        held = set(draw.sample(rows, 40))
+        self.write("a.csv", "user,item,month,rating\n" + "".join(f'{u},"{i}",{m},{value[u, i, m]:.3f}\n' for u, i, m in rows
+                                                                if (u, i, m) not in held))
+        self.write("b.csv", "item,month,rating,user\n" + "".join(f'"{i}",{m},{value[u, i, m]:.3f},{u}\n' for u, i, m in reversed(rows)
+                                                                if (u, i, m) in held))
+        return ("fast-tucker", "a.csv", "-r", 2, "--shrink", 5, "-i", 4, "--precision", "f64", "--bias-reg", 0.01, "-o", "m.npz")
+
+    def test_names_on_ranks(self):
+        plain = self.named_tables()
+        train = (*plain, "--time-mode", "month", "--time-bins", 3)
+        one = self.report_of(*train, "--test", "b.csv")
+        self.assertLess(one["result"]["rmse"]["test"], 0.3)  # rows mixed up: about 1
+        self.assertEqual(one["result"]["entries"]["test"], 40)
+        top = self.succeed("recommend", "m.npz", "--mode", "item", "--for", "u3,2024-02", "-n", 5).stdout
+        for ranks in (2, 3):
+            with self.subTest(ranks):
+                report, _ = self.report_on(ranks, *train, "--test", "b.csv")
+                self.assertEqual(report["input"]["dims"], one["input"]["dims"])
+                self.assertEqual(report["options"]["time_mode"], "month")
+                for ours, theirs in zip(report["iterations"], one["iterations"]):
+                    for kind in ("train", "test"):
+                        self.assertAlmostEqual(ours["rmse"][kind], theirs["rmse"][kind], delta=1e-8)
+                self.assertEqual(report["result"]["entries"], one["result"]["entries"])
+                on_ranks = self.succeed("recommend", "m.npz", "--mode", "item", "--for", "u3,2024-02", "-n", 5).stdout
+                self.assertEqual([line.rpartition(" ")[0] for line in on_ranks.splitlines()],
+                                 [line.rpartition(" ")[0] for line in top.splitlines()])
+        # Labels that the training table does not have: counted and named, or refused.
+        with open(self.folder / "b.csv", "a") as table:
+            table.write("tea,2024-01,1,zoe\n")
+        result = self.mpirun(2, *train, "--test", "b.csv")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stderr.count("unknown to the model"), 1)
+        result = self.mpirun(2, *train, "--test", "b.csv", "--cold-start", "refuse")
+        self.assertEqual(result.returncode, 3, result.stderr)
+        self.assertIn("zoe", result.stderr)
+        # Two numberings that do not meet, and a mode that is not there.
+        self.write("c.tns", "1 1 1 2\n2 2 2 3\n3 3 3 4\n")
+        result = self.mpirun(2, *plain, "--test", "c.tns")
+        self.assertEqual(result.returncode, 2, result.stderr)
+        result = self.mpirun(2, *plain, "--time-mode", "year")
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn("or one of the names user, item, month", result.stderr)
+
+    def test_labels_of_models_on_ranks(self):
+        self.named_tables()
+        for command in (("cpd", "a.csv", "-r", 2, "-i", 3, "--tol", 0), ("tucker", "a.csv", "-r", "2,2,2", "-i", 3)):
+            with self.subTest(command[0]):
+                self.succeed(*command, "-o", "one.npz")
+                result = self.mpirun(2, *command, "-o", "two.npz")
+                self.assertEqual(result.returncode, 0, result.stderr)
+                with zipfile.ZipFile(self.folder / "one.npz") as one, zipfile.ZipFile(self.folder / "two.npz") as two:
+                    named = [name for name in one.namelist() if name.startswith(("label", "mode_name", "index_base"))]
+                    self.assertGreater(len(named), 6)
+                    for name in named:
+                        self.assertEqual(one.read(name), two.read(name))
+
     @unittest.skipUnless("POLYAD_LATE_END" in os.environ, "not with sanitizers")
     def test_a_rank_that_ends_late_names_none(self):
         """Its launcher's SIGTERM meets it after its destructors."""

@@ -1,14 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tables of text against Python's csv: what is read, how labels are numbered, and second tables."""
 import csv
+import datetime
+import importlib.util
 import io
 import json
+import lzma
+import pathlib
 import random
 import re
+import struct
 import unittest
+import zipfile
 
 from tool import ToolTest
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 WORDS = ["alice", "bob", "O'Neil", "a,b", 'say "hi"', "two\nlines", "x;y", "Ünal", "12a", "007", "*", "a b"]
 INTEGERS = ["5", "-3", "12345678901", "0", "99", "7"]
 
@@ -92,6 +99,137 @@ class Tables(ToolTest):
         self.assertIn("such as 'zoe'", self.refuse(3, *train, "--cold-start", "refuse"))
         self.write("b.csv", "1 1 3\n")
         self.assertIn("two different numberings cannot be matched", self.refuse(2, *train))
+
+    def test_columns_whose_names_have_commas(self):
+        path = self.write("t.csv", '"user, old",item,rating,"a ""b"""\nann,tea,1,7\nbob,rice,2,8\n')
+        self.assertEqual(self.entries(path, "--columns", 'item,"user, old","a ""b"""', "--value", "rating"),
+                         [(1, 1, 1, 1.0), (2, 2, 2, 2.0)])
+
+
+def step_of(moment, unit):
+    """The label of the step in which a moment in UTC lies."""
+    year, week, _ = moment.isocalendar()
+    return {"hour": f"{moment:%Y-%m-%dT%H}", "day": f"{moment:%Y-%m-%d}", "week": f"{year}-W{week:02d}", "month": f"{moment:%Y-%m}",
+            "year": f"{moment:%Y}"}[unit]
+
+
+class RandomTables(ToolTest):
+    """Separators, quotes, gaps in ids, times and second tables, drawn at random, against Python's csv and datetime."""
+
+    def written(self, draw, separator, rows, quotes):
+        """The text of a table. Without a csv dialect of several characters, fields are quoted by hand."""
+        end = draw.choice(["\n", "\r\n"])
+
+        def field(x):
+            text = str(x)
+            must = any(part in text for part in (separator, '"', "\n", "\r")) or text != text.strip() or not text
+            if quotes and (must or draw.random() < 0.1):
+                return '"' + text.replace('"', '""') + '"'
+            return text
+
+        blanks = draw.random() < 0.2 and separator in ",;|"
+        pad = (lambda: " " * draw.randint(0, 2)) if blanks else (lambda: "")
+        return "".join(separator.join(pad() + field(x) + pad() for x in row) + end for row in rows)
+
+    def test_separators_gaps_times_and_second_tables(self):
+        draw = random.Random(7)
+        for trial in range(60):
+            separator = draw.choice([",", ";", "\t", "|", "::"])
+            quotes = separator != "::"
+            words = WORDS if quotes else ["alice", "bob", "O'Neil", "Ünal", "12a", "007", "*", "a:b"]
+            ids = [draw.choice(words) if trial % 3 else str(draw.choice([-5, 0, 3, 10**12, 77, -(10**15)])) for _ in range(30)]
+            unit = draw.choice(["hour", "day", "week", "month", "year"])
+            form = draw.choice(["seconds", "milliseconds", "iso", "date"])
+            begin = datetime.datetime(draw.randint(1990, 2030), draw.randint(1, 12), draw.randint(1, 28), tzinfo=datetime.timezone.utc)
+            rows, expected = [], []
+            for who in ids:
+                moment = begin + datetime.timedelta(seconds=draw.randint(0, 40 * 86400))
+                if form == "date":
+                    moment = moment.replace(hour=0, minute=0, second=0)
+                seconds = int(moment.timestamp())
+                text = {"seconds": seconds, "milliseconds": 1000 * seconds + draw.randint(0, 999), "iso": f"{moment:%Y-%m-%dT%H:%M:%SZ}",
+                        "date": f"{moment:%Y-%m-%d}"}[form]
+                value = draw.randint(-40, 40) / 8
+                rows.append([who, text, value, draw.randint(0, 9)])
+                expected.append((who, step_of(moment, unit), value))
+            header = [["who", "when", "much", "other"]] if draw.random() < 0.7 else []
+            names = header[0] if header else ["0", "1", "2", "3"]
+            text = self.written(draw, separator, header + rows, quotes)
+            path = self.write("t.csv", text)
+            with self.subTest(trial=trial, text=text):
+                self.succeed("convert", path, "x.npz", "--columns", names[0], "--value", names[2], "--time", names[1], "--time-unit",
+                             unit, "--delimiter", separator, "--header", "yes" if header else "no", "-t", draw.choice("12"))
+                arrays = arrays_of(self.folder / "x.npz")
+                labels = [labels_of(arrays, n) for n in range(2)]
+                coords, order = arrays["coords"], len(expected)
+                found = [(labels[0][coords[k]], labels[1][coords[order + k]], arrays["data"][k]) for k in range(order)]
+                self.assertEqual(found, expected)
+                self.assertEqual(labels[0], list(numbers_of([who for who, _, _ in expected])))
+                self.assertEqual(labels[1], sorted(labels[1]))
+
+
+def npy_of(content):
+    """The elements of a vector or matrix, in the order of the file."""
+    (length,) = struct.unpack("<H", content[8:10])
+    kinds = {"<f4": "f", "<f8": "d", "<i4": "i", "<i8": "q", "<u4": "I", "<u8": "Q", "u1'": "B"}
+    kind = next(code for descr, code in kinds.items() if descr.encode() in content[:60])
+    data = content[10 + length:]
+    return struct.unpack(f"<{len(data) // struct.calcsize(kind)}{kind}", data)
+
+
+def arrays_of(path):
+    with zipfile.ZipFile(path) as archive:
+        return {name.removesuffix(".npy"): npy_of(archive.read(name)) for name in archive.namelist()
+                if name.startswith(("coords", "data", "label"))}
+
+
+def labels_of(arrays, n):
+    content, ends = bytes(arrays[f"labels_{n}"]), arrays[f"label_ends_{n}"]
+    return [content[begin:end].decode() for begin, end in zip((0, *ends), ends)]
+
+
+class MadeTables(ToolTest):
+    """From a file to a named top ten in two commands, with the tables that README names."""
+
+    @classmethod
+    def setUpClass(cls):
+        spec = importlib.util.spec_from_file_location("made_tables", ROOT / "scripts" / "made_tables.py")
+        cls.made = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(cls.made)
+
+    def top(self, *arguments):
+        """The names in the lines of a recommendation."""
+        lines = self.succeed(*arguments).stdout.splitlines()
+        return [next(csv.reader([line.rpartition(" ")[0]], delimiter=" "))[0] for line in lines]
+
+    def test_the_tables_are_those_of_the_script(self):
+        for name, text in self.made.tables().items():
+            self.assertEqual(lzma.open(ROOT / "data" / f"{name}.xz", "rt", newline="").read(), text)
+
+    def test_films(self):
+        path = ROOT / "data" / "films.csv.xz"
+        films = self.made.Films()
+        seen = {row[1] for row in films.rows() if row[0] == 52}
+        self.succeed("fast-tucker", path, "--clip", "0.5,5", "-o", "films.npz")
+        top = self.top("recommend", "films.npz", "--mode", "film", "--for", 52, "--seen", path)
+        best = sorted(set(films.films) - seen, key=lambda film: -films.expected_rating(52, film))
+        self.assertEqual(len(set(top)), 10)
+        self.assertLessEqual(set(top), set(best[:25]), top)
+        # Film by film the order of the predictions is not that of the popularity alone.
+        self.assertNotEqual(top, self.top("recommend", "films.npz", "--mode", "film", "--for", 19))
+
+    def test_rides(self):
+        path = ROOT / "data" / "rides.csv.xz"
+        rides = self.made.Rides()
+        self.succeed("fast-tucker", path, "--columns", "start,end", "--time", "started", "--time-unit", "month", "--duplicates", "sum",
+                     "-o", "rides.npz")
+        top = self.top("recommend", "rides.npz", "--mode", "end", "--for", "Harbour,2023-07")
+        best = sorted(self.made.STATIONS, key=lambda end: -rides.expected_rides("Harbour", end, 6))
+        self.assertEqual(set(top[:3]), set(best[:3]))
+        self.assertLessEqual(set(top), set(best[:12]))
+        report = self.report_of("stats", path, "--columns", "start,end", "--time", "started", "--time-unit", "month")
+        self.assertEqual(report["input"]["dims"], [16, 16, 12])
+        self.assertEqual(report["input"]["nnz"] + report["input"]["duplicates"], len(rides.rows()))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 #include "cli/command_line/completion_commands.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <initializer_list>
@@ -69,17 +68,6 @@ void add_cold_start(Command& command, ColdStart& cold_start) {
       ->transform(CLI::CheckedTransformer(
           std::map<std::string, ColdStart>{{"refuse", ColdStart::refuse}, {"bias", ColdStart::bias}}))
       ->type_name("HOW");
-}
-
-/// A mode as the report lists it: as a number where it is one.
-void list_mode(OptionList& list, std::string const& name, std::string const& text) {
-  std::int64_t number   = 0;
-  auto const* const end = text.data() + text.size();
-  auto const parsed     = std::from_chars(text.data(), end, number);
-  if (parsed.ec == std::errc() && parsed.ptr == end)
-    list.emplace_back(name, number);
-  else
-    list.emplace_back(name, text);
 }
 
 void add_clip(Command& command, std::vector<double>& clip, std::string const& meaning) {
@@ -209,12 +197,7 @@ void add_predict(Command command, PredictOptions& options) {
 template <class Asked>
 void add_rows_of_mode(Command& command, Asked& options) {
   command.add_input("MODEL", options.model, "A model of fast-tucker (.npz)")->required()->type_name("");
-  command
-      .add_option("--mode", options.mode, "The mode whose rows you want: its number, from 0, or its name",
-                  [&options](OptionList& list) { list_mode(list, "mode", options.mode); })
-      ->required()
-      ->type_name("MODE");
-  command.refuse_old("-m", [](std::string const& mode) { return "--mode " + mode; });
+  add_mode(command, options.mode, "The mode whose rows you want", 0);
   command.add_option("-n,--count", options.count, "How many")->type_name("N")->capture_default_str();
   command
       .add_option("--index-base", options.index_base,

@@ -151,7 +151,7 @@ void FileCommands::add_gen() {
 void FileCommands::add_mttkrp() {
   Command command(m_app, "mttkrp", "Multiply the unfolded tensor by the factors of a model", m_mttkrp.common);
   add_input(command, m_mttkrp.input, "sum");
-  add_mode(command, m_mttkrp.mode, "The mode that is left");
+  add_mode(command, m_mttkrp.mode_text, "The mode that is left", 1);
   command.add_input("--factors", m_mttkrp.factors, "The model; only its factors are used")
       ->required()
       ->type_name("FILE");

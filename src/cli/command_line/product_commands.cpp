@@ -26,7 +26,7 @@ ProductCommands::ProductCommands(CLI::App& app, MeantCommands const& meant) : m_
 void ProductCommands::add_ttm() {
   Command command(m_app, "ttm", "The tensor times a matrix along one mode", m_ttm.common);
   add_tensor(command, m_ttm.tensor, m_ttm.index_base);
-  add_mode(command, m_ttm.mode, "The mode that is multiplied");
+  add_mode(command, m_ttm.mode_text, "The mode that is multiplied", 1);
   command
       .add_input("--matrix", m_ttm.matrix,
                  "The array 'matrix' of this .npz, with a row for each row of the mode",
@@ -42,7 +42,7 @@ void ProductCommands::add_ttm() {
 void ProductCommands::add_ttmc() {
   Command command(m_app, "ttmc", "The tensor times the matrices of all modes but one", m_ttmc.common);
   add_tensor(command, m_ttmc.tensor, m_ttmc.index_base);
-  add_mode(command, m_ttmc.mode, "The mode that stays");
+  add_mode(command, m_ttmc.mode_text, "The mode that stays", 1);
   command
       .add_input("--matrices", m_ttmc.matrices,
                  "The arrays 'factor_0', 'factor_1', ... of this .npz: a model, or what tucker writes")
@@ -61,6 +61,7 @@ void ProductCommands::add_tucker() {
   Command command(m_app, "tucker", "Tucker decomposition by higher-order orthogonal iteration",
                   m_tucker.common);
   add_tensor(command, m_tucker.tensor, m_tucker.index_base);
+  add_duplicates(command, m_tucker.duplicates, {"sum", "last", "error"});
   command
       .add_option("-r,--ranks", m_tucker.ranks, "The ranks of the modes, separated by commas",
                   listed_as("ranks", m_tucker.ranks, " x "))

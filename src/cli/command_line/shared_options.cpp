@@ -7,17 +7,51 @@
 #include <utility>
 
 #include "cli/command_line/checks.hpp"
+#include "cli/names/words.hpp"
 
 namespace polyad::cli {
 
 namespace {
 constexpr int most_threads = 4096;
-constexpr int most_modes   = 16;
 
 void add_bytes(Command& command, std::string const& name, std::optional<std::uint64_t>& bytes,
                std::string const& meaning) {
   command.add_option(name, bytes, meaning)->transform(CLI::Validator(settle_bytes, ""))->type_name("BYTES");
 }
+
+using Table = io::DelimitedOptions;
+
+/// An option of tables of text.
+struct TableOption {
+  char const *name, *in_report, *type;
+  bool is_one_of_type;  // the type lists the words that it takes
+  void (*settle)(Table& table, std::string const& typed);
+  char const* meaning;
+};
+
+void set_columns(Table& table, std::string const& typed) {
+  for (auto& word : split_words(typed, false)) table.columns.push_back(std::move(word.text));
+}
+
+constexpr TableOption table_options[] = {
+    {"--delimiter", "delimiter", "NAME", false,
+     [](Table& table, std::string const& typed) { table.delimiter = io::delimiter(typed); },
+     "Of a table of text: comma, tab, semicolon, pipe, colons, blanks; unset: by the first lines"},
+    {"--header", "header", "yes|no", true,
+     [](Table& table, std::string const& typed) { table.header = typed == "yes"; },
+     "Whether the first line of a table names the columns; unset: by the first lines"},
+    {"--columns", "table_columns", "NAME,NAME,...", false, set_columns,
+     "The columns of a table to read, by name or by number from 0 on"},
+    {"--value", "value_column", "NAME", false,
+     [](Table& table, std::string const& typed) { table.value = typed; },
+     "The column of a table that holds the values; none: each line counts 1"},
+    {"--time", "time_column", "NAME", false,
+     [](Table& table, std::string const& typed) { table.time = typed; },
+     "A column of a table with times: seconds or milliseconds since 1970, or ISO dates"},
+    {"--time-unit", "time_unit", "hour|day|week|month|year", true,
+     [](Table& table, std::string const& typed) { table.time_unit = io::time_unit(typed); },
+     "The steps of --time, in UTC"},
+};
 
 }  // namespace
 
@@ -46,62 +80,21 @@ void add_max_memory(Command& command) {
 
 void add_table(Command& command) {
   io::DelimitedOptions& table = command.common().table;
-  // The words of options that become other types; they live as long as the steps below.
-  auto const header = std::make_shared<std::string>(), unit = std::make_shared<std::string>();
-  auto const list_name = [](std::string name, std::string const& value) {
-    return [name = std::move(name), &value](OptionList& list) {
-      if (!value.empty()) list.emplace_back(name, value);
-    };
-  };
   // The help of one command shows them. Those of the others, which have many more options, fit a screen.
   std::string const group = command.name() == "convert" ? "Options" : "";
-  command
-      .add_option(
-          "--delimiter", table.delimiter,
-          "Of a table of text: comma, tab, semicolon, pipe, colons, blanks; unset: by the first lines",
-          list_name("delimiter", table.delimiter))
-      ->type_name("NAME")
-      ->group(group);
-  command
-      .add_option("--header", *header,
-                  "Whether the first line of a table names the columns; unset: by the first lines",
-                  list_name("header", *header))
-      ->check(CLI::IsMember({"yes", "no"}))
-      ->type_name("yes|no")
-      ->group(group);
-  command
-      .add_option("--columns", table.columns,
-                  "The columns of a table to read, by name or by number from 0 on",
-                  [&table](OptionList& list) {
-                    if (!table.columns.empty())
-                      list.emplace_back("table_columns", fmt::format("{}", fmt::join(table.columns, ",")));
-                  })
-      ->delimiter(',')
-      ->type_name("NAME,NAME,...")
-      ->group(group);
-  command
-      .add_option("--value", table.value,
-                  "The column of a table that holds the values; none: each line counts 1",
-                  list_name("value_column", table.value))
-      ->type_name("NAME")
-      ->group(group);
-  command
-      .add_option("--time", table.time,
-                  "A column of a table with times: seconds or milliseconds since 1970, or ISO dates",
-                  list_name("time_column", table.time))
-      ->type_name("NAME")
-      ->group(group);
-  command
-      .add_option("--time-unit", *unit, "The steps of --time: hour, day, week, month or year, in UTC",
-                  list_name("time_unit", *unit))
-      ->check(CLI::IsMember({"hour", "day", "week", "month", "year"}))
-      ->type_name("UNIT")
-      ->group(group);
-  command.after_parsing([&table, header, unit] {
-    if (!header->empty()) table.header = *header == "yes";
-    if (!table.delimiter.empty()) table.delimiter = io::delimiter(table.delimiter);
-    if (!unit->empty()) table.time_unit = io::time_unit(*unit);
-    if (table.time.empty() != unit->empty()) refuse("--time and --time-unit are given together");
+  for (TableOption const& one : table_options) {
+    auto const typed   = std::make_shared<std::string>();  // lives as long as the steps
+    auto* const option = command.add_option(one.name, *typed, one.meaning, [typed, &one](OptionList& list) {
+      if (!typed->empty()) list.emplace_back(one.in_report, *typed);
+    });
+    option->type_name(one.type)->group(group);
+    if (one.is_one_of_type) option->check(CLI::IsMember(CLI::detail::split(one.type, '|')));
+    command.after_parsing([typed, &table, &one] {
+      if (!typed->empty()) one.settle(table, *typed);
+    });
+  }
+  command.after_parsing([&table] {
+    if (table.time.empty() != !table.time_unit) refuse("--time and --time-unit are given together");
   });
 }
 
@@ -153,17 +146,28 @@ void add_deterministic(Command& command, bool& deterministic, std::string const&
   command.add_flag("--deterministic", deterministic, "Sum in a fixed order: the same " + gives);
 }
 
-void add_mode(Command& command, int& mode, std::string const& meaning) {
-  command.add_option("--mode", mode, meaning + ", counted from 0")
+void list_mode(OptionList& list, std::string const& name, std::string const& text) {
+  std::int64_t number   = 0;
+  auto const* const end = text.data() + text.size();
+  auto const parsed     = std::from_chars(text.data(), end, number);
+  if (parsed.ec == std::errc() && parsed.ptr == end)
+    list.emplace_back(name, number);
+  else
+    list.emplace_back(name, text);
+}
+
+void add_mode(Command& command, std::string& mode, std::string const& meaning, int old_base) {
+  command
+      .add_option("--mode", mode, meaning + ": its number, from 0, or its name",
+                  [&mode](OptionList& list) { list_mode(list, "mode", mode); })
       ->required()
-      ->check(CLI::Range(0, most_modes - 1))
-      ->type_name("N");
-  command.refuse_old("-m", [](std::string const& counted_from_1) {
-    int mode              = 0;
-    auto const* const end = counted_from_1.data() + counted_from_1.size();
-    auto const parsed     = std::from_chars(counted_from_1.data(), end, mode);
-    bool const is_mode    = parsed.ptr == end && mode >= 1 && mode <= most_modes;
-    return "--mode " + (is_mode ? std::to_string(mode - 1) : "N");
+      ->type_name("MODE");
+  command.refuse_old("-m", [old_base](std::string const& typed) {
+    int number            = 0;
+    auto const* const end = typed.data() + typed.size();
+    auto const parsed     = std::from_chars(typed.data(), end, number);
+    bool const is_number  = parsed.ec == std::errc() && parsed.ptr == end && number >= old_base;
+    return "--mode " + (is_number ? std::to_string(number - old_base) : old_base == 0 ? typed : "N");
   });
 }
 

@@ -56,8 +56,12 @@ void add_device_memory(Command& command, std::optional<std::uint64_t>& bytes, st
 /// --deterministic; `gives` names the results that are the same in every run
 void add_deterministic(Command& command, bool& deterministic, std::string const& gives);
 
-/// --mode, counted from 0; required
-void add_mode(Command& command, int& mode, std::string const& meaning);
+/// --mode, a number from 0 on or a name; required
+/// \param old_base  what -m counted from, which took its place before
+void add_mode(Command& command, std::string& mode, std::string const& meaning, int old_base);
+
+/// A mode as the report lists it: as a number where it is one.
+void list_mode(OptionList& list, std::string const& name, std::string const& text);
 
 /// -o
 CLI::Option* add_output(Command& command, std::filesystem::path& output, std::string const& meaning);

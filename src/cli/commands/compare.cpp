@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cli/commands/commands.hpp"
+#include "cli/names/row_texts.hpp"
 #include "cli/report/file_name_format.hpp"
 #include "cli/streams/messages.hpp"
 #include "cli/tensors/read_input.hpp"
@@ -46,6 +47,7 @@ void expect_same_extents(CompareOptions const& options, std::vector<std::uint64_
 int compare_models(CompareOptions const& options, Operand& first, Operand& second, Report& report) {
   auto const a = first.file.read_model(), b = second.file.read_model();
   expect_same_extents(options, a.extents, b.extents);
+  expect_same_rows(a.names.labels, options.a.string(), b.names.labels, options.b.string());
   io::MatchScore const match = io::match_score(a, b);
   double const least         = options.at_least.value_or(default_score);
   show("models           {}, ranks {} and {}\n", dims_text(a.extents), a.rank(), b.rank());

@@ -12,6 +12,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/drivers/factor.hpp"
 #include "cli/drivers/factor_on_ranks.hpp"
+#include "cli/names/row_texts.hpp"
 #include "cli/report/file_name_format.hpp"
 #include "cli/run/interrupt.hpp"
 #include "cli/run/ranks.hpp"
@@ -244,7 +245,11 @@ int run(CpdOptions const& given, Report& report) {
     tensor = read_input(input_of(options), options.common, report);
     if (tensor.order() < 2)
       throw InputError(options.tensor.string(), 0, 0, "has one mode only; CP needs two or more");
-    if (start) expect_start_fits(options, *start, tensor);
+    if (start) {
+      expect_start_fits(options, *start, tensor);
+      expect_same_rows(start->names.labels, options.start.string(), report.input->labels,
+                       options.tensor.string());
+    }
     warn_of_negative_values(constraints_of_modes(options.constraints, static_cast<int>(tensor.order())),
                             tensor);
   }

@@ -59,8 +59,8 @@ void expect_known_base(TrainOptions const& options, InputReport const& train, In
                   options.tensor.string(), options.test.string()));
 }
 
-/// The test set, whose rows are those of the training set. On several ranks each has a part of it, without
-/// names.
+/// The test set, whose rows are those of the training set. On several ranks each has a part of it; if rows
+/// have names, rank 0 has all of it, since it alone knows them.
 EntriesForModel read_test(TrainOptions const& options, InputReport const& train) {
   int const base = train.knows_base ? train.base : options.index_base;
   if (ranks().size == 1) {
@@ -71,15 +71,23 @@ EntriesForModel read_test(TrainOptions const& options, InputReport const& train)
   }
   Report report;
   EntriesForModel test;
-  test.file.tensor =
-      read_on_ranks({.path = options.test, .index_base_of_text = base, .duplicates = options.duplicates},
-                    options.common, report);
-  expect_known_base(options, train, *report.input);
-  bool const has_names = !train.labels.empty() || !report.input->labels.empty();
-  if (sums_of_ranks(has_names ? 1 : 0).all > 0)
-    throw UsageError(
-        "a test set whose rows have names is matched on one rank only: start polyad without mpirun");
-  test.names = train.names();
+  test.file =
+      read_file_on_ranks({.path = options.test, .index_base_of_text = base, .duplicates = options.duplicates},
+                         options.common, report);
+  test.names           = train.names();
+  bool const has_names = !train.labels.empty() || !test.file.labels.empty();
+  if (sums_of_ranks(has_names ? 1 : 0).all == 0) {
+    expect_known_base(options, train, *report.input);
+    return test;
+  }
+  auto const order = test.file.tensor.extents.size();
+  auto whole       = gather_on_rank_0(test.file.tensor);
+  if (ranks().rank == 0) {
+    test.file.tensor = std::move(whole);
+    return match_to_model(std::move(test.file), std::move(*report.input), base, train.names(), train.dims);
+  }
+  test.file.tensor = {};
+  test.file.tensor.extents.assign(order, 0);
   return test;
 }
 
@@ -104,10 +112,15 @@ CompletionSets read_sets(TrainOptions& options, Report& report) {
     throw UsageError(
         fmt::format("--targets gives {} words for {} modes", options.targets.size(), sets.train.order()));
   auto const order = static_cast<std::size_t>(sets.train.order());
-  if (options.time_mode_text != "-1")  // names of modes are known on one rank only
-    options.bias.time_mode =
-        mode_of_text(options.time_mode_text, ranks().size > 1 ? io::Labels{} : sets.names.labels,
-                     sets.train.order(), "--time-mode");
+  if (options.time_mode_text != "-1") {
+    if (ranks().rank == 0)
+      options.bias.time_mode =
+          mode_of_text(options.time_mode_text, sets.names.labels, sets.train.order(), "--time-mode");
+    // Rank 0 alone knows the names of modes.
+    if (ranks().size > 1)
+      options.bias.time_mode =
+          static_cast<int>(of_all_ranks({static_cast<std::uint64_t>(options.bias.time_mode)}).front().front());
+  }
   for (std::size_t const numbers : {options.time_bins.size(), options.time_damping.size()})
     if (numbers > 1 && numbers != order)
       throw UsageError(

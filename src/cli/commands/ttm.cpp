@@ -10,6 +10,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/drivers/products.hpp"
+#include "cli/names/row_texts.hpp"
 #include "cli/report/file_name_format.hpp"
 #include "cli/run/session.hpp"
 #include "cli/streams/messages.hpp"
@@ -26,15 +27,13 @@ namespace polyad::cli {
 
 namespace {
 
-/// Reads the tensor and checks the mode.
+/// Reads the tensor and settles the mode.
 template <class CommandOptions>
-io::CoordinateList read_tensor(CommandOptions const& options, Report& report) {
+io::CoordinateList read_tensor(CommandOptions& options, Report& report) {
   expect_usable_device();
   io::expect_writable(options.output);
-  auto tensor = read_input(options.tensor, options.index_base, options.common, report);
-  if (options.mode >= tensor.order())
-    throw UsageError(fmt::format("--mode takes a mode from 0 to {} of this tensor, not {}",
-                                 tensor.order() - 1, options.mode));
+  auto tensor  = read_input(options.tensor, options.index_base, options.common, report);
+  options.mode = mode_of_text(options.mode_text, report.input->labels, tensor.order(), "--mode");
   if (tensor.order() < 2) throw InputError(options.tensor.string(), 0, 0, "has one mode only");
   return tensor;
 }
@@ -79,9 +78,10 @@ void summarise(Report const& report, std::string const& result, FileName const& 
 
 }  // namespace
 
-int run(TtmOptions const& options, Report& report) {
-  auto const matrix = io::read_array_npz(options.matrix, "matrix", 2);
-  auto tensor       = read_tensor(options, report);
+int run(TtmOptions const& given, Report& report) {
+  TtmOptions options = given;
+  auto const matrix  = io::read_array_npz(options.matrix, "matrix", 2);
+  auto tensor        = read_tensor(options, report);
   expect_rows(options.matrix, options.mode, matrix, tensor.extents[static_cast<std::size_t>(options.mode)]);
   Session const session(options.common.threads, options.common.verbose);
   report.backend     = session.backend();
@@ -99,7 +99,8 @@ int run(TtmOptions const& options, Report& report) {
   return 0;
 }
 
-int run(TtmcOptions const& options, Report& report) {
+int run(TtmcOptions const& given, Report& report) {
+  TtmcOptions options = given;
   io::InputFile file(options.matrices);
   auto const matrices = file.read_factors_npz();
   auto tensor         = read_tensor(options, report);

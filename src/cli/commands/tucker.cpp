@@ -52,9 +52,12 @@ int run(TuckerOptions const& given, Report& report) {
   if (!alone)
     session.emplace(options.common.threads, options.common.verbose);  // ranks exchange what they read
   report.process_bytes = peak_memory_bytes();
-  TensorInput const input{.path = options.tensor, .index_base = options.index_base};
-  auto tensor = alone ? read_input(options.tensor, options.index_base, options.common, report)
-                      : read_on_ranks(input, options.common, report);
+  // Sums are formed on the device.
+  TensorInput const input{.path       = options.tensor,
+                          .index_base = options.index_base,
+                          .duplicates = options.duplicates == "sum" ? "keep" : options.duplicates};
+  auto tensor =
+      alone ? read_input(input, options.common, report) : read_on_ranks(input, options.common, report);
   if (tensor.order() < 2)
     throw InputError(options.tensor.string(), 0, 0, "has one mode only; Tucker needs two or more");
   note_unkept(options.common, {options.output, options.checkpoint}, "-o, --report or --checkpoint");

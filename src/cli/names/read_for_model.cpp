@@ -55,13 +55,20 @@ EntriesForModel read_for_model(TensorInput input, int base, io::RowNames const& 
                                std::vector<std::uint64_t> const& extents, CommonOptions const& common,
                                bool may_lack_values) {
   input.index_base_of_text = base;
-  std::string const path   = input.path.string();
   Report report;
+  auto file = read_input_file(input, common, report);
+  return match_to_model(std::move(file), std::move(*report.input), base, names, extents, may_lack_values);
+}
+
+EntriesForModel match_to_model(io::TensorFile&& file, InputReport&& facts, int base,
+                               io::RowNames const& names, std::vector<std::uint64_t> const& extents,
+                               bool may_lack_values) {
   EntriesForModel result;
-  result.file         = read_input_file(input, common, report);
-  result.facts        = std::move(*report.input);
-  auto& tensor        = result.file.tensor;
-  result.lacks_values = may_lack_values && tensor.extents.size() + 1 == extents.size();
+  result.file            = std::move(file);
+  result.facts           = std::move(facts);
+  std::string const path = result.facts.path.name;
+  auto& tensor           = result.file.tensor;
+  result.lacks_values    = may_lack_values && tensor.extents.size() + 1 == extents.size();
   if (result.lacks_values) {
     tensor = with_last_index(std::move(tensor), result.file.report.index_base, path);
     if (!result.file.labels.empty()) result.file.labels.emplace_back();

@@ -30,6 +30,13 @@ struct EntriesForModel {
                                              std::vector<std::uint64_t> const& extents,
                                              CommonOptions const& common, bool may_lack_values = false);
 
+/// Gives the rows of a file that was read the numbers of the model's rows, as read_for_model does.
+/// \param facts  what the file is; its path names it in messages
+[[nodiscard]] EntriesForModel match_to_model(io::TensorFile&& file, InputReport&& facts, int base,
+                                             io::RowNames const& names,
+                                             std::vector<std::uint64_t> const& extents,
+                                             bool may_lack_values = false);
+
 /// Says on stderr which labels the model lacks, if there are any.
 void warn_of_unknown_labels(EntriesForModel const& entries, std::vector<std::uint64_t> const& extents);
 

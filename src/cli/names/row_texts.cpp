@@ -53,6 +53,25 @@ int mode_of_text(std::string const& text, io::Labels const& labels, int order, s
                                printable(text.substr(0, 40))));
 }
 
+void expect_same_rows(io::Labels const& of_a, std::string const& a, io::Labels const& of_b,
+                      std::string const& b) {
+  for (std::size_t n = 0; n < std::min(of_a.size(), of_b.size()); ++n) {
+    auto const &one = of_a[n], &other = of_b[n];
+    if (!one.has_rows() || !other.has_rows() || (one.bytes == other.bytes && one.ends == other.ends))
+      continue;
+    std::size_t row = 0;
+    while (row < std::min(one.rows(), other.rows()) && one.label(row) == other.label(row)) ++row;
+    auto const text = [row](io::ModeLabels const& mode) {
+      return row < mode.rows() ? fmt::format("'{}'", printable(mode.label(row).substr(0, 40)))
+                               : std::string("missing");
+    };
+    throw UsageError(
+        fmt::format("{} and {} have different numberings: row {} of mode {}, counted from 0, is {} in the "
+                    "first and {} in the second",
+                    a, b, row, n, text(one), text(other)));
+  }
+}
+
 RowTexts::RowTexts(io::RowNames const& names, std::vector<std::uint64_t> extents, int base)
     : m_names(names), m_extents(std::move(extents)), m_base(base), m_indices(m_extents.size()) {}
 

@@ -25,6 +25,10 @@ namespace polyad::cli {
 [[nodiscard]] int mode_of_text(std::string const& text, io::Labels const& labels, int order,
                                std::string const& option);
 
+/// \throws UsageError if both have labels for a mode, and these are not the same in the same order
+void expect_same_rows(io::Labels const& of_a, std::string const& a, io::Labels const& of_b,
+                      std::string const& b);
+
 class RowTexts {
 public:
   /// \param names  must live as long

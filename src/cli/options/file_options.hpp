@@ -76,6 +76,7 @@ struct GenOptions {
 struct MttkrpOptions {
   CommonOptions common;
   TensorInput input;
+  std::string mode_text;  // as typed: its number or name
   int mode = 0;
   std::filesystem::path factors, output;
 };

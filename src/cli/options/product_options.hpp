@@ -14,7 +14,8 @@ namespace polyad::cli {
 struct TtmOptions {
   CommonOptions common;
   std::filesystem::path tensor;
-  int index_base        = -1;
+  int index_base = -1;
+  std::string mode_text;  // as typed: its number or name
   int mode              = 0;
   std::string precision = "f64";
   std::filesystem::path matrix;  // npz with "matrix"
@@ -25,7 +26,8 @@ struct TtmOptions {
 struct TtmcOptions {
   CommonOptions common;
   std::filesystem::path tensor;
-  int index_base        = -1;
+  int index_base = -1;
+  std::string mode_text;      // as typed: its number or name
   int mode              = 0;  // the one that stays
   std::string precision = "f64";
   std::filesystem::path matrices;  // npz with "factor_0", ...
@@ -35,7 +37,8 @@ struct TtmcOptions {
 struct TuckerOptions : polyad::TuckerOptions {
   CommonOptions common;
   std::filesystem::path tensor;
-  int index_base        = -1;
+  int index_base         = -1;
+  std::string duplicates = "sum";  // or last, error
   std::string init      = "random";  // or "hosvd"
   std::string precision = "f64";
   std::filesystem::path output;  // npz; empty: none

@@ -3,6 +3,7 @@
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <numeric>
 #include <variant>
@@ -12,17 +13,22 @@
 
 namespace polyad::cli {
 
-io::CoordinateList read_on_ranks(TensorInput const& input, CommonOptions const& common, Report& report) {
+io::TensorFile read_file_on_ranks(TensorInput const& input, CommonOptions const& common, Report& report) {
   if (input.duplicates != "error" && input.duplicates != "last")
-    return read_input(input, common, report, {ranks().rank, ranks().size, of_all_ranks});
-  io::CoordinateList list;
-  if (ranks().rank == 0) list = read_input(input, common, report);
+    return read_input_file(input, common, report, {ranks().rank, ranks().size, of_all_ranks});
+  io::TensorFile file;
+  if (ranks().rank == 0) file = read_input_file(input, common, report);
+  auto& extents       = file.tensor.extents;
   auto const all      = mpi_communicator(Kokkos::DefaultExecutionSpace()).host();
-  std::uint64_t order = list.extents.size();
+  std::uint64_t order = extents.size();
   all.broadcast(&order, 1, 0);
-  list.extents.resize(order);
-  all.broadcast(list.extents.data(), order, 0);
-  return list;
+  extents.resize(order);
+  all.broadcast(extents.data(), order, 0);
+  return file;
+}
+
+io::CoordinateList read_on_ranks(TensorInput const& input, CommonOptions const& common, Report& report) {
+  return read_file_on_ranks(input, common, report).tensor;
 }
 
 namespace {
@@ -105,8 +111,11 @@ io::CoordinateList gather_on_rank_0(io::CoordinateList const& list) {
       list.indices);
   std::vector<std::uint64_t> indices(whole.values.size() * order);
   all.all_to_all(own.data(), times_order(to), indices.data(), times_order(from));
-  auto& kept = whole.indices.emplace<1>();
-  kept.assign(indices.begin(), indices.end());
+  if (extents_need_wide_index(whole.extents))
+    whole.indices.emplace<1>().assign(indices.begin(), indices.end());
+  else
+    std::transform(indices.begin(), indices.end(), std::back_inserter(whole.indices.emplace<0>()),
+                   [](std::uint64_t i) { return static_cast<std::uint32_t>(i); });
   return whole;
 }
 

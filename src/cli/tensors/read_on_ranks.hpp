@@ -18,6 +18,10 @@ namespace polyad::cli {
 [[nodiscard]] io::CoordinateList read_on_ranks(TensorInput const& input, CommonOptions const& common,
                                                Report& report);
 
+/// The same with the file's report and its names. Only rank 0 has the names.
+[[nodiscard]] io::TensorFile read_file_on_ranks(TensorInput const& input, CommonOptions const& common,
+                                                Report& report);
+
 /// For each mode, the number of rows without a nonzero on any rank.
 [[nodiscard]] std::vector<std::uint64_t> empty_slices_on_ranks(io::CoordinateList const& part);
 

@@ -47,20 +47,53 @@ bool read_short_decimal(std::string_view text, double& value) {
   return true;
 }
 
-/// An integer of at most 18 digits in its one form; most ids are such.
-bool read_short_integer(std::string_view text, std::int64_t& number) {
-  constexpr std::size_t most_digits = 18;
-  bool const is_negative            = text.starts_with('-');
-  if (is_negative) text.remove_prefix(1);
-  if (text.empty() || text.size() > most_digits || (text[0] == '0' && (text.size() > 1 || is_negative)))
-    return false;
-  std::int64_t size = 0;
-  for (char const c : text) {
-    if (c < '0' || c > '9') return false;
-    size = 10 * size + (c - '0');
-  }
+/// Passes over the digits at p, which another byte follows. \return the number that they are, modulo 2^64
+std::uint64_t take_digits(char const*& p) {
+  std::uint64_t number = 0;
+  for (unsigned digit = 0; (digit = static_cast<unsigned char>(*p - '0')) <= 9; ++p)
+    number = 10 * number + digit;
+  return number;
+}
+
+/// An integer at p of at most 18 digits in its one form, up to a byte that is not a digit; most ids are such.
+/// \return the byte after it, or null
+char const* take_short_integer(char const* p, std::int64_t& number) {
+  constexpr std::ptrdiff_t most_digits = 18;
+  bool const is_negative               = *p == '-';
+  char const* const begin              = p += is_negative ? 1 : 0;
+  auto const size                      = static_cast<std::int64_t>(take_digits(p));
+  std::ptrdiff_t const digits          = p - begin;
+  if (digits == 0 || digits > most_digits || (*begin == '0' && (digits > 1 || is_negative))) return nullptr;
   number = is_negative ? -size : size;
-  return true;
+  return p;
+}
+
+/// A decimal at p as read_short_decimal reads it, up to a byte that is not a digit of it.
+/// \return the byte after it, or null
+char const* take_short_decimal(char const* p, double& value) {
+  constexpr std::ptrdiff_t most_digits = 15;
+  bool const is_negative               = *p == '-';
+  char const* const begin              = p += is_negative ? 1 : 0;
+  std::uint64_t mantissa               = take_digits(p);
+  std::ptrdiff_t digits = p - begin, fraction = 0;
+  if (digits == 0) return nullptr;
+  if (*p == '.') {
+    char const* const point = ++p;
+    std::uint64_t const low = take_digits(p);
+    fraction                = p - point;
+    digits += fraction;
+    if (fraction == 0 || digits > most_digits) return nullptr;
+    mantissa = mantissa * static_cast<std::uint64_t>(tens[fraction]) + low;
+  }
+  if (digits > most_digits) return nullptr;
+  double const size = static_cast<double>(mantissa) / tens[fraction];
+  value             = is_negative ? -size : size;
+  return p;
+}
+
+/// An integer that is the whole text. \param text  a byte after it can be read
+bool read_short_integer(std::string_view text, std::int64_t& number) {
+  return take_short_integer(text.data(), number) == text.data() + text.size();
 }
 
 bool is_utf8(std::string_view text) {
@@ -211,6 +244,40 @@ void RecordParser::parse_carefully(RecordBlock const& block, ParsedRecords& resu
   }
 }
 
+/// The field at p if it is an integer that labels a row, or a decimal that is a value, in their usual forms:
+/// its end is found as its digits are read. \return its end, or null
+template <Separator::Kind kind>
+char const* RecordParser::take_number(std::size_t column, char const* p, ParsedRecords& result) {
+  Separator const separator{kind, m_layout.separator.mark};
+  auto const ends = [&](char const* at) {
+    return at != nullptr && (*at == '\n' || separator.is_at(at) || (*at == '\r' && at[1] == '\n'));
+  };
+  ColumnUse const use = m_layout.columns[column];
+  if (use.kind == ColumnUse::Kind::value) {
+    char const* const end = take_short_decimal(p, result.values.begin()[m_record]);
+    return ends(end) ? end : nullptr;
+  }
+  if (use.kind != ColumnUse::Kind::labels) return nullptr;
+  std::int64_t number   = 0;
+  char const* const end = take_short_integer(p, number);
+  if (!ends(end)) return nullptr;
+  m_labels[use.mode].number_later(number, m_place,
+                                  &result.rows.begin()[m_record * m_layout.order + use.mode]);
+  return end;
+}
+
+/// A field in any form that is not quoted. \return its end, or null if it is not plain
+template <Separator::Kind kind>
+char const* RecordParser::take_plain_field(std::size_t column, char const* p, ParsedRecords& result) {
+  Separator const separator{kind, m_layout.separator.mark};
+  char const* const begin = p;
+  while (*p != '\n' && !separator.is_at(p)) ++p;
+  char const* end = p;
+  if (*p == '\n' && end > begin && end[-1] == '\r') --end;
+  if (end > begin && separator.is_padding(end[-1])) return nullptr;
+  return take(column, {begin, static_cast<std::size_t>(end - begin)}, result, false) ? p : nullptr;
+}
+
 /// A record that is not plain is left to the careful path.
 template <Separator::Kind kind>
 void RecordParser::parse_plain(RecordBlock const& block, ParsedRecords& result) {
@@ -222,19 +289,16 @@ void RecordParser::parse_plain(RecordBlock const& block, ParsedRecords& result) 
     bool is_plain           = true;
     for (std::size_t c = 0; c < columns && is_plain; ++c) {
       while (separator.is_padding(*p)) ++p;
-      char const* const begin = p;
-      while (*p != '\n' && !separator.is_at(p)) ++p;
-      char const* field_end = p;
-      bool const is_last    = c + 1 == columns;
+      char const* field_end = take_number<kind>(c, p, result);
+      if (field_end == nullptr) field_end = take_plain_field<kind>(c, p, result);
+      is_plain = field_end != nullptr;
+      if (!is_plain) break;
+      p = field_end;
       if constexpr (kind == Separator::Kind::blanks)
         while (*p == ' ' || *p == '\t') ++p;
-      if (is_last && field_end > begin && field_end[-1] == '\r') --field_end;
-      if (field_end > begin && separator.is_padding(field_end[-1])) {
-        is_plain = false;
-        break;
-      }
-      is_plain = (*p == '\n') == is_last &&
-                 take(c, {begin, static_cast<std::size_t>(field_end - begin)}, result, false);
+      if (*p == '\r' && p[1] == '\n') ++p;
+      bool const is_last = c + 1 == columns;
+      is_plain           = (*p == '\n') == is_last;
       if constexpr (kind == Separator::Kind::single) p += is_last ? 0 : 1;
       if constexpr (kind == Separator::Kind::colons) p += is_last ? 0 : 2;
     }

@@ -45,6 +45,10 @@ public:
 private:
   template <Separator::Kind kind>
   void parse_plain(RecordBlock const& block, ParsedRecords& result);
+  template <Separator::Kind kind>
+  char const* take_plain_field(std::size_t column, char const* p, ParsedRecords& result);
+  template <Separator::Kind kind>
+  char const* take_number(std::size_t column, char const* p, ParsedRecords& result);
   void parse_carefully(RecordBlock const& block, ParsedRecords& result, char const* p);
   char const* take_careful_record(RecordBlock const& block, char const* p, ParsedRecords& result);
   bool take(std::size_t column, std::string_view text, ParsedRecords& result, bool is_buffered);
