@@ -56,7 +56,7 @@ FORBIDDEN_FOLDERS = {"utils", "misc", "impl"}
 MOST_LINES = 400
 MOST_TOOL_FILES = 20
 MOST_PUBLIC = 91
-MOST_PUBLIC_LINES = 8700
+MOST_PUBLIC_LINES = 8850
 
 CALLS_ATOMICS = re.compile(r"\bKokkos::atomic_")
 SLOW_ATOMICS = re.compile(
