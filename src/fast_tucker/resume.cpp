@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "fast_tucker/resume.hpp"
 
+#include <filesystem>
 #include <optional>
 #include <ostream>
 #include <sstream>
@@ -26,6 +27,9 @@ void write_value(std::ostream& out, Shrinkage const& shrinkage) {
 }
 void write_value(std::ostream& out, PredictionRange const& range) {
   out << range.lowest << ',' << range.highest;
+}
+void write_value(std::ostream& out, std::filesystem::path const& file) {
+  out << file.string();
 }
 template <class Number>
   requires std::is_arithmetic_v<Number>
