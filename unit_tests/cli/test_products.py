@@ -137,7 +137,7 @@ class Products(ToolTest):
         self.fail_with(3, *ttm(rows), says="the matrix of mode 0 has 5 rows, not 7")
         self.fail_with(3, *ttm(empty), says="empty.npz")
         self.fail_with(3, *ttm(other), says="matrix")
-        self.fail_with(2, *ttm(good, 3), says="--mode takes a mode from 0 to 2 of this tensor, not 3")
+        self.fail_with(2, *ttm(good, 3), says="--mode 3 of 3 modes, which count from 0")
         self.fail_with(2, *ttm(good, -1))
         for mode, advice in ((1, "write --mode 0"), (3, "write --mode 2"), (0, "write --mode N"), ("x", "write --mode N")):
             self.fail_with(2, "ttm", self.file, "--matrix", good, "-o", out, "-m", mode, says=advice)
