@@ -225,6 +225,8 @@ class SparseTensor:
             raise UsageError(f"duplicates is sum, last or error, not {duplicates!r}")
         if not self._may_repeat:
             return self
+        if not self._held.on_device:
+            self._expect_inside()
         if duplicates == "last":
             if self._held.on_device:
                 raise UsageError("duplicates='last' is for arrays in host memory")
@@ -239,6 +241,19 @@ class SparseTensor:
         one.found = self.found
         one._may_repeat = False
         return one
+
+    def _expect_inside(self) -> None:
+        """UsageError if coordinates were changed after the tensor was made, and one is outside now."""
+        outside, _ = _backend.engine().find_faults(self._held)
+        if outside is None:
+            return
+        place = self.coords[outside].tolist()
+        n = next(n for n, (row, size) in enumerate(zip(place, self.shape)) if row >= size)
+        bits = 8 * self.coords.itemsize
+        signed = f" ({place[n] - 2**bits} as a signed number)" if place[n] >= 2 ** (bits - 1) else ""
+        raise UsageError(
+            f"nonzero {outside} is outside the tensor: it has index {place[n]}{signed} in mode {n} of {self.shape[n]} rows"
+        )
 
     def _set(self, held: Any, coords: Any, values: Any, shape: tuple[int, ...], names: Names | None = None) -> None:
         self._held = held
