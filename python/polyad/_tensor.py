@@ -211,10 +211,7 @@ class SparseTensor:
         elif duplicates != "keep":
             summed, count = engine.sum_duplicates(held)
             if count and duplicates == "error":
-                raise InputError(
-                    f"{count} {'nonzero is' if count == 1 else 'nonzeros are'} at the place of another one: duplicates='sum' adds them, 'last' "
-                    "takes the last one, and polyad.asarray and SparseTensor also take duplicates='keep'"
-                )
+                raise InputError(_repeats_text(count))
             if count:
                 package = _device.package_of(number)
                 held = summed
@@ -228,14 +225,35 @@ class SparseTensor:
             raise UsageError(f"duplicates is sum, last or error, not {duplicates!r}")
         if not self._may_repeat:
             return self
-        one = SparseTensor(self.coords, self.values, self.shape, duplicates=duplicates, allow_non_finite=True)
-        if one.nnz == self.nnz:
-            self._may_repeat = False
-            return self
-        one._set(one._held, one.coords, one.values, one.shape, self._names)
-        one._may_repeat = False
+        if not self._held.on_device:
+            self._expect_inside()
+        if duplicates == "last":
+            if self._held.on_device:
+                raise UsageError("duplicates='last' is for arrays in host memory")
+            coords, values = _last_at_each_place(self.coords, self.values)
+            count = self.nnz - len(values)
+            one = _trusted(coords, values, self.shape, self._names, may_repeat=False) if count else self
+        else:
+            summed, count = _backend.engine().sum_duplicates(self._held)
+            if count and duplicates == "error":
+                raise InputError(_repeats_text(count))
+            one = SparseTensor._of(summed, self._names, self._package) if count else self
         one.found = self.found
+        one._may_repeat = False
         return one
+
+    def _expect_inside(self) -> None:
+        """UsageError if coordinates were changed after the tensor was made, and one is outside now."""
+        outside, _ = _backend.engine().find_faults(self._held)
+        if outside is None:
+            return
+        place = self.coords[outside].tolist()
+        n = next(n for n, (row, size) in enumerate(zip(place, self.shape)) if row >= size)
+        bits = 8 * self.coords.itemsize
+        signed = f" ({place[n] - 2**bits} as a signed number)" if place[n] >= 2 ** (bits - 1) else ""
+        raise UsageError(
+            f"nonzero {outside} is outside the tensor: it has index {place[n]}{signed} in mode {n} of {self.shape[n]} rows"
+        )
 
     def _set(self, held: Any, coords: Any, values: Any, shape: tuple[int, ...], names: Names | None = None) -> None:
         self._held = held
@@ -410,6 +428,14 @@ def _cast(values: NDArray[Any], wanted: np.dtype[Any]) -> NDArray[Any]:
         first = int(np.argmax(wrong))
         raise UsageError(f"the value of nonzero {first}, {values[first]}, does not fit a {wanted}")
     return cast
+
+
+def _repeats_text(count: int) -> str:
+    """The message for nonzeros that are at the places of others."""
+    return (
+        f"{count} {'nonzero is' if count == 1 else 'nonzeros are'} at the place of another one: duplicates='sum' adds them, "
+        "'last' takes the last one, and polyad.asarray and SparseTensor also take duplicates='keep'"
+    )
 
 
 def _last_at_each_place(coords: NDArray[Any], values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
