@@ -173,7 +173,7 @@ public:
     auto const end   = [&](int k) { return std::clamp(first + count, first_row(k, n), end_row(k, n)); };
     int const here   = m_ranks.rank();
     auto const part  = Kokkos::make_pair(begin(here) - first_row(n), end(here) - first_row(n));
-    auto const sent = this->together(
+    auto const sent  = this->together(
         [&] { return to_host<Scalar>(m_ranks.space(), Matrix(Kokkos::subview(A, part, Kokkos::ALL))); });
     auto [to, from] = no_numbers();
     to[0]           = sent.size();
