@@ -20,8 +20,8 @@
 
 namespace polyad::detail {
 
-/// Each rank owns the rows that it holds of a factor A^(n) of fast_tucker. It holds all rows of C^(n), of U^(n)
-/// of tucker, and of its own products.
+/// Each rank owns the rows that it holds of a factor A^(n) of fast_tucker. It holds all rows of C^(n), and of
+/// U^(n) of tucker, but its products have the owned rows alone.
 template <class Scalar, class Index, class Space>
 class RowsByCuts final : public OverRanks<NonzeroDistribution<Scalar, Index, Space>, Space> {
   using Base = OverRanks<NonzeroDistribution<Scalar, Index, Space>, Space>;
