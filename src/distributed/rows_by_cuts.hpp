@@ -20,8 +20,8 @@
 
 namespace polyad::detail {
 
-/// Each rank owns the rows that it holds of a factor A^(n) of fast_tucker. It holds all rows of C^(n), of U^(n)
-/// of tucker, and of its own products.
+/// Each rank owns the rows that it holds of a factor A^(n) of fast_tucker. It holds all rows of C^(n), and of
+/// U^(n) of tucker, but its products have the owned rows alone.
 template <class Scalar, class Index, class Space>
 class RowsByCuts final : public OverRanks<NonzeroDistribution<Scalar, Index, Space>, Space> {
   using Base = OverRanks<NonzeroDistribution<Scalar, Index, Space>, Space>;
@@ -173,7 +173,8 @@ public:
     auto const end   = [&](int k) { return std::clamp(first + count, first_row(k, n), end_row(k, n)); };
     int const here   = m_ranks.rank();
     auto const part  = Kokkos::make_pair(begin(here) - first_row(n), end(here) - first_row(n));
-    auto const sent = to_host<Scalar>(m_ranks.space(), Matrix(Kokkos::subview(A, part, Kokkos::ALL)));
+    auto const sent  = this->together(
+        [&] { return to_host<Scalar>(m_ranks.space(), Matrix(Kokkos::subview(A, part, Kokkos::ALL))); });
     auto [to, from] = no_numbers();
     to[0]           = sent.size();
     for (int k = 0; this->is_root() && k < m_ranks.size(); ++k)

@@ -122,9 +122,11 @@ public:
       positions.push_back(label - m_partition.first_owned_row(m_ranks.rank(), n));
     Matrix const mine  = owned(n, A);
     count_t const size = mine.extent(0);
-    auto const own     = to_host<Scalar>(
-        m_ranks.space(),
-        look_up_rows<Scalar, Space>(m_ranks.space(), mine, StoredRows(size), StoredRows(size, positions)));
+    auto const own     = this->together([&] {
+      return to_host<Scalar>(
+          m_ranks.space(),
+          look_up_rows<Scalar, Space>(m_ranks.space(), mine, StoredRows(size), StoredRows(size, positions)));
+    });
     std::vector<count_t> to(static_cast<std::size_t>(m_ranks.size()), 0);
     std::vector<count_t> from = to;
     to[0]                     = own.size();

@@ -80,7 +80,7 @@ public:
     });
   }
   /// Calls write(read) on the first rank. Its read(k, first, count) calls `rows` with these numbers on all
-  /// ranks. If `write` throws, all throw as in together().
+  /// ranks, and throws on all or on none. If `write` throws, all throw as in together().
   template <class Rows, class Write>
   void write_on_root(Rows const& rows, Write const& write) const {
     constexpr double ended = -1;
@@ -93,11 +93,18 @@ public:
       return rows(static_cast<std::size_t>(request[0]), static_cast<std::uint64_t>(request[1]),
                   static_cast<std::uint64_t>(request[2]));
     };
-    if (!is_root())
-      while (is_request()) static_cast<void>(requested());
     std::exception_ptr thrown;
-    try {
-      if (is_root())
+    auto const attempt = [&](auto const& work) {
+      try {
+        work();
+      } catch (...) {
+        thrown = std::current_exception();
+      }
+    };
+    if (!is_root())
+      while (is_request()) attempt([&] { static_cast<void>(requested()); });
+    if (is_root())
+      attempt([&] {
         write([&](std::size_t k, std::uint64_t first, std::uint64_t count) {
           request[0] = static_cast<double>(k);
           request[1] = static_cast<double>(first);
@@ -105,9 +112,7 @@ public:
           agree(request, 3);
           return requested();
         });
-    } catch (...) {
-      thrown = std::current_exception();
-    }
+      });
     request[0] = ended;
     if (is_root()) agree(request, 3);
     throw_together(thrown);

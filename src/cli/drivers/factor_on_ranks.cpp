@@ -95,7 +95,12 @@ private:
     options.duplicates    = Duplicates::keep;  // distribute() has summed them
     options.as_named      = m_options.format == "auto";
     auto X                = tensor_by_rank(m_world, share, options);
-    share.block           = {};  // from here on only the format keeps the coordinates
+    // From here on only the format keeps the coordinates. The plan needs the block's extents.
+    share.block = CooTensor<Scalar, Index, Space>(
+        share.block.extents(),
+        typename CooTensor<Scalar, Index, Space>::indices_type("polyad::no_indices", 0,
+                                                               static_cast<count_t>(share.block.order())),
+        typename CooTensor<Scalar, Index, Space>::values_type("polyad::no_values", 0));
     if (!is_root()) return X;
     auto const facts = X.format_facts();
     m_report.format  = FormatReport{facts.chosen,  facts.storage_bytes, facts.build_s,
