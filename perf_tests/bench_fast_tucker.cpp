@@ -130,7 +130,9 @@ void add_steps(Session& session, TensorChoice const& choice, int rank, char cons
           options.sgd       = {1e-9, 1e-9, 0, form.intermediates, form.share_fibers};
           using Scalar      = typename F::scalar_type;
           FastTuckerOptimization<Scalar, std::uint32_t, Space> const run(
-              session.space, any_format(session.space, X), start(session, X, rank), options);
+              session.space,
+              TensorByRank<Scalar, std::uint32_t, Space>(session.space, any_format(session.space, X)),
+              start(session, X, rank), options);
           Sgd<Scalar, std::uint32_t, Space> sgd(run);
           report(state, measure(session.space, session.options.samples,
                                 [&] { cores ? sgd.step_cores(1) : sgd.step_factors(1); }));

@@ -27,7 +27,7 @@
 
 #include "core/on_threads.hpp"
 #include "io/delimited/column_labels.hpp"
-#include "io/read_memory.hpp"
+#include "io/memory/read_memory.hpp"
 #include "polyad/io/tensor_file.hpp"
 
 namespace {

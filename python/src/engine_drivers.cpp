@@ -147,7 +147,7 @@ FastTuckerResult complete(CooTensor<Scalar, Index, Space> const& train, TensorPt
   format.format         = asked.format;
   format.deterministic  = asked.deterministic;
   format.hooks.progress = at_each_step(asked.between_steps);
-  auto const result = polyad::fast_tucker(Space(), data, options, callback, format);
+  auto const result     = polyad::fast_tucker(Space(), data, options, callback, format);
   FastTuckerResult out;
   out.model = arrays_of(result.model);
   for (auto const& epoch : result.history) out.history.push_back(epoch_of(epoch));

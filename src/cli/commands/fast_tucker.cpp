@@ -118,8 +118,8 @@ CompletionSets read_sets(TrainOptions& options, Report& report) {
           mode_of_text(options.time_mode_text, sets.names.labels, sets.train.order(), "--time-mode");
     // Rank 0 alone knows the names of modes.
     if (ranks().size > 1)
-      options.bias.time_mode =
-          static_cast<int>(of_all_ranks({static_cast<std::uint64_t>(options.bias.time_mode)}).front().front());
+      options.bias.time_mode = static_cast<int>(
+          of_all_ranks({static_cast<std::uint64_t>(options.bias.time_mode)}).front().front());
   }
   for (std::size_t const numbers : {options.time_bins.size(), options.time_damping.size()})
     if (numbers > 1 && numbers != order)

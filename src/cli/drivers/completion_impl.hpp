@@ -234,11 +234,11 @@ FastTuckerData<Scalar, Index, Space> to_data(Space const& space, CompletionSets&
 template <class Scalar, class Index>
 CompletedModel complete_as(TrainOptions const& options, CompletionSets&& sets, Report& report,
                            OnEpoch const& on_epoch, std::optional<FastTuckerState> const& resumed) {
-  auto const world  = make_communicator(options.deterministic);
-  auto const& space = world.space();
-  int const order   = sets.train.order();
+  auto const world        = make_communicator(options.deterministic);
+  auto const& space       = world.space();
+  int const order         = sets.train.order();
   FastTuckerOptions asked = options;
-  asked.bias.drift  = drift_of(options, order);
+  asked.bias.drift        = drift_of(options, order);
   AnyFormatOptions format;
   format.format         = options.format;
   format.deterministic  = options.deterministic;

@@ -38,9 +38,9 @@ struct TuckerOptions : polyad::TuckerOptions {
   CommonOptions common;
   std::filesystem::path tensor;
   int index_base         = -1;
-  std::string duplicates = "sum";  // or last, error
-  std::string init      = "random";  // or "hosvd"
-  std::string precision = "f64";
+  std::string duplicates = "sum";     // or last, error
+  std::string init       = "random";  // or "hosvd"
+  std::string precision  = "f64";
   std::filesystem::path output;  // npz; empty: none
 };
 
