@@ -55,7 +55,7 @@ CODE = {".hpp", ".cpp"}
 FORBIDDEN_FOLDERS = {"utils", "misc", "impl"}
 MOST_LINES = 400
 MOST_TOOL_FILES = 20
-MOST_PUBLIC = 85
+MOST_PUBLIC = 86
 MOST_PUBLIC_LINES = 8500
 
 CALLS_ATOMICS = re.compile(r"\bKokkos::atomic_")

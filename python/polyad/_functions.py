@@ -272,10 +272,16 @@ def _nonnegative_modes(given: Any, order: int) -> list[bool]:
 
 
 def _constraint_options(
-    nonnegative: Any, lower: Any, upper: Any, l1: Any, ridge: Any, inner: int, order: int
+    nonnegative: Any, lower: Any, upper: Any, l1: Any, ridge: Any, inner: int | str, order: int
 ) -> dict[str, Any]:
     """The engine's options for bounds and penalties: without bounds and l1 the ridge alone."""
-    options: dict[str, Any] = {"ridge": _per_mode("ridge", ridge, order), "inner": _count("inner", inner, 1)}
+    if isinstance(inner, str):
+        if inner != "exact":
+            raise UsageError(f"inner is an int of 1 or more, or 'exact', not {inner!r}")
+        sweeps = _backend.module().exact_inner
+    else:
+        sweeps = _count("inner", inner, 1)
+    options: dict[str, Any] = {"ridge": _per_mode("ridge", ridge, order), "inner": sweeps}
     low = _bounds("lower", lower, order, -math.inf)
     for mode, is_nonnegative in enumerate(_nonnegative_modes(nonnegative, order)):
         low[mode] = max(low[mode], 0.0) if is_nonnegative else low[mode]
@@ -292,12 +298,24 @@ def _modes_for_weights(options: dict[str, Any], order: int) -> list[int]:
     zeros = [0.0] * order
     low, high = options.get("lower", [-math.inf] * order), options.get("upper", [math.inf] * order)
     limited = []
+    fixed = options.get("fix", [])
     for n, penalties in enumerate(zip(options.get("l1", zeros), options["ridge"] or zeros)):
+        if n in fixed:
+            continue
         if not any(penalties) and low[n] in (0, -math.inf) and high[n] in (0, math.inf):
             return [n]
         if not (math.isfinite(low[n]) and math.isfinite(high[n])):
             limited.append(n)
-    return limited or [0]
+    return limited or [n for n in range(order) if n not in fixed][:1]
+
+
+def _fixed_modes(given: Any, order: int) -> list[int]:
+    """Modes, from one number or a sequence."""
+    modes = [given] if np.ndim(given) == 0 else list(given)
+    for mode in modes:
+        if _count("a mode of fix", mode) >= order:
+            raise UsageError(f"fix names mode {mode}, but the tensor has modes 0 to {order - 1}")
+    return [int(mode) for mode in modes]
 
 
 def _range(name: str, given: Any) -> tuple[float, float]:
@@ -395,6 +413,27 @@ def _looked_up(X: Any, given: Any, mode: int) -> tuple[Any, list[Any]]:
     return _trusted(coords[kept], np.asarray(tensor.values)[kept], tuple(shape), None), factors
 
 
+def _project(model: CPModel, X: Any, mode: int, threads: int | None) -> Any:
+    """Rows of a model's mode for the slices of X."""
+    engine = _backend.engine(threads)
+    held = X if isinstance(X, Format) else asarray(X)
+    where = _mode(mode, len(model.factors))
+    sizes = [size for n, size in enumerate(held.shape) if n != where]
+    if len(held.shape) != len(model.factors) or sizes != [size for n, size in enumerate(model.shape) if n != where]:
+        raise UsageError(f"a model of {model.shape}, but the tensor is {tuple(held.shape)}, and only mode {where} may differ")
+    package, dtype = held._package, held.dtype
+    held, factors = _looked_up(held, model, where)
+    # Its numbers play no part; its rows are the tensor's.
+    factors[where] = np.zeros((held.shape[where], model.rank), dtype=dtype)
+    if isinstance(held, Format):
+        format = held._held  # noqa: A001
+    else:
+        format = engine.build_format(held._held, model.rank, 1.0 / len(held.shape), "auto", False, False)  # noqa: A001
+    limits = [[c["lower"], c["upper"], c["l1"], c["ridge"]] for c in model.constraints or []]
+    rows, _, _ = engine.project(format, [float(weight) for weight in model.weights], _matrices(factors, dtype), limits, where)
+    return _device.as_package(rows, package)
+
+
 class _Progress:
     """tqdm where it is installed, otherwise a line on stderr from time to time."""
 
@@ -477,7 +516,8 @@ def cp_als(
     lower: Any = None,
     upper: Any = None,
     l1: Any = 0.0,
-    inner: int = 1,
+    inner: int | str = 1,
+    fix: int | Sequence[int] = (),
     kkt_tolerance: float = 0.0,
     restarts: int = 1,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -519,14 +559,18 @@ def cp_als(
         Bounds of the entries. A mode with bounds other than 0, or with an l1, has its own scale in the model.
     l1 : float, sequence of N floats, or dict of mode: float
         Adds l1_n times the sum of all magnitudes of A^(n) to the objective. Entries become exactly 0.
-    inner : int
-        Sweeps over each row in an update with bounds or l1: cyclic coordinate descent, HALS (Cichocki & Phan, 2009). Such
-        a run depends on the scale of a start; a random one is multiplied by <X, M> / ||M||^2.
+    inner : int or "exact"
+        Sweeps over each row in an update with bounds or l1: cyclic coordinate descent, HALS (Cichocki & Phan, 2009). "exact"
+        solves each row exactly. Such a run depends on the scale of a start; a random one is multiplied by
+        <X, M> / ||M||^2.
+    fix : int or sequence of int
+        Modes whose factors stay those of `start`, with their order and bits. A model's weights go to another mode. With
+        `restarts`, the other modes are drawn.
     kkt_tolerance : float
         With bounds or l1, the run also ends if ``kkt_violation`` of the model is below this. 0: never.
     restarts : int
         Runs from the random starts of the seeds ``seed``, ``seed + 1``, ..., of which the best fit wins. A run that breaks
-        down is left out. Not with `start` and checkpoints.
+        down is left out. Not with checkpoints, and with `start` only if some of its modes are fixed.
     checkpoint : path, optional
         A file that gets the state of the run after every `checkpoint_every` iterations and at its end, also after Ctrl-C.
     checkpoint_every : int
@@ -585,6 +629,7 @@ def cp_als(
         "kkt_tolerance": _limit("kkt_tolerance", kkt_tolerance, 0),
         "restarts": _count("restarts", restarts, 1),
         **_constraint_options(nonnegative, lower, upper, l1, ridge, inner, len(held.shape)),
+        "fix": _fixed_modes(fix, len(held.shape)),
         **_checkpoints(checkpoint, checkpoint_every, resume),
     }
     begin = [] if start is None else _cp_start(start, held.dtype, _modes_for_weights(options, len(held.shape)))

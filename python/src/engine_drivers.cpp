@@ -25,6 +25,7 @@ CpAlsOptions options_of(CpOptions const& options) {
   result.checkpoint_every = options.checkpoint_every;
   result.resume           = options.resume;
   result.restarts         = options.restarts;
+  result.fixed_modes      = options.fix;
   if (options.lower.empty())
     for (double const penalty : options.ridge) result.updates.push_back(ridge(penalty));
   for (std::size_t n = 0; n < options.lower.size(); ++n) {
@@ -38,9 +39,9 @@ CpAlsOptions options_of(CpOptions const& options) {
 
 /// Whether rows that do not occur may be zero, and need not be stored.
 bool zeros_are_allowed(CpAlsOptions const& options) {
-  return std::ranges::all_of(options.updates, [](ModeUpdate const& update) {
-    return !update.constraints() || update.constraints()->allows_zero();
-  });
+  return options.fixed_modes.empty() && std::ranges::all_of(options.updates, [](ModeUpdate const& update) {
+           return !update.constraints() || update.constraints()->allows_zero();
+         });
 }
 
 /// The sizes of the modes of which a tensor has the rows `rows`.
@@ -99,7 +100,9 @@ CpResult run(AnyFormat<Scalar, Index, Space> const& X, CpAlsOptions const& optio
                result.zeros,
                result.zero_components,
                result.restarts,
-               result.best_restart};
+               result.best_restart,
+               {}};
+  for (auto const& c : result.model.constraints) out.constraints.push_back({c.lower, c.upper, c.l1, c.ridge});
   for (auto const& it : result.history) out.history.push_back(step(it));
   return out;
 }

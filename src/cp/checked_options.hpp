@@ -4,6 +4,7 @@
 
 #include "core/run_limits.hpp"
 #include "cp/constraints/constrained_start.hpp"
+#include "cp/fixed_modes.hpp"
 #include "cp/run_updates.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/cp/cp_als.hpp"
@@ -27,6 +28,7 @@ template <class Scalar, class Space>
   expect_factors(start, X.extents());
   expect_updates(options.updates, X.extents().order());
   expect_zero_allowed(options.updates, options.rows);
+  expect_fixed_modes(options, X.extents().order());
   if (!on_ranks) expect_stored_rows(options.rows, X.extents());  // else the lists are of the whole tensor
   options.rank = start.rank();
   return options;

@@ -7,6 +7,7 @@
 
 #include "core/space_instances.hpp"
 #include "cp/cp_als_run.hpp"
+#include "cp/fixed_modes.hpp"
 #include "cp/run_cp_als.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/io/checkpoint.hpp"
@@ -61,10 +62,25 @@ template <class Scalar, class Index, class Space>
 CpAlsResult<Scalar, Space> cp_als(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
                                   CpAlsOptions const& options, FactorMatrices<Scalar, Space>&& start,
                                   CpAlsCallback const& callback) {
-  POLYAD_EXPECTS(options.restarts <= 1, options.restarts, " starts are random: leave the given start out");
-  return run_cp_als<Scalar, Space>(
-      space, X.inside(), options, [&](Space const&, std::uint64_t) { return std::move(start); }, nullptr,
-      callback);
+  if (options.restarts <= 1)
+    return run_cp_als<Scalar, Space>(
+        space, X.inside(), options, [&](Space const&, std::uint64_t) { return std::move(start); }, nullptr,
+        callback);
+  POLYAD_EXPECTS(!options.fixed_modes.empty(), options.restarts,
+                 " starts are random: leave the given start out");
+  expect_factors(start, X.extents());
+  expect_fixed_modes(options, X.extents().order());
+  CpAlsOptions scaled   = options;
+  scaled.scale_start    = true;
+  auto const with_fixed = [&](Space const& instance, std::uint64_t seed) {
+    FactorMatrices<Scalar, Space> drawn(instance, X.extents(), start.rank());
+    CpAlsOptions of_seed = options;
+    of_seed.seed         = seed;
+    random_start(instance, drawn, of_seed);
+    for (int const n : options.fixed_modes) copy_matrix(instance, drawn[n], start[n]);
+    return drawn;
+  };
+  return run_cp_als<Scalar, Space>(space, X.inside(), scaled, with_fixed, nullptr, callback);
 }
 
 template <class Scalar, class Index, class Space>
@@ -72,6 +88,7 @@ CpAlsResult<Scalar, Space> cp_als(Space const& space, AnyFormat<Scalar, Index, S
                                   CpAlsOptions const& options, CpAlsCallback const& callback) {
   auto const rank = static_cast<count_t>(checked_rank(options.rank == 0 ? X.rank() : options.rank));
   expect_stored_rows(options.rows, X.extents());
+  expect_start_of_fixed(options);
   CpAlsOptions scaled = options;
   scaled.scale_start  = true;
   auto const start    = [&](Space const& instance, std::uint64_t seed) {

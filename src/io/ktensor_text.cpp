@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "io/constraint_numbers.hpp"
 #include "io/decimal.hpp"
 #include "io/decoder.hpp"
 #include "io/known_file.hpp"
@@ -198,6 +199,12 @@ void write_ktensor_text_blocks(std::filesystem::path const& path, KtensorBlocks 
     });
   }
   if (model.names.index_base == 0) file.write("# index_base 0\n");
+  if (!model.constraints.empty()) {
+    file.write("# constraints\n");
+    auto const all = constraint_numbers(model.constraints);
+    for (std::size_t e = 0; e < all.size(); e += numbers_of_constraints)
+      numbers.line(all.data() + e, numbers_of_constraints);
+  }
   file.commit();
 }
 
@@ -234,12 +241,29 @@ HostKtensor read_ktensor_text(RawInput& input) {
     auto& factor = model.factors.emplace_back(rows * columns);
     for (double& element : factor) element = tokens.number("an element");
   }
+  bool has_constraints = false, has_base = false;
   if (tokens.is("#")) {
     tokens.word("#");
+    has_constraints = tokens.is("constraints");
+    has_base        = !has_constraints;
+  }
+  if (has_base) {
     tokens.word("index_base");
     model.names.index_base = static_cast<int>(tokens.size("the index base, 0 or 1", [](std::uint64_t base) {
       return base > 1 ? "the index base is 0 or 1, not " + std::to_string(base) : std::string();
     }));
+    if (tokens.is("#")) {
+      tokens.word("#");
+      has_constraints = true;
+    }
+  }
+  if (has_constraints) {
+    tokens.word("constraints");
+    std::vector<double> all(order * numbers_of_constraints);
+    for (double& number : all) number = tokens.number("a bound or a penalty");
+    auto found = constraints_of(all);
+    if (!found) tokens.fail("the constraints have an empty interval or a penalty below 0");
+    model.constraints = std::move(*found);
   }
   tokens.end();
   if (std::none_of(model.rows.begin(), model.rows.end(), [](auto const& rows) { return rows.is_list(); }))

@@ -3,7 +3,8 @@
 // "ktensor", the order, the extents, the rank and the weights, a line each. Then for each mode the word
 // "matrix", the number 2, the two sizes, and a line for each row. The numbers are the shortest that read
 // back to the same double. The Tensor Toolbox counts rows from 1. A model whose rows count from 0 ends with
-// the line "# index_base 0", after everything that other programs read.
+// the line "# index_base 0", after everything that other programs read. So does one with bounds or penalties:
+// the line "# constraints", and for each mode a line of lower, upper, l1 and ridge (constraint_numbers.hpp).
 #pragma once
 
 #include <filesystem>

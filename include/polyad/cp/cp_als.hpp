@@ -58,6 +58,10 @@ struct CpAlsOptions {
   bool scale_start = false;
   /// With bounds or penalties, the run also ends once CpAlsResult::kkt_violation is below this. 0: never.
   double kkt_tolerance = 0;
+  /// Modes whose factors stay those of the start, with their order and bits; not all. Their MTTKRPs are left
+  /// out. They keep their scale in the model, whose weights are those of the other modes. A start is needed,
+  /// of which several starts (`restarts`) keep these modes alone and draw the others. All rows are stored.
+  std::vector<int> fixed_modes = {};
   /// A file that gets the state of the run after every `checkpoint_every` iterations and at the end (io/
   /// checkpoint.hpp). Empty: none. Of several ranks the first writes it, and all name it.
   std::filesystem::path checkpoint = {};
@@ -141,7 +145,8 @@ void move_within_bounds(Space const& space, FactorMatrices<Scalar, Space> const&
 /// \throws UsageError when N < 2, X holds duplicates, shapes do not match (those of options.rows, too), no
 ///         rank is known, a limit of the options is negative or not a number, there are neither one nor N
 ///         updates, one is for another precision or space, the scale of the components could escape a
-///         penalty, the start violates its bounds, or several starts have a checkpoint or a start;
+///         penalty, the start violates its bounds, several starts have a checkpoint, or a start without fixed
+///         modes, or modes are fixed without a start, all of them, twice, or with rows that are not stored;
 ///         MemoryError before allocating; InputError when options.resume is damaged or of another run;
 ///         WriteError when a checkpoint cannot be written; NumericalError when the norm of X or the fit is
 ///         not a finite number (of several starts: of all, naming each), or when

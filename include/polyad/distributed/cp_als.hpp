@@ -139,6 +139,16 @@ template <class Scalar, class Index, class Space>
                                                 CpAlsOptions const& options,
                                                 CpAlsCallback const& callback = {});
 
+/// The same from a given start, which CpAlsOptions::fixed_modes need.
+/// \param start  on rank 0 A^(n) (I_n x R, row-major) of each mode of the whole tensor; empty on the others
+template <class Scalar, class Index, class Space>
+[[nodiscard]] CpAlsResult<Scalar, Space> cp_als(Communicator<Space> const& ranks,
+                                                TensorShare<Scalar, Index, Space> const& share,
+                                                AnyFormat<Scalar, Index, Space> const& X,
+                                                CpAlsOptions const& options,
+                                                std::vector<std::vector<double>> const& start,
+                                                CpAlsCallback const& callback = {});
+
 /// The same, in the format that any_format chooses for the block.
 template <class Scalar, class Index, class Space>
 [[nodiscard]] CpAlsResult<Scalar, Space> cp_als(Communicator<Space> const& ranks,

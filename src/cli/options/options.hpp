@@ -28,12 +28,13 @@ struct CpdOptions {
   int max_iterations     = 50;
   double tolerance       = 1e-4;
   TypedConstraints constraints;
-  int inner_sweeps     = default_inner_sweeps;
-  double kkt_tolerance = 0;
-  double time_limit_s  = std::numeric_limits<double>::infinity();
-  std::uint64_t seed   = 0;
-  std::string init     = "random";  // or "nvecs", or a model file
-  std::filesystem::path start;      // that file; empty: none
+  std::string inner_text = "1";                   // as typed
+  int inner_sweeps       = default_inner_sweeps;  // or exact_inner
+  double kkt_tolerance   = 0;
+  double time_limit_s    = std::numeric_limits<double>::infinity();
+  std::uint64_t seed     = 0;
+  std::string init       = "random";  // or "nvecs", or a model file
+  std::filesystem::path start;        // that file; empty: none
   std::string format    = "auto";
   bool tune             = false;               // auto tries all formats that fit
   std::string precision = "f64";               // or "f32"
@@ -62,9 +63,9 @@ struct InfoOptions {
   CommonOptions common;
 };
 
-using Options =
-    std::variant<CpdOptions, StatsOptions, InfoOptions, ConvertOptions, CheckOptions, CompareOptions,
-                 GenOptions, MttkrpOptions, TtmOptions, TtmcOptions, TuckerOptions, TrainOptions,
-                 PredictOptions, RecommendOptions, SimilarOptions, EstimateOptions, TuneOptions>;
+using Options = std::variant<CpdOptions, StatsOptions, InfoOptions, ConvertOptions, CheckOptions,
+                             CompareOptions, GenOptions, MttkrpOptions, TtmOptions, TtmcOptions,
+                             TuckerOptions, TrainOptions, PredictOptions, RecommendOptions, SimilarOptions,
+                             EstimateOptions, TuneOptions, ProjectOptions>;
 
 }  // namespace polyad::cli

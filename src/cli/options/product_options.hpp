@@ -34,6 +34,16 @@ struct TtmcOptions {
   std::filesystem::path output;    // npz
 };
 
+/// Rows of one mode of a model for new slices.
+struct ProjectOptions {
+  CommonOptions common;
+  std::filesystem::path model;
+  TensorInput input;
+  int mode              = 0;
+  std::string precision = "f64";
+  std::filesystem::path output;  // a model file
+};
+
 struct TuckerOptions {
   CommonOptions common;
   std::filesystem::path tensor;
