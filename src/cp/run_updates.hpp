@@ -94,7 +94,8 @@ public:
   }
 
   [[nodiscard]] Update& operator[](int n) const { return *of_mode(m_updates, n); }
-  /// Whether all are least squares without a penalty, and none is fixed. Then the scales of single modes do not matter.
+  /// Whether all are least squares without a penalty, and none is fixed. Then the scales of single modes do
+  /// not matter.
   [[nodiscard]] bool are_plain() const { return m_are_plain; }
   /// Whether some have bounds or penalties of constrained().
   [[nodiscard]] bool are_constrained() const { return m_are_constrained; }
