@@ -22,6 +22,7 @@ from ._functions import (
     _entries,
     _expect_same_rows,
     _factors_of,
+    _fixed_modes,
     _group,
     _interruptible,
     _limit,
@@ -54,7 +55,8 @@ def cp_als(
     lower: Any = None,
     upper: Any = None,
     l1: Any = 0.0,
-    inner: int = 1,
+    inner: int | str = 1,
+    fix: int | Sequence[int] = (),
     @arguments AnyFormatOptions@
     duplicates: str = "sum",
     callback: Callback | None = None,
@@ -79,7 +81,7 @@ def cp_als(
         Instead of a start. Its tensor, rank, precision, format, bounds and penalties must be those of the run;
         ``format="auto"`` takes its format. The tool's checkpoints may be resumed here, and the reverse.
     restarts : +
-        A run that breaks down is left out. Not with `start` and checkpoints.
+        A run that breaks down is left out. Not with checkpoints, and with `start` only if some of its modes are fixed.
     start : "nvecs", CPModel, pyttb.ktensor or sequence of array_like, optional
         "nvecs": the leading left singular vectors of the unfolded tensor. Matrices are I_n x R each, and copied. Rows that a model does not store are zero. The scale of their columns matters to a run without iterations only: it reports the
         fit of the start, a model's weights included. With a ridge, each matrix gets an equal share of a model's weights.
@@ -93,9 +95,13 @@ def cp_als(
         Bounds of the entries. A mode with bounds other than 0, or with an l1, has its own scale in the model.
     l1 : float, sequence of N floats, or dict of mode: float
         Adds l1_n times the sum of all magnitudes of A^(n) to the objective. Entries become exactly 0.
-    inner : int
-        Sweeps over each row in an update with bounds or l1: cyclic coordinate descent, HALS (Cichocki & Phan, 2009). Such
-        a run depends on the scale of a start; a random one is multiplied by <X, M> / ||M||^2.
+    inner : int or "exact"
+        Sweeps over each row in an update with bounds or l1: cyclic coordinate descent, HALS (Cichocki & Phan, 2009). "exact"
+        solves each row exactly. Such a run depends on the scale of a start; a random one is multiplied by
+        <X, M> / ||M||^2.
+    fix : int or sequence of int
+        Modes whose factors stay those of `start`, with their order and bits. A model's weights go to another mode. With
+        `restarts`, the other modes are drawn.
     @help AnyFormatOptions@
     format : +
         Not with a Format.
@@ -146,12 +152,15 @@ def cp_als(
     model = None if nvecs else start
     held = X if isinstance(X, Format) else without_repeats(X, duplicates, model)
     _expect_same_rows("the start", model, held)
-    updates = _updates(nonnegative, lower, upper, l1, ridge, inner, len(held.shape))
+    order = len(held.shape)
+    updates = _updates(nonnegative, lower, upper, l1, ridge, inner, order)
+    fixed = _fixed_modes(fix, order)
     options = {
         @values CpAlsOptions@
         "updates": updates,
+        "fixed_modes": fixed,
     }
-    begin = [] if start is None or nvecs else _cp_start(start, held.dtype, _modes_for_weights(updates))
+    begin = [] if start is None or nvecs else _cp_start(start, held.dtype, _modes_for_weights(updates, fixed, order))
     watch, close = _watched(callback, progress, max_iterations, "CP-ALS")
     try:
         if isinstance(held, Format):

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "polyad/cp/cp_als.hpp"
+#include "polyad/cp/project.hpp"
 #include "polyad/dense/nvecs.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
 #include "polyad/fast_tucker/recommend.hpp"

@@ -31,6 +31,7 @@ _ours = {
     **dict.fromkeys(("lower_bound", "min"), ("lower",)),
     **dict.fromkeys(("upper_bound", "max"), ("upper",)),
     **dict.fromkeys(("n_iter_max_inner", "inner_iterations"), ("inner",)),
+    **dict.fromkeys(("fixed_modes", "fixed", "fix_modes"), ("fix",)),
     **dict.fromkeys(("learning_rate", "lr", "lr_all", "eta"), ("adam", "sgd")),
     **dict.fromkeys(("solver", "method", "algorithm", "opt"), ("optimizer",)),
     **dict.fromkeys(("early_stopping", "n_iter_no_change", "early_stopping_rounds"), ("patience",)),

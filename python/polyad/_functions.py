@@ -264,9 +264,16 @@ def _nonnegative_modes(given: Any, order: int) -> list[bool]:
     return result
 
 
-def _updates(nonnegative: Any, lower: Any, upper: Any, l1: Any, ridge: Any, inner: int, order: int) -> list[tuple[Any, ...]]:
+def _updates(
+    nonnegative: Any, lower: Any, upper: Any, l1: Any, ridge: Any, inner: int | str, order: int
+) -> list[tuple[Any, ...]]:
     """(lower, upper, l1, ridge, inner) of each mode; none at all if no mode has bounds or penalties."""
-    sweeps = _count("inner", inner, 1)
+    if isinstance(inner, str):
+        if inner != "exact":
+            raise UsageError(f"inner is an int of 1 or more, or 'exact', not {inner!r}")
+        sweeps = _backend.module().exact_inner
+    else:
+        sweeps = _count("inner", inner, 1)
     low = _bounds("lower", lower, order, -math.inf)
     for mode, is_nonnegative in enumerate(_nonnegative_modes(nonnegative, order)):
         low[mode] = max(low[mode], 0.0) if is_nonnegative else low[mode]
@@ -278,16 +285,27 @@ def _updates(nonnegative: Any, lower: Any, upper: Any, l1: Any, ridge: Any, inne
     return [(*numbers, sweeps) for numbers in zip(low, high, magnitudes or zeros, squares or zeros)]
 
 
-def _modes_for_weights(updates: Sequence[tuple[Any, ...]]) -> list[int]:
+def _modes_for_weights(updates: Sequence[tuple[Any, ...]], fixed: Sequence[int], order: int) -> list[int]:
     """The modes that share the weights of a start evenly: the one whose scale is free, or else those whose scale is
     limited by penalties."""
     limited = []
-    for n, (low, high, l1, ridge, _) in enumerate(updates):
+    for n, (low, high, l1, ridge, _) in enumerate(updates or [(-math.inf, math.inf, 0, 0, 1)] * order):
+        if n in fixed:
+            continue
         if l1 == ridge == 0 and low in (0, -math.inf) and high in (0, math.inf):
             return [n]
         if not (math.isfinite(low) and math.isfinite(high)):
             limited.append(n)
-    return limited or [0]
+    return limited or [n for n in range(order) if n not in fixed][:1]
+
+
+def _fixed_modes(given: Any, order: int) -> list[int]:
+    """Modes, from one number or a sequence."""
+    modes = [given] if np.ndim(given) == 0 else list(given)
+    for mode in modes:
+        if _count("a mode of fix", mode) >= order:
+            raise UsageError(f"fix names mode {mode}, but the tensor has modes 0 to {order - 1}")
+    return [int(mode) for mode in modes]
 
 
 def _range(name: str, given: Any) -> tuple[float, float]:
@@ -390,6 +408,27 @@ def _looked_up(X: Any, given: Any, mode: int) -> tuple[Any, list[Any]]:
         error.array, error.bytes = "the product", 8 * shape[mode] * columns
         raise error from None
     return _trusted(coords[kept], np.asarray(tensor.values)[kept], tuple(shape), None), factors
+
+
+def _project(model: CPModel, X: Any, mode: int, threads: int | None) -> Any:
+    """Rows of a model's mode for the slices of X."""
+    engine = _backend.engine(threads)
+    held = X if isinstance(X, Format) else asarray(X)
+    where = _mode(mode, len(model.factors))
+    sizes = [size for n, size in enumerate(held.shape) if n != where]
+    if len(held.shape) != len(model.factors) or sizes != [size for n, size in enumerate(model.shape) if n != where]:
+        raise UsageError(f"a model of {model.shape}, but the tensor is {tuple(held.shape)}, and only mode {where} may differ")
+    package, dtype = held._package, held.dtype
+    held, factors = _looked_up(held, model, where)
+    # Its numbers play no part; its rows are the tensor's.
+    factors[where] = np.zeros((held.shape[where], model.rank), dtype=dtype)
+    if isinstance(held, Format):
+        format = held._held  # noqa: A001
+    else:
+        format = engine.build_format(held._held, model.rank, 1.0 / len(held.shape), "auto", False, False)  # noqa: A001
+    limits = [[c["lower"], c["upper"], c["l1"], c["ridge"]] for c in model.constraints or []]
+    rows, _, _ = engine.project(format, [float(weight) for weight in model.weights], _matrices(factors, dtype), limits, where)
+    return _device.as_package(rows, package)
 
 
 class _Progress:

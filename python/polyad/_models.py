@@ -301,6 +301,9 @@ class CPModel(_Decomposition):
     restarts : list of dict
         ``seed``, ``fit``, ``iterations``, ``reason``, ``seconds`` and ``error`` of each of several starts. The model is
         that of ``restarts[best_restart]``. Empty for a single start.
+    constraints : list of dict or None
+        ``lower``, ``upper``, ``l1`` and ``ridge`` of each mode, under which the factors were computed; None without any.
+        Files keep them, and :meth:`transform` computes new rows under them.
     labels, mode_names : list or None
         The names of the tensor's rows and modes. They are saved in an npz.
     index_base : int or None
@@ -315,6 +318,8 @@ class CPModel(_Decomposition):
     array([[2., 2., 2.],
            [2., 2., 2.]])
     """
+
+    constraints: list[dict[str, float]] | None = None  # also of models that an earlier version pickled
 
     @own_keywords
     def __init__(self, weights: Any, factors: Sequence[Any], rows: Any = None, shape: Sequence[int] | None = None) -> None:
@@ -332,6 +337,7 @@ class CPModel(_Decomposition):
         self.kkt_violation: float | None = None
         self.zeros: list[int] | None = None
         self.zero_components: list[int] | None = None
+        self.constraints = None
         self.restarts: list[dict[str, Any]] = []
         self.best_restart = 0
         self._record(None)
@@ -348,9 +354,52 @@ class CPModel(_Decomposition):
         if self.kkt_violation is not None:
             self.zeros = [int(count) for count in result["zeros"]]
             self.zero_components = [int(r) for r in result["zero_components"]]
+        self._set_constraints(result["constraints"])
         self.restarts, self.best_restart = result["restarts"], result["best_restart"]
         self._set_names(names or Names())
         return self
+
+    def _set_constraints(self, found: Any) -> None:
+        """Four numbers for each mode, or nothing."""
+        names = ("lower", "upper", "l1", "ridge")
+        self.constraints = [dict(zip(names, map(float, numbers))) for numbers in found] or None
+
+    def transform(self, X: Any, *, mode: int = 0, threads: int | None = None) -> NDArray[Any]:
+        """Rows of one mode for new slices, while the other modes stay as they are.
+
+        Each row is the exact minimum of ||X - M||^2 / 2 and the mode's penalties, under its bounds (`constraints`). It takes
+        one MTTKRP and one solve.
+
+        Parameters
+        ----------
+        X : SparseTensor, Format, or what :func:`asarray` takes
+            Without duplicates. Of any number of slices in `mode`; its other modes are those of the model.
+        mode : int
+        threads : int, optional
+            As for :func:`set_threads`.
+
+        Returns
+        -------
+        numpy.ndarray, slices x R
+            To be used with the model's weights, as the rows of ``factors[mode]`` are.
+
+        Raises
+        ------
+        UsageError
+            If the tensor does not fit the model.
+        MemoryError, NumericalError
+
+        Examples
+        --------
+        >>> import polyad
+        >>> X, _ = polyad.generate("low-rank", (30, 40, 50), rank=3, seed=1)
+        >>> model = polyad.cp_als(X, 3, nonnegative=True)
+        >>> model.transform(X).shape
+        (30, 3)
+        """
+        from ._functions import _project
+
+        return _project(self, X, mode, threads)  # type: ignore[no-any-return]
 
     @classmethod
     def from_pyttb(cls, model: Any) -> CPModel:
@@ -414,6 +463,7 @@ class CPModel(_Decomposition):
             self._lists,
             _is_single(self.factors),
             self._names.to_file(),
+            [[c["lower"], c["upper"], c["l1"], c["ridge"]] for c in self.constraints or []],
         )
 
     def plot(self, components: int | None = None, *, names: Sequence[str] | None = None) -> Any:
@@ -801,8 +851,9 @@ def load(path: str | os.PathLike[str]) -> CPModel | TuckerModel | FastTuckerMode
         tucker._set_found_rows(found)
         tucker._set_names(Names.from_file(names))
         return tucker
-    weights, factors, found, names = content
+    weights, factors, found, names, limits = content
     model = CPModel(weights, factors)
     model._set_found_rows(found)
+    model._set_constraints(limits)
     model._set_names(Names.from_file(names))
     return model

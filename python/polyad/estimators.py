@@ -129,13 +129,15 @@ class CP(_Estimator):
 
     Parameters
     ----------
-    rank, max_iterations, tolerance, seed, ridge, format, deterministic
+    rank, max_iterations, tolerance, seed, ridge, nonnegative, lower, upper, l1, inner, format, deterministic
         As for :func:`polyad.cp_als`.
 
     Attributes
     ----------
     model_ : CPModel
     fit_ : float
+    reconstruction_err_ : float
+        ||X - M||
     n_iter_ : int
 
     Raises
@@ -160,6 +162,11 @@ class CP(_Estimator):
         tolerance: float = _default(cp_als, "tolerance"),
         seed: int = 0,
         ridge: Any = 0.0,
+        nonnegative: Any = False,
+        lower: Any = None,
+        upper: Any = None,
+        l1: Any = 0.0,
+        inner: int | str = 1,
         format: str = "auto",
         deterministic: bool = False,
     ) -> None:
@@ -168,18 +175,26 @@ class CP(_Estimator):
         self.tolerance = tolerance
         self.seed = seed
         self.ridge = ridge
+        self.nonnegative = nonnegative
+        self.lower = lower
+        self.upper = upper
+        self.l1 = l1
+        self.inner = inner
         self.format = format
         self.deterministic = deterministic
 
     def fit(self, X: Any, y: Any = None) -> CP:
         """Factor the tensor. `y` plays no part."""
-        self.model_ = cp_als(X, **self.get_params())
+        tensor = asarray(X)
+        self.model_ = cp_als(tensor, **self.get_params())
         self.fit_ = self.model_.fit
+        self.reconstruction_err_ = (1 - self.fit_) * float(np.linalg.norm(np.asarray(tensor.to_host().values, dtype=np.float64)))
         self.n_iter_ = len(self.model_.history)
         return self
 
     def transform(self, X: Any) -> NDArray[Any]:
-        """The samples' coordinates: the first factor, weights included, that explains X best with the others fixed.
+        """The samples' coordinates: the first factor, weights included, that explains X best with the others fixed, under the
+        bounds and penalties of that mode.
 
         Parameters
         ----------
@@ -195,6 +210,8 @@ class CP(_Estimator):
         others = self.model_.factors[1:]
         if tensor.shape[1:] != self.model_.shape[1:]:
             raise UsageError(f"a tensor of {tensor.shape}, but {self.model_.shape} was fitted")
+        if self.model_.constraints is not None:
+            return np.asarray(self.model_.transform(tensor), dtype=np.float64) * self.model_.weights
         gram = np.ones((self.model_.rank, self.model_.rank))
         for factor in others:
             doubles = np.asarray(factor, dtype=np.float64)
@@ -205,6 +222,21 @@ class CP(_Estimator):
             first = np.zeros((tensor.shape[0], self.model_.rank), dtype=tensor.dtype)
             product = mttkrp(tensor, [first, *others], 0)
         return np.asarray(product, dtype=np.float64) @ np.linalg.pinv(gram, hermitian=True)
+
+    def inverse_transform(self, W: Any) -> NDArray[Any]:
+        """The tensor that coordinates stand for, as a dense array of samples x the other modes.
+
+        Parameters
+        ----------
+        W : array_like, samples x R
+            As :meth:`transform` returns them.
+        """
+        self._expect_fitted()
+        coordinates = np.asarray(W, dtype=np.float64)
+        if coordinates.ndim != 2 or coordinates.shape[1] != self.model_.rank:
+            raise UsageError(f"coordinates are samples x {self.model_.rank}, not {coordinates.shape}")
+        others = [self.model_.factor_rows(n, np.arange(self.model_.shape[n])) for n in range(1, len(self.model_.shape))]
+        return CPModel(np.ones(self.model_.rank), [coordinates, *others]).full()
 
     def fit_transform(self, X: Any, y: Any = None) -> NDArray[Any]:
         """:meth:`fit`, then :meth:`transform` of the same tensor."""

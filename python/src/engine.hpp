@@ -170,8 +170,9 @@ struct CpResult {
   double kkt_violation = 0;
   std::vector<std::uint64_t> zeros;  // a number for each factor, with bounds or l1
   std::vector<int> zero_components;
-  std::vector<RestartSummary> restarts = {};  // empty for a single start
-  std::size_t best_restart             = 0;
+  std::vector<RestartSummary> restarts         = {};  // empty for a single start
+  std::size_t best_restart                     = 0;
+  std::vector<std::vector<double>> constraints = {};  // lower, upper, l1, ridge of each mode; or nothing
 };
 
 /// Factors to start from.
@@ -273,6 +274,16 @@ constexpr std::uint64_t every_row_of_mode = std::numeric_limits<std::uint64_t>::
 [[nodiscard]] Array mttkrp(FormatPtr const& format, std::vector<Array> const& factors, int mode);
 /// Into an array of the caller: I_mode x R, row-major.
 void mttkrp(FormatPtr const& format, std::vector<Array> const& factors, int mode, Array const& out);
+
+struct Projection {
+  Array rows;
+  double fit, objective;
+};
+
+/// Rows of a CP model's mode for the slices of a tensor. \param constraints  as CpResult has them
+[[nodiscard]] Projection project(FormatPtr const& format, std::vector<double> const& weights,
+                                 std::vector<Array> const& factors,
+                                 std::vector<std::vector<double>> const& constraints, int mode);
 [[nodiscard]] TensorPtr ttm(TensorPtr const& tensor, Array const& matrix, int mode);
 [[nodiscard]] Array ttmc(TensorPtr const& tensor, std::vector<Array> const& matrices, int mode);
 

@@ -18,9 +18,9 @@ namespace {
 
 /// Whether rows that do not occur may be zero, and need not be stored.
 bool zeros_are_allowed(CpAlsOptions const& options) {
-  return std::ranges::all_of(options.updates, [](ModeUpdate const& update) {
-    return !update.constraints() || update.constraints()->allows_zero();
-  });
+  return options.fixed_modes.empty() && std::ranges::all_of(options.updates, [](ModeUpdate const& update) {
+           return !update.constraints() || update.constraints()->allows_zero();
+         });
 }
 
 /// The sizes of the modes of which a tensor has the rows `rows`.
@@ -89,7 +89,9 @@ CpResult run(AnyFormat<Scalar, Index, Space> const& X, CpAlsOptions const& optio
                result.zeros,
                result.zero_components,
                result.restarts,
-               result.best_restart};
+               result.best_restart,
+               {}};
+  for (auto const& c : result.model.constraints) out.constraints.push_back({c.lower, c.upper, c.l1, c.ridge});
   for (auto const& it : result.history) out.history.push_back(step(it));
   return out;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <span>
 
+#include "polyad/cp/project.hpp"
 #include "polyad/fast_tucker/predict.hpp"
 #include "polyad/fast_tucker/recommend.hpp"
 #include "polyad/formats/semi_sparse.hpp"
@@ -101,6 +102,18 @@ void multiply(X const& any, Factors const& factors, int mode, V const& out) {
 }
 
 }  // namespace
+
+Projection project(FormatPtr const& format, std::vector<double> const& weights,
+                   std::vector<Array> const& factors, std::vector<std::vector<double>> const& constraints,
+                   int mode) {
+  return with_factors(format, factors, [&](auto const& any, auto const& matrices) {
+    using Scalar = typename std::remove_cvref_t<decltype(any)>::scalar_type;
+    Ktensor<Scalar, Space> model{weights, matrices};
+    for (auto const& c : constraints) model.constraints.push_back({c.at(0), c.at(1), c.at(2), c.at(3)});
+    auto const found = polyad::project(Space(), model, any, mode);
+    return Projection{to_array(found.rows, format->on_device()), found.fit, found.objective};
+  });
+}
 
 void predict(FastTuckerArrays const& model, Array const& places, Array const& predictions) {
   POLYAD_EXPECTS(places.shape.size() == 2 && places.shape[1] == model.extents.size() &&

@@ -549,6 +549,7 @@ nb::dict to_python(CpResult const& result, Watch& watch) {
   }
   out["restarts"]     = history_of(result.restarts);
   out["best_restart"] = result.best_restart;
+  out["constraints"]  = nb::cast(result.constraints);
   watch.add_to(out, result.reason);
   return out;
 }
@@ -632,8 +633,10 @@ nb::tuple cp_to_python(io::HostKtensor&& model) {
   for (std::size_t n = 0; n < model.factors.size(); ++n)
     factors.append(matrix_of(std::move(model.factors[n]), stored_rows(model.rows, n, model.extents[n]),
                              model.weights.size()));
+  std::vector<std::vector<double>> constraints;
+  for (auto const& c : model.constraints) constraints.push_back({c.lower, c.upper, c.l1, c.ridge});
   return nb::make_tuple(vector_of(std::move(model.weights)), factors, rows_to_python(model.rows),
-                        row_names_to_python(model.names));
+                        row_names_to_python(model.names), nb::cast(constraints));
 }
 
 nb::tuple fast_tucker_to_python(io::HostFastTucker&& model) {
@@ -919,6 +922,18 @@ NB_MODULE(POLYAD_MODULE, m) {
     Turn const turn;
     mttkrp(format, matrices, mode, product);
   });
+  m.attr("exact_inner") = exact_inner;
+  m.def("project", [](std::shared_ptr<Format> const& format, std::vector<double> const& weights,
+                      std::vector<Strided> const& factors,
+                      std::vector<std::vector<double>> const& constraints, int mode) {
+    auto const matrices = from_python(factors);
+    Projection found;
+    {
+      Turn const turn;
+      found = project(format, weights, matrices, constraints, mode);
+    }
+    return nb::make_tuple(to_python(found.rows), found.fit, found.objective);
+  });
   m.def("ttm", [](std::shared_ptr<Tensor> const& tensor, Strided const& matrix, int mode) {
     Array const U = from_python(matrix);
     Turn const turn;
@@ -1010,12 +1025,14 @@ NB_MODULE(POLYAD_MODULE, m) {
   m.def(
       "write_model",
       [](std::string const& path, Vector const& weights, std::vector<Matrix> const& factors,
-         nb::object const& rows, bool single, nb::tuple const& names) {
+         nb::object const& rows, bool single, nb::tuple const& names,
+         std::vector<std::vector<double>> const& constraints) {
         auto model  = host_model(weights, factors, rows);
         model.names = row_names_from(names);
+        for (auto const& c : constraints) model.constraints.push_back({c.at(0), c.at(1), c.at(2), c.at(3)});
         io::write_model(path, model, single);
       },
-      nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg());
+      nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg());
   // The file is opened once: it may be a pipe.
   m.def("load_model", [](std::string const& path) {
     io::InputFile file(path);

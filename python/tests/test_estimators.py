@@ -213,3 +213,20 @@ def test_two_processes_do_not_wait_for_each_other():
             pool(joblib.delayed(_threads_of_a_fit)(seed) for seed in range(4))
             factors.append((time.perf_counter() - begin) / one)
     assert min(factors) < 3, factors
+
+
+def test_nonnegative_cp_transforms_and_back():
+    X, _ = polyad.generate("low-rank", (15, 12, 10), rank=3, seed=1)
+    cp = polyad.CP(3, nonnegative=True, tolerance=1e-9, max_iterations=500)
+    scores = cp.fit_transform(X)
+    assert scores.shape == (15, 3) and (scores >= 0).all()
+    assert all((factor >= 0).all() for factor in cp.model_.factors)
+    dense = X.to_dense()
+    back = cp.inverse_transform(scores)
+    assert back.shape == dense.shape
+    assert np.linalg.norm(back - dense) <= cp.reconstruction_err_ + 1e-6 * np.linalg.norm(dense)
+    assert cp.reconstruction_err_ == pytest.approx(np.linalg.norm(cp.model_.full() - dense), abs=1e-6 * np.linalg.norm(dense))
+    with pytest.raises(polyad.UsageError, match="samples x 3"):
+        cp.inverse_transform(scores[:, :2])
+    with pytest.raises(polyad.NotFittedError):
+        polyad.CP().inverse_transform(scores)

@@ -16,6 +16,7 @@ EXPECTED = {
     "choose_rank": (r"rank 4: best fits 1\.0000 and 1\.0000, their factor match 1\.000", 0),
     "components": (r"rank 4, fit 0\.1163", 1),
     "delays": (r"RMSE on hidden entries: 37\.\d minutes, by biases alone 41\.\d", 1),
+    "nonnegative_components": (r"free fit 0\.137\d(?s:.*)nonnegative fit 0\.13\d+[^\n]*\[0\.0, 0\.0, 0\.0, 0\.0\]", 2),
     "own_method": (r"sweep 60: fit 0\.9\d+, smallest entry", 0),
     "pandas_table": (r"fit 1\.000000[^\n]*\n(?s:.*)apple +0\.97\npear +0\.24", 0),
 }
@@ -27,7 +28,7 @@ def test_all_are_known():
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_example(path, tmp_path):
-    if path.stem in ("components", "delays"):
+    if path.stem in ("components", "delays", "nonnegative_components"):
         pytest.importorskip("matplotlib")
     if path.stem == "pandas_table":
         pytest.importorskip("pandas")

@@ -702,3 +702,71 @@ def test_fast_tucker_takes_the_options_of_its_optimizers():
         polyad.fast_tucker(X, optimizer="newton", **shared)
     with pytest.raises(polyad.UsageError, match="zero, one or left_out"):
         polyad.fast_tucker(X, targets=["zero", "two", "zero"], **shared)
+
+
+def test_exact_rows_are_the_limit_of_many_sweeps():
+    random = np.random.default_rng(3)
+    X = polyad.asarray(random.random((6, 7, 8)))
+    start = [random.random((size, 3)) for size in (6, 7, 8)]
+    run = {"start": start, "max_iterations": 3, "tolerance": 0, "nonnegative": True}
+    exact, many = polyad.cp_als(X, inner="exact", **run), polyad.cp_als(X, inner=3000, **run)
+    assert exact.fit == pytest.approx(many.fit, abs=1e-8)
+    for ours, others in zip(exact.factors, many.factors):
+        np.testing.assert_allclose(ours, others, atol=1e-6)
+    with pytest.raises(polyad.UsageError, match="'exact'"):
+        polyad.cp_als(X, inner="exactly", **run)
+
+
+def test_fixed_modes_stay_as_they_are():
+    X = random_tensor((12, 13, 14), 300, 5)
+    random = np.random.default_rng(3)
+    start = [random.random((size, 3)) * [1, 100, 0.01] for size in X.shape]
+    for options in ({}, {"nonnegative": True}, {"nonnegative": True, "inner": "exact"}, {"restarts": 3}):
+        model = polyad.cp_als(X, 3, start=start, fix=[0, 2], max_iterations=4, **options)
+        assert (model.factors[0] == start[0]).all() and (model.factors[2] == start[2]).all()
+        assert not np.array_equal(model.factors[1], start[1])
+    # A model's weights go to a free mode.
+    given = polyad.CPModel([3.0, 2.0, 1.0], start)
+    model = polyad.cp_als(X, 3, start=given, fix=0, max_iterations=0)
+    direct = polyad.cp_als(X, 3, start=given, max_iterations=0)
+    assert (model.factors[0] == start[0]).all() and model.fit == pytest.approx(direct.fit, abs=1e-9)
+    for fix, says in (([0, 1, 2], "all 3 modes are fixed"), ([1, 1], "mode 1 twice"), (3, "modes 0 to 2"), ("a", "fix")):
+        with pytest.raises(polyad.UsageError, match=says):
+            polyad.cp_als(X, 3, start=start, fix=fix)
+    with pytest.raises(polyad.UsageError, match="needs a start"):
+        polyad.cp_als(X, 3, fix=0)
+    with pytest.raises(TypeError, match="use 'fix'"):
+        polyad.cp_als(X, 3, fixed_modes=[0])
+
+
+@pytest.mark.parametrize("constraints", [{}, {"nonnegative": True}, {"lower": -0.5, "upper": 0.25}, {"nonnegative": True, "l1": 0.25}])
+def test_transform_is_the_least_of_scipy(constraints, tmp_path):
+    optimize = pytest.importorskip("scipy.optimize")
+    X = random_tensor((12, 13, 14), 300, 5)
+    model = polyad.cp_als(X, 3, max_iterations=5, **constraints)
+    model.save(tmp_path / "m.npz")
+    model = polyad.load(tmp_path / "m.npz")
+    assert (model.constraints is None) == (not constraints)
+    for mode in range(3):
+        shape = tuple(20 if n == mode else size for n, size in enumerate(X.shape))
+        new = random_tensor(shape, 300, 6)
+        rows = model.transform(new, mode=mode)
+        assert rows.shape == (20, 3)
+        others = [factor for n, factor in enumerate(model.factors) if n != mode]
+        K = np.einsum("jr,kr->jkr", *others).reshape(-1, 3) * model.weights
+        dense = np.moveaxis(new.to_dense(), mode, 0).reshape(20, -1)
+        limits = (model.constraints or [{"lower": -np.inf, "upper": np.inf, "l1": 0.0, "ridge": 0.0}] * 3)[mode]
+        for x, row in zip(dense, rows):
+            if limits["l1"]:
+                gradient = K.T @ (K @ row - x) + limits["l1"]
+                assert (gradient[row > 0] < 1e-9).all() and (gradient > -1e-9).all()
+                continue
+            best = optimize.lsq_linear(K, x, (limits["lower"], limits["upper"]), tol=1e-14).x
+            if constraints == {"nonnegative": True}:
+                best = optimize.nnls(K, x)[0]
+            assert ((K @ row - x) ** 2).sum() <= ((K @ best - x) ** 2).sum() + 1e-9
+            assert (row >= limits["lower"]).all() and (row <= limits["upper"]).all()
+    with pytest.raises(polyad.UsageError, match="only mode 1 may differ"):
+        model.transform(random_tensor((12, 13, 15), 10, 1), mode=1)
+    with pytest.raises(polyad.UsageError, match="mode 3"):
+        model.transform(X, mode=3)

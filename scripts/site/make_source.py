@@ -25,7 +25,7 @@ PAGES = ["CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "data/README.md"]
 MENU = {
     "Start": ["docs/install.md", "docs/troubleshooting.md", "docs/slurm.md"],
     "Tutorial": ["docs/tutorial/uber.md", "docs/tutorial/ratings.md", "docs/tutorial/larger-than-gpu.md"],
-    "How-to": ["docs/how-to.md", "docs/python.md", "docs/library.md", "docs/fast-tucker.md", "docs/fast-tucker-method.md",
+    "How-to": ["docs/which-command.md", "docs/how-to.md", "docs/python.md", "docs/library.md", "docs/fast-tucker.md", "docs/fast-tucker-method.md",
                "docs/which-format.md", "docs/distributed.md", "docs/gallery.md"],
     "Formats explained": ["docs/formats.md"],
     "Coming from": ["docs/coming-from.md"],

@@ -73,14 +73,16 @@ std::vector<double> column_signs(Space const& space, FactorMatrix<Scalar, Space>
 
 /// Brings a model into canonical form. Waits for `space`; needs a copy of the largest factor.
 /// \param keeps_signs  of each mode; empty: none
+/// \param keeps_order  whether the components stay in their order
 template <class Scalar, class Space>
-void arrange_components(Space const& space, Ktensor<Scalar, Space>& model,
-                        std::vector<bool> keeps_signs = {}) {
+void arrange_components(Space const& space, Ktensor<Scalar, Space>& model, std::vector<bool> keeps_signs = {},
+                        bool keeps_order = false) {
   auto const rank = static_cast<std::size_t>(model.factors.rank());
   std::vector<int> source(rank);
   std::iota(source.begin(), source.end(), 0);
-  std::stable_sort(source.begin(), source.end(),
-                   [&](int a, int b) { return of_mode(model.weights, a) > of_mode(model.weights, b); });
+  if (!keeps_order)
+    std::stable_sort(source.begin(), source.end(),
+                     [&](int a, int b) { return of_mode(model.weights, a) > of_mode(model.weights, b); });
   std::vector<double> remaining(rank, 1.0);
   int const order = model.factors.order();
   keeps_signs.resize(static_cast<std::size_t>(order));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cp/constraints/constrained_start.hpp"
+#include "cp/fixed_modes.hpp"
 #include "cp/run_updates.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/cp/cp_als.hpp"
@@ -23,6 +24,7 @@ template <class Scalar, class Space>
   expect_factors(start, X.extents());
   expect_updates(options.updates, X.extents().order());
   expect_zero_allowed(options.updates, options.rows);
+  expect_fixed_modes(options, X.extents().order());
   expect_stored_rows(options.rows, extents);
   options.rank = start.rank();
   return options;

@@ -13,6 +13,7 @@
 
 #include "io/checkpoints/same_run.hpp"
 #include "polyad/io/model_file.hpp"
+#include "polyad/tensor/constraints.hpp"
 
 namespace polyad::detail {
 
@@ -37,11 +38,15 @@ std::string constraints_text(std::vector<double> const& numbers) {
   std::string text;
   for (std::size_t n = 0; n * names.size() < numbers.size(); ++n) {
     std::string of_mode;
-    for (std::size_t i = 0; i < names.size(); ++i) {
+    bool const is_fixed = numbers[n * names.size()] > numbers[n * names.size() + 1];
+    if (is_fixed) of_mode = "fixed";
+    for (std::size_t i = is_fixed ? 2 : 0; i < names.size(); ++i) {
       double const number = numbers[n * names.size() + i];
       bool const is_bound = i < 2;
       if (is_bound ? std::abs(number) == std::numeric_limits<double>::max() : number == 0) continue;
-      of_mode += (of_mode.empty() ? "" : ", ") + std::string(names[i]) + ' ' + number_text(number);
+      bool const is_exact = i == 4 && number == exact_inner;
+      of_mode += (of_mode.empty() ? "" : ", ") + std::string(names[i]) + ' ' +
+                 (is_exact ? "exact" : number_text(number));
     }
     text += (text.empty() ? "" : "; ") + ("mode " + std::to_string(n) + ": " + of_mode);
   }

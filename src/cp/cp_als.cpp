@@ -10,6 +10,7 @@
 
 #include "core/space_instances.hpp"
 #include "cp/cp_als_run.hpp"
+#include "cp/fixed_modes.hpp"
 #include "cp/held_tensor.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/io/checkpoint.hpp"
@@ -70,6 +71,18 @@ void fill_random_start(Space const& space, RowDistribution<Scalar, Space> const&
   space.fence("polyad::random_start");
 }
 
+/// \throws UsageError: several starts are random, but for fixed modes
+void expect_starts_vary(CpAlsOptions const& options) {
+  POLYAD_EXPECTS(options.restarts <= 1 || !options.fixed_modes.empty(), options.restarts,
+                 " starts are random: leave the given start out");
+}
+
+/// R of a run on X. \throws UsageError
+template <class Scalar, class Index, class Space>
+count_t rank_of(TensorByRank<Scalar, Index, Space> const& X, CpAlsOptions const& options) {
+  return static_cast<count_t>(checked_rank(options.rank == 0 ? X.format(0).rank() : options.rank));
+}
+
 }  // namespace
 
 template <class Scalar, class Index, class Space>
@@ -83,11 +96,23 @@ template <class Scalar, class Index, class Space>
 CpAlsResult<Scalar, Space> cp_als(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
                                   CpAlsOptions const& options, FactorMatrices<Scalar, Space>&& start,
                                   CpAlsCallback const& callback) {
-  POLYAD_EXPECTS(options.restarts <= 1, options.restarts, " starts are random: leave the given start out");
   TensorByRank<Scalar, Index, Space> const whole(space, X);
-  return run_cp_als<Scalar, Space>(
-      space, HeldTensor<Scalar, Space>(whole), options,
-      [&](Space const&, std::uint64_t) { return std::move(start); }, callback);
+  HeldTensor<Scalar, Space> const held(whole);
+  if (options.restarts <= 1)
+    return run_cp_als<Scalar, Space>(
+        space, held, options, [&](Space const&, std::uint64_t) { return std::move(start); }, callback);
+  expect_starts_vary(options);
+  expect_factors(start, X.extents());
+  expect_fixed_modes(options, X.extents().order());
+  CpAlsOptions scaled   = options;
+  scaled.scale_start    = true;
+  auto const with_fixed = [&](Space const& instance, std::uint64_t seed) {
+    FactorMatrices<Scalar, Space> drawn(instance, X.extents(), start.rank());
+    fill_random_start(instance, *held.rows, options, seed, drawn);
+    for (int const n : options.fixed_modes) copy_matrix(instance, drawn[n], start[n]);
+    return drawn;
+  };
+  return run_cp_als<Scalar, Space>(space, held, scaled, with_fixed, callback);
 }
 
 template <class Scalar, class Index, class Space>
@@ -99,17 +124,50 @@ CpAlsResult<Scalar, Space> cp_als(Space const& space, AnyFormat<Scalar, Index, S
 template <class Scalar, class Index, class Space>
 CpAlsResult<Scalar, Space> cp_als(Space const& space, TensorByRank<Scalar, Index, Space> const& X,
                                   CpAlsOptions const& options, CpAlsCallback const& callback) {
-  auto const& held = X.format(0);
-  auto const rank  = static_cast<count_t>(checked_rank(options.rank == 0 ? held.rank() : options.rank));
+  count_t const rank = rank_of(X, options);
   expect_stored_rows(options.rows, X.extents());
+  expect_start_of_fixed(options);
   CpAlsOptions scaled = options;
   scaled.scale_start  = true;
   auto const start    = [&](Space const& instance, std::uint64_t seed) {
-    FactorMatrices<Scalar, Space> random(instance, held.extents(), rank);
+    FactorMatrices<Scalar, Space> random(instance, X.format(0).extents(), rank);
     fill_random_start(instance, *X.rows(), options, seed, random);
     return random;
   };
   return run_cp_als<Scalar, Space>(space, HeldTensor<Scalar, Space>(X), scaled, start, callback);
+}
+
+template <class Scalar, class Index, class Space>
+CpAlsResult<Scalar, Space> cp_als(Space const& space, TensorByRank<Scalar, Index, Space> const& X,
+                                  CpAlsOptions const& options, std::vector<std::vector<double>> const& start,
+                                  CpAlsCallback const& callback) {
+  auto const& rows    = *X.rows();
+  int const order     = X.extents().order();
+  count_t const rank  = rank_of(X, options);
+  bool const is_drawn = options.restarts > 1;
+  expect_starts_vary(options);
+  expect_stored_rows(options.rows, X.extents());
+  expect_fixed_modes(options, order);
+  rows.on_root([&] {
+    POLYAD_EXPECTS(start.size() == static_cast<std::size_t>(order), start.size(),
+                   " factors as the start of a tensor of order ", order);
+    return true;
+  });
+  CpAlsOptions scaled = options;
+  scaled.scale_start  = is_drawn || options.scale_start;
+  auto const make     = [&](Space const& instance, std::uint64_t seed) {
+    auto made = rows.together([&] {
+      FactorMatrices<Scalar, Space> held(instance, X.format(0).extents(), rank);
+      if (is_drawn) fill_random_start(instance, rows, options, seed, held);
+      return held;
+    });
+    std::vector<double> const none;
+    for (int n = 0; n < order; ++n)
+      if (!is_drawn || is_fixed(options, n))
+        rows.from_root(n, start.empty() ? none : of_mode(start, n), made[n]);
+    return made;
+  };
+  return run_cp_als<Scalar, Space>(space, HeldTensor<Scalar, Space>(X), scaled, make, callback);
 }
 
 template <class Scalar, class Space>
@@ -158,7 +216,11 @@ POLYAD_EACH_SCALAR(, POLYAD_CP_ALS_BODY);
   template CpAlsResult<Scalar, Kokkos::DefaultExecutionSpace> cp_als(                                       \
       Kokkos::DefaultExecutionSpace const&,                                                                 \
       TensorByRank<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, CpAlsOptions const&,               \
-      CpAlsCallback const&)
+      CpAlsCallback const&);                                                                                \
+  template CpAlsResult<Scalar, Kokkos::DefaultExecutionSpace> cp_als(                                       \
+      Kokkos::DefaultExecutionSpace const&,                                                                 \
+      TensorByRank<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, CpAlsOptions const&,               \
+      std::vector<std::vector<double>> const&, CpAlsCallback const&)
 POLYAD_EACH_SCALAR(, POLYAD_RANDOM_START);
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_CP_ALS);
 

@@ -9,9 +9,7 @@
 #include <filesystem>
 #include <limits>
 #include <memory>
-#include <new>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,6 +25,7 @@
 #include "cp/cp_als_workspace.hpp"
 #include "cp/degeneracy.hpp"
 #include "cp/facts_of_run.hpp"
+#include "cp/fixed_modes.hpp"
 #include "cp/held_tensor.hpp"
 #include "cp/iteration_numbers.hpp"
 #include "cp/measured_fit.hpp"
@@ -37,7 +36,6 @@
 #include "dense/gram.hpp"
 #include "dense/hadamard_of_grams.hpp"
 #include "dense/inner_product.hpp"
-#include "dense/normalize_columns.hpp"
 #include "dense/scale_columns.hpp"
 #include "dense/scale_matrix.hpp"
 #include "fit/fit.hpp"
@@ -73,7 +71,9 @@ public:
         m_options(checked_options(*X.format, options, start, m_rows.extents())),
         m_rule(options.tolerance),
         m_work(allocated([&] { return Work(space, m_tensor->extents(), start.rank(), m_rows); })),
-        m_updates(allocated([&] { return Updates(space, options.updates, owned_counts(), start.rank()); })),
+        m_updates(allocated([&] {
+          return Updates(space, options.updates, owned_counts(), start.rank(), options.fixed_modes);
+        })),
         m_penalties(allocated([&] { return Penalties(space, updates_of_modes(options.updates, order())); })),
         m_format_workspace(allocated([&] { return m_tensor->make_workspace(space, start.rank()); })),
         m_timer(options.time_phases) {
@@ -81,6 +81,7 @@ public:
     m_rows.time_by(&m_timer);
     m_result.model.factors  = allocated([&] { return with_packed_rows(space, start); });
     m_result.model.rows     = options.rows;
+    m_work.last_mode        = last_free_mode(m_options, order());
     m_work.scales.of_tensor = m_norm.scale;
     if (m_norm.scale != 1) Kokkos::deep_copy(space, m_work.scales.weights, m_norm.scale);
     for (int n = 0; n < order(); ++n) {
@@ -90,10 +91,11 @@ public:
       m_component_norm *= target_norm(n);
     }
     space.fence("polyad::cp_als");  // so that the first iteration's time is its own
-    bool const may_move = options.scale_start || !m_updates[0].keeps_start();
-    if (!m_updates.chooses_scale(0) && !m_updates[0].keeps_scale() && may_move)
-      bring_start_near(space, m_work, std::sqrt(m_norm.squared));
-    if (options.scale_start && m_updates[0].keeps_start()) scale_start();
+    int const first     = first_free_mode(m_options, order());
+    bool const may_move = options.scale_start || !m_updates[first].keeps_start();
+    if (!m_updates.chooses_scale(first) && !m_updates[first].keeps_scale() && may_move)
+      bring_start_near(space, m_work, first, std::sqrt(m_norm.squared));
+    if (options.scale_start && m_updates[first].keeps_start()) scale_start();
   }
 
   CpAlsBody(CpAlsBody const&)            = delete;
@@ -112,6 +114,7 @@ public:
     m_timer.reset();
     if (m_updates.are_constrained()) Kokkos::deep_copy(m_space, m_work.number(largest_change), 0.0);
     for (int n = 0; n < order(); ++n) {
+      if (is_fixed(m_options, n)) continue;
       auto const V        = m_work.output(m_tensor->extents()[n]);
       bool const is_trial = !m_scale_is_known && m_updates.chooses_scale(n);
       if (is_trial) Kokkos::deep_copy(m_space, m_work.scales.weights, 0.0);
@@ -225,11 +228,7 @@ public:
     std::vector<bool> keeps_signs;
     for (int n = 0; n < order(); ++n) {
       keeps_signs.push_back(m_updates[n].keeps_signs());
-      if (m_updates[n].keeps_scale()) continue;
-      normalize_columns(m_space, factor(n), m_work.gram_of(n), m_work.column_factors);
-      m_space.fence("polyad::cp_als");
-      auto const norms = on_host<Space>(m_work.column_factors);
-      for (std::size_t r = 0; r < norms.size(); ++r) model.weights[r] *= norms[r];
+      if (!m_updates[n].keeps_scale()) split_off_norms(m_space, m_work, n, factor(n), model.weights);
     }
     auto const fit     = final_fit();
     m_result.fit       = fit.value;
@@ -238,9 +237,11 @@ public:
     for (double& weight : model.weights) weight /= m_norm.scale;
     for (int n = 0; n < order(); ++n) model.factors[n] = m_rows.whole_on_root(n, model.factors[n]);
     model = m_rows.on_root([&] {
-      arrange_components(m_space, model, keeps_signs);
+      arrange_components(m_space, model, keeps_signs, !m_options.fixed_modes.empty());
       return model;
     });
+    if (model.factors.order() > 0)
+      model.constraints = constraints_of(updates_of_modes(m_options.updates, order()));
     if (m_updates.are_constrained()) count_zeros(m_space, m_result);
     return std::move(m_result);
   }
@@ -252,7 +253,7 @@ private:
 
   /// The numbers of a model that no iteration of this run has changed, by one MTTKRP. Waits.
   void compute_start_numbers() {
-    int const last  = order() - 1;
+    int const last  = m_work.last_mode;
     auto const V    = m_work.output(m_tensor->extents()[last]);
     auto const& all = m_work.numbers;
     m_tensor->do_mttkrp(m_space, m_result.model.factors, last, m_format_workspace.get(), V);
@@ -276,7 +277,7 @@ private:
   }
   /// Multiplies a random start by <X, M> / ||M||^2, unless bounds forbid it. Waits.
   void scale_start() {
-    int const n = scalable_mode(m_options.updates, order());
+    int const n = scalable_mode(m_options, order());
     if (n == order()) return;
     compute_start_numbers();
     double const by = m_work.host_numbers(inner_product) / m_work.host_numbers(model_norm_squared);
@@ -294,7 +295,7 @@ private:
   /// What is wrong with the model.
   [[nodiscard]] ModelDefect defect() const {
     if (m_work.host_numbers(model_norm_squared) == 0) return ModelDefect::zero;
-    auto const updates = static_cast<count_t>(m_iterations) * static_cast<count_t>(order());
+    auto const updates = static_cast<count_t>(m_iterations) * free_modes(m_options, order());
     if (updates > 0 && m_result.gram_fallbacks == updates) return ModelDefect::never_regular;
     return m_degeneracy.is_growing() ? ModelDefect::degenerate : ModelDefect::none;
   }
@@ -329,12 +330,14 @@ private:
       gram(m_space, A, m_work.memory.gram_sums, m_work.gram_of(n));
     else
       clear_sums(n);
-    m_rows.sum(m_work.to_be_summed(n), m_work.count_to_be_summed(n));
+    sum_over_ranks(n);
+  }
+  void sum_over_ranks(int n) {
+    m_work.for_each_sum(n, [&](auto const& numbers) { m_rows.sum(numbers.data(), numbers.extent(0)); });
   }
   /// A rank without rows of mode n adds zeros.
   void clear_sums(int n) {
-    DeviceNumbers<Space> const numbers(m_work.to_be_summed(n), m_work.count_to_be_summed(n));
-    Kokkos::deep_copy(m_space, numbers, 0.0);
+    m_work.for_each_sum(n, [&](auto const& numbers) { Kokkos::deep_copy(m_space, numbers, 0.0); });
   }
   /// What the update of mode n needs of the other modes, and the weights that it is for.
   void prepare(int n, FitNumber fallbacks) {
@@ -353,7 +356,7 @@ private:
       m_updates[n].apply(m_space, m_work.problem(n, is_trial ? trial_fallbacks : gram_fallbacks), V,
                          owned_rows(n), m_work.sums(n, is_trial));
     });
-    m_rows.sum(m_work.to_be_summed(n), m_work.count_to_be_summed(n));
+    sum_over_ranks(n);
     if (m_updates.is_scaled_after(n)) scale(n, owned_rows(n), 4);
   }
   /// Brings the columns' norms near their target, unless they are within a factor `slack` of it.

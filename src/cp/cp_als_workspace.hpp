@@ -48,22 +48,23 @@ struct CpAlsWorkspace {
     return {hadamard,         scales.weights,    scale_of(n),
             scales.of_tensor, number(fallbacks), number(largest_change)};
   }
-  /// What it fills. That of the last mode sums <X, M>, unless it is a trial.
+  /// What it fills. That of the last free mode sums <X, M>, unless it is a trial.
   [[nodiscard]] UpdateSums<Space> sums(int n, bool is_trial) const {
-    bool const is_last = static_cast<count_t>(n) + 1 == grams.extent(0);
-    return {gram_of(n), is_last && !is_trial ? number(inner_product) : DeviceNumbers<Space>(), is_trial,
-            &memory};
+    return {gram_of(n), n == last_mode && !is_trial ? number(inner_product) : DeviceNumbers<Space>(),
+            is_trial, &memory};
   }
 
-  /// The Gram matrix of mode n as an array that ranks add up. For the last mode it includes <X, M>, which the
-  /// last update computes.
-  [[nodiscard]] double* to_be_summed(int n) const {
-    return gram_memory.data() + static_cast<count_t>(n) * grams.extent(1) * grams.extent(2);
-  }
-  [[nodiscard]] count_t count_to_be_summed(int n) const {
-    return grams.extent(1) * grams.extent(2) + (static_cast<count_t>(n) + 1 == grams.extent(0) ? 1 : 0);
+  /// Calls f(numbers) for the arrays of mode n that ranks add up: its Gram matrix, and for the last free mode
+  /// <X, M>, which its update computes. That of the last mode is part of the same array.
+  template <class F>
+  void for_each_sum(int n, F const& f) const {
+    count_t const square = grams.extent(1) * grams.extent(2), at = static_cast<count_t>(n) * square;
+    bool const is_at_end = static_cast<count_t>(n) + 1 == grams.extent(0);
+    f(DeviceNumbers<Space>(gram_memory.data() + at, square + (is_at_end ? 1 : 0)));
+    if (n == last_mode && !is_at_end) f(number(inner_product));
   }
 
+  int last_mode;  // the last one that an iteration updates
   UpdateMemory<Space> memory;
   FactorMatrix<Scalar, Space> V;     // the longest mode's MTTKRP, shared by all modes
   GramMatrix<Space> hadamard;        // H, R x R
@@ -78,7 +79,7 @@ struct CpAlsWorkspace {
 template <class Scalar, class Space>
 CpAlsWorkspace<Scalar, Space>::CpAlsWorkspace(Space const& space, Extents const& extents, count_t rank,
                                               RowDistribution<Scalar, Space>& distribution)
-    : memory(space, rank) {
+    : last_mode(extents.order() - 1), memory(space, rank) {
   auto const order = static_cast<count_t>(extents.order());
   count_t longest  = 0;
   for (int n = 0; n < extents.order(); ++n) longest = std::max(longest, extents[n]);

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
+#include <utility>
 #include <vector>
 
+#include "cp/fixed_modes.hpp"
 #include "cp/held_tensor.hpp"
 #include "cp/run_updates.hpp"
 #include "polyad/core/per_mode.hpp"
@@ -14,13 +17,17 @@
 
 namespace polyad::detail {
 
-/// io::Checkpoint::constraints.
-[[nodiscard]] inline std::vector<double> constraint_numbers(std::vector<ModeUpdate> const& updates) {
+/// io::Checkpoint::constraints. A fixed mode has an empty interval there.
+/// \param updates  one for each mode
+[[nodiscard]] inline std::vector<double> constraint_numbers(CpAlsOptions const& options,
+                                                            std::vector<ModeUpdate> const& updates) {
   constexpr double most = std::numeric_limits<double>::max();
   std::vector<double> numbers;
-  for (auto const& update : updates) {
-    auto c = update.constraints().value_or(Constraints());
+  for (int n = 0; n < static_cast<int>(updates.size()); ++n) {
+    auto const& update = of_mode(updates, n);
+    auto c             = update.constraints().value_or(Constraints());
     if (!update.constraints()) c.ridge = update.penalty();
+    if (is_fixed(options, n)) std::tie(c.lower, c.upper) = std::pair(most, -most);
     for (double const number : {std::max(c.lower, -most), std::min(c.upper, most), c.l1, c.ridge,
                                 static_cast<double>(update.inner_sweeps())})
       numbers.push_back(number);
@@ -44,8 +51,8 @@ template <class Scalar, class Space>
   for (int n = 0; n < extents.order(); ++n)
     facts.extents.push_back(options.rows.empty() ? extents[n] : of_mode(options.rows, n).extent());
   auto const is_constrained = [](ModeUpdate const& update) { return update.constraints().has_value(); };
-  if (std::ranges::any_of(updates, is_constrained))
-    facts.constraints = constraint_numbers(updates);
+  if (!options.fixed_modes.empty() || std::ranges::any_of(updates, is_constrained))
+    facts.constraints = constraint_numbers(options, updates);
   else if (!std::ranges::all_of(updates, is_least_squares))
     for (auto const& update : updates) facts.penalties.push_back(update.penalty());
   return facts;

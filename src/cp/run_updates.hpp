@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cp/constraints/constrained_update.hpp"
+#include "cp/fixed_modes.hpp"
 #include "cp/least_squares.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/per_mode.hpp"
@@ -35,6 +36,17 @@ inline ModeUpdate update_of_mode(std::vector<ModeUpdate> const& updates, int n) 
   return update.own() == nullptr && !update.constraints() && update.penalty() == 0;
 }
 
+/// Ktensor::constraints. A mode that stayed fixed has its own, too.
+[[nodiscard]] inline std::vector<Constraints> constraints_of(std::vector<ModeUpdate> const& updates) {
+  std::vector<Constraints> result;
+  for (auto const& update : updates) {
+    result.push_back(update.constraints().value_or(Constraints()));
+    if (!update.constraints()) result.back().ridge = update.penalty();
+  }
+  auto const is_free = [](Constraints const& c) { return c == Constraints(); };
+  return std::ranges::all_of(result, is_free) ? std::vector<Constraints>() : result;
+}
+
 /// \throws UsageError unless there are as many as CpAlsOptions::updates says
 inline void expect_updates(std::vector<ModeUpdate> const& updates, int order) {
   POLYAD_EXPECTS(updates.size() <= 1 || updates.size() == static_cast<std::size_t>(order), updates.size(),
@@ -46,34 +58,44 @@ class RunUpdates {
 public:
   using Update = FactorUpdate<Scalar, Space>;
 
-  /// \param rows  of each mode, those that this rank owns
+  /// \param rows   of each mode, those that this rank owns
+  /// \param fixed  the modes whose factors stay as they are, whatever their updates
   /// \throws UsageError for an update of another precision or space, or if the scale of the components could
   ///         escape a penalty; what the updates' constructors throw
   RunUpdates(Space const& space, std::vector<ModeUpdate> const& updates, std::vector<count_t> const& rows,
-             count_t rank) {
+             count_t rank, std::vector<int> const& fixed = {}) {
     typename LeastSquares<Scalar, Space>::Memory inverse;
+    DeviceNumbers<Space> exact_rows;
     for (int n = 0; n < static_cast<int>(rows.size()); ++n) {
       auto const choice = update_of_mode(updates, n);
       m_ridges.push_back(choice.penalty());
+      if (choice.constraints()) m_are_constrained = true;
+      if (std::ranges::find(fixed, n) != fixed.end()) {
+        m_updates.push_back(std::make_unique<FixedUpdate<Scalar, Space>>());
+        continue;
+      }
       if (choice.own() != nullptr) {
         m_updates.push_back(made_by(choice, space, {n, of_mode(rows, n), rank}));
         continue;
       }
       if (choice.constraints()) {
+        if (choice.inner_sweeps() == exact_inner && exact_rows.extent(0) == 0)
+          exact_rows = memory_of_rows<Scalar>(space, *std::ranges::max_element(rows), rank);
         m_updates.push_back(std::make_unique<ConstrainedUpdate<Scalar, Space>>(
-            space, UpdateSite{n, of_mode(rows, n), rank}, *choice.constraints(), choice.inner_sweeps()));
-        m_are_constrained = true;
+            space, UpdateSite{n, of_mode(rows, n), rank}, *choice.constraints(), choice.inner_sweeps(),
+            exact_rows));
         continue;
       }
       if (!inverse) inverse = std::make_shared<InverseMemory<Scalar, Space> const>(space, rank);
       m_updates.push_back(std::make_unique<LeastSquares<Scalar, Space>>(inverse, choice.penalty()));
     }
-    m_are_plain = std::ranges::all_of(updates, is_least_squares);
+    m_are_plain = fixed.empty() && std::ranges::all_of(updates, is_least_squares);
     expect_no_escape();
   }
 
   [[nodiscard]] Update& operator[](int n) const { return *of_mode(m_updates, n); }
-  /// Whether all are least squares without a penalty. Then the scales of single modes do not matter.
+  /// Whether all are least squares without a penalty, and none is fixed. Then the scales of single modes do
+  /// not matter.
   [[nodiscard]] bool are_plain() const { return m_are_plain; }
   /// Whether some have bounds or penalties of constrained().
   [[nodiscard]] bool are_constrained() const { return m_are_constrained; }
@@ -104,7 +126,7 @@ private:
       POLYAD_EXPECTS(
           m_updates[n]->limits_scale(), "mode ", n,
           " has no penalty but other modes have: the scale of the components would escape into it. Penalise "
-          "it, or bound it on both sides");
+          "it, bound it on both sides, or fix it");
   }
 
   std::vector<std::unique_ptr<Update>> m_updates;

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The small arrays of a run's state: Gram matrices, weights and scales.
+// The small arrays of a run's state: Gram matrices, weights and scales. Also the weights of its model.
 #pragma once
 
 #include <Kokkos_Core.hpp>
+#include <cstddef>
+#include <vector>
 
 #include "cp/cp_als_workspace.hpp"
 #include "cp/numbers_on_host.hpp"
+#include "dense/normalize_columns.hpp"
 #include "polyad/io/checkpoint.hpp"
+#include "polyad/tensor/factor_matrices.hpp"
 
 namespace polyad::detail {
 
@@ -30,6 +34,16 @@ void write_small_arrays(Space const& space, io::Checkpoint const& state, double 
   to_device<Space>(space, weights, work.scales.weights);
   if (!state.scales.empty()) to_device<Space>(space, state.scales, work.scales.of_modes);
   space.fence("polyad::cp_als");
+}
+
+/// Normalises the columns of mode n, and multiplies the weights by their norms. Waits.
+template <class Scalar, class Space>
+void split_off_norms(Space const& space, CpAlsWorkspace<Scalar, Space> const& work, int n,
+                     FactorMatrix<Scalar, Space> const& A, std::vector<double>& weights) {
+  normalize_columns(space, A, work.gram_of(n), work.column_factors);
+  space.fence("polyad::cp_als");
+  auto const norms = on_host<Space>(work.column_factors);
+  for (std::size_t r = 0; r < norms.size(); ++r) weights[r] *= norms[r];
 }
 
 }  // namespace polyad::detail

@@ -26,12 +26,13 @@ template <class Scalar, class Space>
 }
 
 /// For a first update that starts from its factor. It takes the weights as they are, and would leave the
-/// range of numbers if the norm of the start were far from the tensor's. So mode 0 is multiplied by a power
+/// range of numbers if the norm of the start were far from the tensor's. So its mode is multiplied by a power
 /// of two, which is part of the weights: the scale of a start does not matter. Waits.
 template <class Scalar, class Space>
-void bring_start_near(Space const& space, CpAlsWorkspace<Scalar, Space> const& work, double tensor_norm) {
+void bring_start_near(Space const& space, CpAlsWorkspace<Scalar, Space> const& work, int mode,
+                      double tensor_norm) {
   auto weights  = on_host<Space>(work.scales.weights);
-  auto scales   = on_host<Space>(work.scale_of(0));
+  auto scales   = on_host<Space>(work.scale_of(mode));
   auto unscaled = weights;  // for the tensor as it is: their squares are in range
   for (double& weight : unscaled) weight /= work.scales.of_tensor;
   double const factor = tensor_norm / work.scales.of_tensor / norm_on_host(work, unscaled).components;
@@ -39,7 +40,7 @@ void bring_start_near(Space const& space, CpAlsWorkspace<Scalar, Space> const& w
   for (double& weight : weights) weight *= power_of_two_below(factor);
   for (double& scale : scales) scale *= power_of_two_below(factor);
   to_device<Space>(space, weights, work.scales.weights);
-  to_device<Space>(space, scales, work.scale_of(0));
+  to_device<Space>(space, scales, work.scale_of(mode));
 }
 
 /// The fit of a start that is so much larger than X that its squares leave the range of doubles: then X is

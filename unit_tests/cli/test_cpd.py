@@ -227,6 +227,39 @@ class Cpd(ToolTest):
                 self.assertGreaterEqual(report["result"]["kkt_violation"], 0)
                 self.assertEqual(len(report["result"]["zeros"]), 3)
 
+    def test_exact_rows_are_the_limit_of_many_sweeps(self):
+        self.write_start([(0, math.inf)] * 3)
+        arguments = ("cpd", self.path, "-r", 3, "-i", 5, "--tol", 0, "--init", "given.ktns", "--nonnegative", "--inner")
+        exact, many = self.report_of(*arguments, "exact"), self.report_of(*arguments, 3000)
+        self.assertEqual(exact["options"]["inner"], "exact")
+        self.assertEqual(many["options"]["inner"], 3000)
+        self.assert_close([step["fit"] for step in exact["iterations"]], [step["fit"] for step in many["iterations"]], 1e-8)
+        for inner in ("0", "-1", "x", "1.5", "2147483647", "exactly"):
+            with self.subTest(inner=inner):
+                self.fail_with(2, "cpd", self.path, "-r", 2, "--nonnegative", "--inner", inner, says=f"'{inner}'")
+
+    def test_fixed_modes_stay_as_they_are(self):
+        self.write_start([(0, math.inf)] * 3)
+        _, _, given = read_ktns(self.folder / "given.ktns")
+        for options in ((), ("--nonnegative",), ("--nonnegative", "--inner", "exact"), ("--restarts", 3)):
+            with self.subTest(options=options):
+                self.succeed("cpd", self.path, "-r", 3, "-i", 6, "--init", "given.ktns", "--fix", "0,2", *options, "-o", "m.ktns")
+                _, _, factors = read_ktns(self.folder / "m.ktns")
+                self.assertEqual(factors[0], given[0])
+                self.assertEqual(factors[2], given[2])
+                self.assertNotEqual(factors[1], given[1])
+        self.succeed("cpd", self.path, "-r", 3, "-i", 3, "--init", "given.ktns", "--fix", 1, "--checkpoint", "c")
+        resumed = self.report_of("cpd", self.path, "-r", 3, "-i", 6, "--fix", 1, "--resume", "c")
+        straight = self.report_of("cpd", self.path, "-r", 3, "-i", 6, "--init", "given.ktns", "--fix", 1)
+        self.assertAlmostEqual(resumed["result"]["fit"], straight["result"]["fit"], delta=1e-12)
+        self.fail_with(3, "cpd", self.path, "-r", 3, "-i", 6, "--resume", "c", says="mode 1: fixed")
+        for options, says in ((("--fix", 0), "--init MODEL"), (("--fix", 0, "--init", "nvecs"), "--init MODEL"),
+                              (("--fix", "0,1,2", "--init", "given.ktns"), "all 3 modes are fixed"),
+                              (("--fix", "1,1", "--init", "given.ktns"), "mode 1 twice"),
+                              (("--fix", 3, "--init", "given.ktns"), "modes 0 to 2"), (("--fix", "x"), "'x'")):
+            with self.subTest(options=options):
+                self.fail_with(2, "cpd", self.path, "-r", 3, *options, says=says)
+
     def write_start(self, bounds):
         """A random start within the bounds, as a model file with weights of 1."""
         lines = ["ktensor", "3", " ".join(map(str, self.DIMS)), "3", "1 1 1"]

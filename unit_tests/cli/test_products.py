@@ -55,6 +55,51 @@ class Products(ToolTest):
         self.file = self.write("x.tns", tns(self.tensor))
         self.matrices = [random_matrix(rows, columns, rows) for rows, columns in zip(DIMS, (2, 3, 4))]
 
+    def test_project(self):
+        """The new rows satisfy the conditions of their minimum: no entry's change improves it."""
+        self.succeed("cpd", "x.tns", "-r", 3, "-i", 9, "--nonnegative", "-o", "m.npz")
+        self.succeed("cpd", "x.tns", "-r", 3, "-i", 9, "-o", "free.npz")
+        self.succeed("cpd", "x.tns", "-r", 3, "-i", 9, "--lower=-0.25", "--upper=0.5", "-o", "box.ktns")
+        dims = (DIMS[0], DIMS[1] + 3, DIMS[2])
+        entries = random_tensor(dims, 70, 5)
+        self.write("new.tns", tns(entries))
+        for model, low, high in (("m.npz", 0, math.inf), ("free.npz", -math.inf, math.inf), ("box.ktns", -0.25, 0.5)):
+            with self.subTest(model=model):
+                report = self.report_of("project", model, "new.tns", "--mode", 1, "-o", "p.npz")
+                arrays = read_npz(self.folder / "p.npz")
+                weights, factors = arrays["weights"][1], [arrays[f"factor_{n}"] for n in range(3)]
+                rows = max(i[1] for i in entries) + 1
+                self.assertEqual(factors[1][0], (rows, 3))
+                self.assertEqual("constraints" in arrays, model != "free.npz")
+                row = lambda n, i: factors[n][1][3 * i:3 * i + 3]
+                gram = [[[math.fsum(a * b for a, b in zip(f[1][r::3], f[1][s::3])) for s in range(3)] for r in range(3)]
+                        for f in factors]
+                V = [[0.0] * 3 for _ in range(rows)]
+                for (i, j, k), value in entries.items():
+                    for r in range(3):
+                        V[j][r] += value * row(0, i)[r] * row(2, k)[r] * weights[r]
+                size = max(abs(v) for of_row in V for v in of_row)
+                for j in range(rows):
+                    for r in range(3):
+                        entry = row(1, j)[r]
+                        gradient = V[j][r] - sum(row(1, j)[s] * weights[s] * weights[r] * gram[0][r][s] * gram[2][r][s] for s in range(3))
+                        self.assertTrue(low <= entry <= high)
+                        if entry < high:
+                            self.assertLess(gradient, 1e-9 * size)
+                        if entry > low:
+                            self.assertGreater(gradient, -1e-9 * size)
+                self.assertAlmostEqual(report["result"]["fit"], self.report_of("compare", "p.npz", "new.tns")["result"]["fit"], delta=1e-9)
+
+    def test_what_does_not_fit_is_not_projected(self):
+        self.succeed("cpd", "x.tns", "-r", 3, "-i", 2, "-o", "m.npz")
+        self.write("wide.tns", f"1 1 {DIMS[2] + 1} 1\n")
+        self.write("flat.tns", "1 1 1\n")
+        for code, options, says in ((3, ("wide.tns", "--mode", 0), "only mode 0"), (3, ("flat.tns", "--mode", 0), "has 2 modes"),
+                                    (2, ("x.tns", "--mode", 3), "from 0 to 2"), (2, ("x.tns",), "--mode")):
+            with self.subTest(options=options):
+                self.fail_with(code, "project", "m.npz", *options, "-o", "p.npz", says=says)
+        self.fail_with(2, "project", "m.npz", "x.tns", "--mode", 0, "-o", "p.tns", says=".npz")
+
     def test_ttm(self):
         for mode in (1, 2, 3):
             U = self.matrices[mode - 1]

@@ -170,6 +170,22 @@ class Ranks(ToolTest):
         self.assertIn("starts   3, fits from", result.stdout)
         self.succeed("compare", "one.npz", "m.npz")
 
+    def test_given_starts_and_fixed_modes(self):
+        """A given start, fixed modes and exact rows are those of one rank; a fixed factor keeps its bits."""
+        self.succeed("cpd", self.tensor, "-r", 3, "-i", 2, "--nonnegative", "-o", "start.npz")
+        given = zipfile.ZipFile(self.folder / "start.npz")
+        for options in (("--nonnegative",), ("--fix", "0"), ("--fix", "2", "--nonnegative", "--inner", "exact"), ("--fix", "0,2")):
+            arguments = ("cpd", self.tensor, "-r", 3, "-i", 4, "--tol", 0, "--init", "start.npz", *options)
+            one = self.report_of(*arguments)
+            for ranks in (2, 3):
+                with self.subTest(options=options, ranks=ranks):
+                    report, _ = self.report_on(ranks, *arguments, "-o", "m.npz")
+                    self.expect_fits(report, one, 9)
+                    model = zipfile.ZipFile(self.folder / "m.npz")
+                    for n in (0, 2):
+                        if "--fix" in options and str(n) in options[1]:
+                            self.assertEqual(model.read(f"factor_{n}.npy"), given.read(f"factor_{n}.npy"))
+
     def test_grids(self):
         one = self.report_of("cpd", self.tensor, "-r", 3, "-i", 4, "--tol", 0)
         for grid in ("6,1,1", "1,2,3"):
@@ -256,7 +272,7 @@ class Ranks(ToolTest):
         self.one_message(self.mpirun(2, "cpd", self.tensor, "-r", 2, "--tune"), 2, "--tune works on one rank")
         self.one_message(self.mpirun(2, "cpd", self.tensor), 2, "--rank is required")
         self.one_message(self.mpirun(2, "cpd", self.tensor, "-r", 2, "--init", "nvecs"), 2,
-                         "--init other than random works on one rank")
+                         "--init nvecs works on one rank")
         result = self.mpirun(2, "info")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(result.stdout.count("ranks         2, 2 of them on this machine"), 1)

@@ -78,6 +78,7 @@ class ToolTest(unittest.TestCase):
             (("recommend", "learned.npz", "--mode", 1, "--for", "1,*", "-o", "o.npz"), ["o.npz"], 0),
             (("similar", "learned.npz", "--mode", 0, "--index", 1, "-o", "o.txt"), ["o.txt"], 0),
             (("mttkrp", "x.tns", "--mode", 0, "--factors", "model.npz", "-o", "o.npz"), ["o.npz"], 0),
+            (("project", "model.npz", "x.tns", "--mode", 0, "-o", "o.npz"), ["o.npz"], 0),
             (("ttm", "x.tns", "--mode", 1, "--matrix", "u.npz", "-o", "o.tns"), ["o.tns"], 0),
             (("ttmc", "x.tns", "--mode", 0, "--matrices", "model.npz", "-o", "o.npz"), ["o.npz"], 0),
             (("estimate", "x.tns", "-r", 2), [], 0),

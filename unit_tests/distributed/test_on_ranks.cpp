@@ -556,6 +556,40 @@ TEST_CASE("Bounds and penalties on every grid", "[mpi]") {
   }
 }
 
+TEST_CASE("A given start, fixed modes and exact rows on every grid", "[mpi]") {
+  Random random(32);
+  auto const tensor = testing::distinct(testing::random_tensor(random, {29, 18, 7}, 400));
+  TestSpace const space;
+  FactorMatrices<double, TestSpace> const start(space, Extents(std::span<count_t const>(tensor.extents)), 3);
+  fill_random(space, start, 4);
+  std::vector<std::vector<double>> factors(3);
+  if (world().rank() == 0)
+    for (int n = 0; n < 3; ++n) factors[static_cast<std::size_t>(n)] = to_host<double>(space, start[n]);
+  for (auto const& fixed : std::vector<std::vector<int>>{{}, {0}, {2}, {1, 2}, {0, 2}})
+    for (auto const& updates : {std::vector<ModeUpdate>{}, std::vector<ModeUpdate>{nonnegative(exact_inner)}})
+      for (auto const& grid : all_grids(3, world().size())) {
+        CAPTURE(fixed, updates.size());
+        auto options        = options_of(3, 4);
+        options.fixed_modes = fixed;
+        options.updates     = updates;
+        auto const share    = share_of<double>(tensor, grid, true, 0.0);
+        auto const format   = format_options(options);
+        auto const one      = cp_als(space, any_format(space, whole<double>(tensor), format), options, start);
+        auto const many = cp_als(world(), share, any_format(space, share.block, format), options, factors);
+        REQUIRE(many.history.size() == one.history.size());
+        for (std::size_t k = 0; k < one.history.size(); ++k)
+          CHECK(std::abs(many.history[k].fit - one.history[k].fit) <= 1e-9);
+        if (world().rank() != 0) continue;
+        for (int const n : fixed) CHECK(flat(many.model.factors[n]) == flat(start[n]));
+      }
+  auto options        = options_of(3, 4);
+  options.fixed_modes = {1};
+  auto const share    = share_of<double>(tensor, {});
+  auto const X        = any_format(space, share.block, format_options(options));
+  CHECK_THROWS_AS(cp_als(world(), share, X, options), UsageError);
+  CHECK_THROWS_AS(cp_als(world(), share, X, options, std::vector<std::vector<double>>(2)), UsageError);
+}
+
 TEST_CASE("A checkpoint of another run is refused on all ranks", "[mpi]") {
   Random random(16);
   auto const tensor = testing::distinct(testing::random_tensor(random, {19, 18, 7}, 400));

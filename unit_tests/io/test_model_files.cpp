@@ -80,6 +80,37 @@ TEST_CASE("model files round-trip to the last bit", "[io]") {
   REQUIRE(same_bits(polyad::io::read_npz(folder / "m.npz"), sample()));
 }
 
+TEST_CASE("model files keep the constraints of the modes", "[io]") {
+  TemporaryFolder const folder;
+  for (std::string const name : {"m.ktns", "m.npz"})
+    for (int const base : {-1, 0}) {
+      INFO(name << ", base " << base);
+      auto model             = sample();
+      model.names.index_base = base;
+      model.constraints      = {{.lower = 0}, {}, {.lower = -0.1, .upper = 1. / 3, .l1 = 1e-300, .ridge = 2}};
+      polyad::io::write_model(folder / name, model, true);
+      auto const read = polyad::io::read_model(folder / name);
+      REQUIRE(read.constraints == model.constraints);
+      REQUIRE((base == -1 || read.names.index_base == base));
+    }
+  auto model        = sample();
+  model.constraints = {{.lower = 0}};
+  REQUIRE_THROWS_AS(polyad::io::write_model(folder / "m.npz", model), UsageError);
+  REQUIRE(
+      content_of(folder / "m.ktns")
+          .ends_with("# index_base 0\n# constraints\n"
+                     "0 1.7976931348623157e+308 0 0\n-1.7976931348623157e+308 1.7976931348623157e+308 0 0\n"
+                     "-0.1 0.3333333333333333 1e-300 2\n"));
+  std::string const text = "ktensor\n1\n1\n1\n1\nmatrix\n2\n1 1\n1\n";
+  REQUIRE(text_error(text + "# constraints\n0 1 0 0\n").empty());
+  REQUIRE(text_error(text + "# constraints\n0 1 0\n").find("expected a bound or a penalty") !=
+          std::string::npos);
+  REQUIRE(text_error(text + "# constraints\n1 0 0 0\n").find("an empty interval") != std::string::npos);
+  REQUIRE(text_error(text + "# constraints\n0 1 -1 0\n").find("a penalty below 0") != std::string::npos);
+  REQUIRE(text_error(text + "# constraints\n0 1 0 0 0\n").find("expected the end") != std::string::npos);
+  REQUIRE(text_error(text + "# something\n").find("expected 'index_base'") != std::string::npos);
+}
+
 TEST_CASE("npz in single precision is rounded once", "[io]") {
   TemporaryFolder const folder;
   HostKtensor model = sample();

@@ -102,7 +102,8 @@ void move_within_bounds(Space const& space, FactorMatrices<Scalar, Space> const&
 /// \throws UsageError when N < 2, X holds duplicates, shapes do not match (those of options.rows, too), no
 ///         rank is known, a limit of the options is negative or not a number, there are neither one nor N
 ///         updates, one is for another precision or space, the scale of the components could escape a
-///         penalty, the start violates its bounds, or several starts have a checkpoint or a start;
+///         penalty, the start violates its bounds, several starts have a checkpoint, or a start without fixed
+///         modes, or modes are fixed without a start, all of them, twice, or with rows that are not stored;
 ///         MemoryError before allocating; InputError when options.resume is damaged or of another run;
 ///         WriteError when a checkpoint cannot be written; NumericalError when the norm of X or the fit is
 ///         not a finite number (of several starts: of all, naming each), or when
@@ -132,6 +133,14 @@ template <class Scalar, class Index, class Space>
 [[nodiscard]] CpAlsResult<Scalar, Space> cp_als(Space const& space,
                                                 TensorByRank<Scalar, Index, Space> const& X,
                                                 CpAlsOptions const& options   = {},
+                                                CpAlsCallback const& callback = {});
+/// The same from a given start, which CpAlsOptions::fixed_modes need.
+/// \param start  on rank 0 A^(n) (I_n x R, row-major) of each mode of the whole tensor; empty on the others
+template <class Scalar, class Index, class Space>
+[[nodiscard]] CpAlsResult<Scalar, Space> cp_als(Space const& space,
+                                                TensorByRank<Scalar, Index, Space> const& X,
+                                                CpAlsOptions const& options,
+                                                std::vector<std::vector<double>> const& start,
                                                 CpAlsCallback const& callback = {});
 
 /// The same for coordinates, in the format of any_format. `rest` are the optional start and callback.

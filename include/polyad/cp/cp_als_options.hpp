@@ -36,6 +36,10 @@ struct CpAlsOptions {
   bool scale_start = false;
   /// With bounds or penalties, the run also ends once CpAlsResult::kkt_violation is below this. 0: never.
   double kkt_tolerance = 0;
+  /// Modes whose factors stay those of the start, with their order and bits; not all. Their MTTKRPs are left
+  /// out. They keep their scale in the model, whose weights are those of the other modes. A start is needed,
+  /// of which several starts (`restarts`) keep these modes alone and draw the others. All rows are stored.
+  std::vector<int> fixed_modes = {};
   /// A file that gets the state of the run after every `checkpoint_every` iterations and at the end (io/
   /// checkpoint.hpp). Empty: none. Of several ranks the first writes it, and all name it.
   std::filesystem::path checkpoint = {};
@@ -78,6 +82,9 @@ void for_each_option(Options& options, Visitor&& visit) {
                   "With bounds or l1: stop at a KKT violation below X; 0: never")
             .at_least(0),
         options.kkt_tolerance);
+  visit(OptionRow("fixed_modes", "", "Modes whose factors stay those of the start")
+            .declared_by_python("the tool has --fix, which needs --init MODEL, and Python fix"),
+        options.fixed_modes);
   for_each_checkpoint_option(options, visit, "Iterations between checkpoints");
   visit(OptionRow("restarts", "--restarts K",
                   "Random starts, side by side on a device; the best fit wins. They have the seeds from the "

@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include "polyad/cp/constraints.hpp"
+#include "polyad/tensor/constraints.hpp"
 
 namespace polyad {
 
@@ -64,7 +64,8 @@ private:
 /// Constraints never rises, and it stays where no entry can improve it. A component whose other columns are
 /// zero keeps its column. A mode with penalties, or with bounds other than 0, has its own scale in the model.
 /// Unlike least squares, the result depends on the scale of the start (CpAlsOptions::scale_start).
-/// \param inner_sweeps  sweeps over each row in every update
+/// \param inner_sweeps  sweeps over each row in every update. exact_inner: each row becomes the minimum of
+///                      its convex subproblem by an active set method (Lawson & Hanson, 1974, chapter 23)
 /// \throws UsageError for an empty interval, a bound that is not a number, a penalty that is negative or not
 ///         finite, or fewer than one sweep
 [[nodiscard]] ModeUpdate constrained(Constraints const& constraints, int inner_sweeps = default_inner_sweeps);

@@ -39,9 +39,9 @@ struct Checkpoint {
   /// The ridge of each mode, and with it the powers of two of the columns of all modes (s of
   /// cp/factor_update.hpp), N x R; both empty if there is none.
   std::vector<double> penalties = {}, scales = {};
-  /// With bounds or an l1 in some mode, five numbers for each mode, and scales, but no penalties: lower,
-  /// upper (without a bound the largest double, negative for lower), l1, ridge (cp/constraints.hpp), and the
-  /// inner sweeps.
+  /// With bounds or an l1 in some mode, or with fixed modes, five numbers for each mode, and scales, but no
+  /// penalties: lower, upper (without a bound the largest double, negative for lower; of a fixed mode an
+  /// empty interval), l1, ridge (tensor/constraints.hpp), and the inner sweeps.
   std::vector<double> constraints = {};
 
   bool operator==(Checkpoint const&) const = default;

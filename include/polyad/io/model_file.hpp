@@ -10,6 +10,7 @@
 
 #include "polyad/io/coordinate_list.hpp"
 #include "polyad/io/labels.hpp"
+#include "polyad/tensor/constraints.hpp"
 #include "polyad/tensor/stored_rows.hpp"
 
 namespace polyad::io {
@@ -26,6 +27,8 @@ struct HostKtensor {
   std::vector<StoredRows> rows = {};
   /// What the rows are called, those that are not stored included.
   RowNames names = {};
+  /// As of Ktensor: one for each mode, or empty.
+  std::vector<Constraints> constraints = {};
 
   [[nodiscard]] std::uint64_t rank() const noexcept { return weights.size(); }
   [[nodiscard]] int order() const noexcept { return static_cast<int>(extents.size()); }

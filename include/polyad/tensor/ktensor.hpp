@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "polyad/tensor/constraints.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 #include "polyad/tensor/stored_rows.hpp"
 
@@ -18,6 +19,9 @@ struct Ktensor {
   FactorMatrices<Scalar, Space> factors;
   /// The rows that are stored (tensor/compact.hpp): one for each mode, or empty if all rows are stored.
   std::vector<StoredRows> rows = {};
+  /// The bounds and penalties under which the factors were computed: one for each mode, or empty if there
+  /// were none. project() (cp/project.hpp) computes new rows under them.
+  std::vector<Constraints> constraints = {};
 };
 
 }  // namespace polyad

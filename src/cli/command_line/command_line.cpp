@@ -98,7 +98,10 @@ void check(CpdOptions const& options) {
   if (options.tune && options.format != "auto") refuse("--tune chooses a format: leave --format out");
   if (options.tune && !options.resume.empty())
     refuse("--resume goes on in the checkpoint's format: leave --tune out");
-  if (options.restarts > 1 && options.init != "random")
+  bool const has_fixed = !options.constraints.fixed.empty();
+  if (has_fixed && !starts_from_file(options) && options.resume.empty())
+    refuse("--fix needs the factors that are to stay: name their model by --init MODEL");
+  if (options.restarts > 1 && options.init != "random" && !has_fixed)
     refuse("--restarts are random starts: leave --init out");
   if (options.restarts > 1 && !(options.checkpoint.empty() && options.resume.empty()))
     refuse("--restarts have no checkpoints: run them one by one");

@@ -4,9 +4,14 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include <limits>
+#include <charconv>
+#include <cstdint>
 #include <string>
 #include <vector>
+
+#include "cli/typed_text/numbers.hpp"
+#include "polyad/core/error.hpp"
+#include "polyad/core/printable.hpp"
 
 namespace polyad::cli {
 
@@ -24,6 +29,18 @@ void add_mode_numbers(Command& command, std::string const& name, std::vector<std
       ->type_name("[MODE:]X");
 }
 
+/// \throws UsageError unless the text is "exact" or a number from 1 on
+int inner_sweeps_of(std::string text) {
+  if (text == "exact") return exact_inner;
+  std::string const typed = text;
+  int sweeps              = 0;
+  if (settle_whole_number<int>(text).empty()) std::from_chars(text.data(), text.data() + text.size(), sweeps);
+  if (sweeps < 1 || sweeps == exact_inner)
+    throw UsageError(
+        fmt::format("--inner is a number of sweeps from 1 on, or exact, not '{}'", printable(typed)));
+  return sweeps;
+}
+
 }  // namespace
 
 void add_constraints(Command& command, CpdOptions& options) {
@@ -39,10 +56,23 @@ void add_constraints(Command& command, CpdOptions& options) {
                    "Penalty: X/2 ||A||^2. If a mode has a penalty, each needs one or two bounds");
   command.after_parsing([&typed] { read_texts(typed); });
   command
-      .add_option("--inner", options.inner_sweeps, "With bounds or --l1: sweeps over each row in an update")
-      ->check(CLI::Range(1, std::numeric_limits<int>::max()))
-      ->type_name("K")
+      .add_option("--inner", options.inner_text,
+                  "With bounds or --l1: sweeps over each row in an update, or exact: its minimum",
+                  [&options](OptionList& list) {
+                    if (options.inner_sweeps == exact_inner)
+                      list.emplace_back("inner", options.inner_text);
+                    else
+                      list.emplace_back("inner", std::int64_t{options.inner_sweeps});
+                  })
+      ->type_name("K|exact")
       ->capture_default_str();
+  command.after_parsing([&options] { options.inner_sweeps = inner_sweeps_of(options.inner_text); });
+  command
+      .add_option("--fix", typed.fixed, "With --init MODEL: modes whose factors stay as they are there",
+                  listed_as("fix", typed.fixed, ","))
+      ->delimiter(',')
+      ->check(CLI::Range(0, 15))
+      ->type_name("MODES");
 }
 
 }  // namespace polyad::cli

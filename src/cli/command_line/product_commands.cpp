@@ -7,6 +7,7 @@
 #include "cli/command_line/command.hpp"
 #include "cli/command_line/declared_options.hpp"
 #include "cli/command_line/shared_options.hpp"
+#include "polyad/io/model_file.hpp"
 #include "polyad/io/tensor_file.hpp"
 
 namespace polyad::cli {
@@ -21,6 +22,7 @@ ProductCommands::ProductCommands(CLI::App& app, MeantCommands const& meant) : m_
   if (meant.have("tucker")) add_tucker();
   if (meant.have("ttm")) add_ttm();
   if (meant.have("ttmc")) add_ttmc();
+  if (meant.have("project")) add_project();
 }
 
 void ProductCommands::add_ttm() {
@@ -78,6 +80,23 @@ void ProductCommands::add_tucker() {
   command.footer("Example: polyad tucker uber.tns.xz -r 4,4,10,10 -o model.npz");
 }
 
+void ProductCommands::add_project() {
+  Command command(m_app, "project", "Rows of one mode of a CP model for new slices of a tensor",
+                  m_project.common);
+  command.add_input("MODEL", m_project.model, "The model: its other modes, bounds and penalties stay")
+      ->required()
+      ->type_name("");
+  m_project.input.duplicates = "sum";
+  add_tensor(command, m_project.input.path, m_project.input.index_base);
+  add_duplicates(command, m_project.input.duplicates, {"sum", "last", "error"});
+  add_drop_zeros(command, m_project.input.drop_zeros);
+  add_mode(command, m_project.mode_text, "The mode of the new rows", 0);
+  add_precision(command, m_project.precision, matrices);
+  add_output(command, m_project.output, "The model with the new rows: .ktns, .txt or .npz")->required();
+  add_common(command);
+  command.footer("Example: polyad project april.npz may.tns --mode 0 -o may.npz");
+}
+
 std::optional<Options> ProductCommands::chosen() {
   auto const given = [&](char const* name) { return is_given(m_app, name); };
   if (given("ttm")) {
@@ -91,6 +110,11 @@ std::optional<Options> ProductCommands::chosen() {
     expect_distinct_files({m_ttmc.tensor, m_ttmc.matrices}, m_ttmc.output, m_ttmc.common.report);
     expect_npz("-o", m_ttmc.output);
     return m_ttmc;
+  }
+  if (given("project")) {
+    expect_distinct_files({m_project.model, m_project.input.path}, m_project.output, m_project.common.report);
+    static_cast<void>(io::model_kind(m_project.output));
+    return m_project;
   }
   if (given("tucker")) {
     expect_distinct_files({m_tucker.tensor}, m_tucker.output, m_tucker.common.report);

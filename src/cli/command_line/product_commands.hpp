@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of the commands ttm, ttmc and tucker.
+// The table of the commands ttm, ttmc, tucker and project.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -26,11 +26,13 @@ private:
   void add_ttm();
   void add_ttmc();
   void add_tucker();
+  void add_project();
 
   CLI::App& m_app;
   TtmOptions m_ttm;
   TtmcOptions m_ttmc;
   TuckerOptions m_tucker;
+  ProjectOptions m_project;
 };
 
 }  // namespace polyad::cli

@@ -23,6 +23,7 @@ int run(CheckOptions const& options, Report& report);
 int run(CompareOptions const& options, Report& report);
 int run(GenOptions const& options, Report& report);
 int run(MttkrpOptions const& options, Report& report);
+int run(ProjectOptions const& options, Report& report);
 int run(EstimateOptions const& options, Report& report);
 int run(TuneOptions const& options, Report& report);
 

@@ -45,11 +45,10 @@ std::optional<io::HostKtensor> read_start(CpdOptions const& options) {
                      fmt::format("holds a model of rank {}, not {}", start.rank(), options.rank));
   // If the first update computes the first factor anew, these weights matter only without iterations.
   // Penalties depend on how they are divided among the modes, and at the minimum they are so evenly.
-  auto const rank        = static_cast<std::size_t>(start.rank());
-  std::size_t const all  = start.factors.size();
-  auto const constraints = constraints_of_modes(options.constraints, static_cast<int>(all));
-  auto const modes       = modes_for_weights(constraints, all);
-  double const share     = 1 / static_cast<double>(modes.size());
+  auto const rank       = static_cast<std::size_t>(start.rank());
+  std::size_t const all = start.factors.size();
+  auto const modes      = modes_for_weights(options.constraints, all);
+  double const share    = 1 / static_cast<double>(modes.size());
   for (std::size_t const n : modes)
     for (std::size_t e = 0; e < start.factors[n].size(); ++e) {
       double const weight = start.weights[e % rank];
@@ -181,7 +180,7 @@ void expect_distributed(CpdOptions const& options) {
     throw UsageError(
         fmt::format("{} one rank only so far: leave it out, or start polyad without mpirun", what));
   };
-  if (options.init != "random") refuse("--init other than random works on");
+  if (options.init == "nvecs") refuse("--init nvecs works on");
   if (options.tune) refuse("--tune works on");
 }
 
@@ -238,10 +237,9 @@ int run(CpdOptions const& given, Report& report) {
     options.resume = resumed_file->path();
     resumed        = read_resumed(options);
   }
-  std::optional<io::HostKtensor> start;
+  std::optional<io::HostKtensor> start = read_start(options);
   io::CoordinateList tensor;
   if (alone) {
-    start  = read_start(options);
     tensor = read_input(input_of(options), options.common, report);
     if (tensor.order() < 2)
       throw InputError(options.tensor.string(), 0, 0, "has one mode only; CP needs two or more");
@@ -271,7 +269,7 @@ int run(CpdOptions const& given, Report& report) {
       outcome.save   = factor(options, std::move(tensor), std::move(start), report, on_iteration, resumed);
       outcome.signal = interrupt_signal();
     } else {
-      outcome = factor_on_ranks(options, input_of(options), report, on_iteration);
+      outcome = factor_on_ranks(options, input_of(options), std::move(start), report, on_iteration);
     }
   }
   if (is_root)

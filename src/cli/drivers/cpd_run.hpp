@@ -25,14 +25,17 @@ inline CpAlsOptions library_options(CpdOptions const& options, int order,
   CpAlsOptions als = options;
   als.rows         = rows;
   als.scale_start  = options.init == "random";
+  als.fixed_modes  = options.constraints.fixed;
   for (auto const& constraints : constraints_of_modes(options.constraints, order))
     als.updates.push_back(constraints.is_unconstrained() ? ridge(constraints.ridge)
                                                          : constrained(constraints, options.inner_sweeps));
   return als;
 }
 
-/// Whether rows that do not occur may be zero. Otherwise they need their bounds, and all rows are stored.
+/// Whether rows that do not occur may be zero. Otherwise they need their bounds or stay as they are, and all
+/// rows are stored.
 inline bool zeros_are_allowed(CpdOptions const& options, std::size_t order) {
+  if (!options.constraints.fixed.empty()) return false;
   return std::ranges::all_of(constraints_of_modes(options.constraints, static_cast<int>(order)),
                              &Constraints::allows_zero);
 }

@@ -20,12 +20,14 @@
 #include "cli/tensors/compact_list.hpp"
 #include "cli/tensors/compact_on_ranks.hpp"
 #include "cli/tensors/device_tensor.hpp"
+#include "cli/tensors/read_input.hpp"
 #include "cli/tensors/read_on_ranks.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/memory_plan.hpp"
 #include "polyad/core/quantity_text.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/distributed/distribute.hpp"
+#include "polyad/io/model_file.hpp"
 #include "polyad/io/saved_models.hpp"
 
 namespace polyad::cli {
@@ -34,10 +36,17 @@ namespace {
 template <class Scalar, class Index>
 class FactoringOnRanks {
 public:
-  /// \param rows  that are stored, of the whole tensor
+  /// \param rows   that are stored, of the whole tensor
+  /// \param start  with these rows, on the first rank; empty on the others, and everywhere if it is random
   FactoringOnRanks(CpdOptions const& options, Communicator<Space> const& world,
-                   std::vector<StoredRows> const& rows, Report& report, OnIteration const& on_iteration)
-      : m_options(options), m_world(world), m_rows(rows), m_report(report), m_on_iteration(on_iteration) {}
+                   std::vector<StoredRows> const& rows, std::vector<std::vector<double>> const& start,
+                   Report& report, OnIteration const& on_iteration)
+      : m_options(options),
+        m_world(world),
+        m_rows(rows),
+        m_start(start),
+        m_report(report),
+        m_on_iteration(on_iteration) {}
 
   /// \param share  of this rank; its coordinates are released once the format has them
   /// \param plan  has the distribution, and the share's coordinates
@@ -74,8 +83,10 @@ public:
     auto const als = library_options(m_options, X.extents().order(), m_rows);
     RanksOutcome outcome;
     auto const reason =
-        report_als(m_report, m_on_iteration, outcome.save,
-                   [&](CpAlsCallback const& callback) { return cp_als(m_world.space(), X, als, callback); });
+        report_als(m_report, m_on_iteration, outcome.save, [&](CpAlsCallback const& callback) {
+          if (starts_from_file(m_options)) return cp_als(m_world.space(), X, als, m_start, callback);
+          return cp_als(m_world.space(), X, als, callback);
+        });
     if (reason == StopReason::interrupted) outcome.signal = signal_of_ranks();
     report_peak_memory(m_report);
     return outcome;
@@ -112,24 +123,33 @@ private:
   CpdOptions const& m_options;
   Communicator<Space> m_world;
   std::vector<StoredRows> const& m_rows;
+  std::vector<std::vector<double>> const& m_start;
   Report& m_report;
   OnIteration const& m_on_iteration;
 };
 
 }  // namespace
 
-RanksOutcome factor_on_ranks(CpdOptions const& options, TensorInput const& input, Report& report,
+RanksOutcome factor_on_ranks(CpdOptions const& options, TensorInput const& input,
+                             std::optional<io::HostKtensor> start, Report& report,
                              OnIteration const& on_iteration) {
   count_t const base = peak_memory_bytes();  // MPI takes some
   auto const world   = make_communicator(options.deterministic);
   auto tensor        = read_on_ranks(input, options.common, report);
   if (tensor.order() < 2)
     throw InputError(input.path.string(), 0, 0, "has one mode only; CP needs two or more");
+  if (start && start->extents != tensor.extents)
+    throw InputError(
+        options.start.string(), 0, 0,
+        "holds a model of " + dims_text(start->extents) + ", but the tensor is " + dims_text(tensor.extents));
   auto const rows            = zeros_are_allowed(options, tensor.order())
                                    ? compact_list_on_ranks(world, tensor, *report.input)
                                    : std::vector<StoredRows>();
   report.input->empty_slices = empty_slices_on_ranks(tensor);
   add_empty_slices(rows, *report.input);
+  std::vector<std::vector<double>> factors;
+  if (start && world.rank() == 0) factors = io::with_rows(std::move(*start), rows).factors;
+  start.reset();
   Extents const extents{std::span<count_t const>(tensor.extents)};
   bool const is_wide = extents_need_wide_index(tensor.extents);
   PartitionOptions partition;
@@ -151,7 +171,7 @@ RanksOutcome factor_on_ranks(CpdOptions const& options, TensorInput const& input
           MemoryPlan plan;
           auto const process = plan.hold("the process", base);
           auto coordinates   = plan_distribution<Scalar>(plan, part, sizeof(Index), of_rank, world.size());
-          return FactoringOnRanks<Scalar, typename Block::index_type>(options, world, rows, report,
+          return FactoringOnRanks<Scalar, typename Block::index_type>(options, world, rows, factors, report,
                                                                       on_iteration)
               .run(std::move(of_rank), std::move(plan), std::move(coordinates));
         },

@@ -2,7 +2,10 @@
 // `polyad cpd` on several ranks: the part that runs on the backend. Free of Kokkos.
 #pragma once
 
+#include <optional>
+
 #include "cli/drivers/factor.hpp"
+#include "polyad/io/model_file.hpp"
 
 namespace polyad::cli {
 
@@ -13,9 +16,11 @@ struct RanksOutcome {
 
 /// All ranks call it together; it needs a Session. Each reads a part of the file. Brings the nonzeros to
 /// their ranks, builds the formats and runs CP-ALS. Rank 0 writes checkpoints, and has the one to resume.
+/// \param start   the model of --init, the same on all ranks
 /// \param report  filled on rank 0, as factor() does; report.ranks too
 /// \throws as read_input() and factor(); MemoryError naming the rank whose share does not fit
 [[nodiscard]] RanksOutcome factor_on_ranks(CpdOptions const& options, TensorInput const& input,
-                                           Report& report, OnIteration const& on_iteration);
+                                           std::optional<io::HostKtensor> start, Report& report,
+                                           OnIteration const& on_iteration);
 
 }  // namespace polyad::cli

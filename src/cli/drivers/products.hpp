@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The part of `polyad ttm`, `ttmc` and `tucker` that runs on the backend. Free of Kokkos, so that its callers
-// are. All need a Session, sum the tensor's duplicates, give the tensor up once it is on the device, and fill
-// in report.input and report.format.
+// The part of `polyad ttm`, `ttmc`, `tucker` and `project` that runs on the backend. Free of Kokkos, so that
+// its callers are. All need a Session, sum the tensor's duplicates, give the tensor up once it is on the
+// device, and fill in report.input and report.format.
 #pragma once
 
 #include <functional>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "cli/options/options.hpp"
 #include "cli/report/report.hpp"
 #include "polyad/io/array_npz.hpp"
 #include "polyad/io/coordinate_list.hpp"
+#include "polyad/io/model_file.hpp"
 
 namespace polyad::cli {
 
@@ -33,5 +35,16 @@ void decompose(TuckerOptions const& options, io::CoordinateList&& tensor, Report
 /// \returns the signal that ended the run on any rank, or 0
 [[nodiscard]] int decompose_on_ranks(TuckerOptions const& options, io::CoordinateList&& part, Report& report,
                                      std::function<bool(IterationReport const&)> const& on_iteration);
+
+struct ProjectedRows {
+  std::vector<double> rows;  // J x R, row-major
+  double fit = 0, objective = 0;
+};
+
+/// Rows of a mode of the model for the tensor's slices. Needs a Session. Fills in report.input's nnz and
+/// report.format. \param precision  "f32" or "f64"
+/// \throws as polyad::project
+[[nodiscard]] ProjectedRows project_rows(io::CoordinateList&& tensor, io::HostKtensor const& model, int mode,
+                                         std::string const& precision, Report& report);
 
 }  // namespace polyad::cli

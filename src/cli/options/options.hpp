@@ -25,9 +25,10 @@ struct CpdOptions : CpAlsOptions {
   std::string duplicates = "sum";  // or last, error
   bool drop_zeros        = false;
   TypedConstraints constraints;
-  int inner_sweeps = default_inner_sweeps;
-  std::string init = "random";  // or "nvecs", or a model file
-  std::filesystem::path start;  // that file; empty: none
+  std::string inner_text = "1";                   // as typed
+  int inner_sweeps       = default_inner_sweeps;  // or exact_inner
+  std::string init       = "random";              // or "nvecs", or a model file
+  std::filesystem::path start;                    // that file; empty: none
   std::string format    = "auto";
   bool tune             = false;               // auto tries all formats that fit
   std::string precision = "f64";               // or "f32"
@@ -52,9 +53,9 @@ struct InfoOptions {
   CommonOptions common;
 };
 
-using Options =
-    std::variant<CpdOptions, StatsOptions, InfoOptions, ConvertOptions, CheckOptions, CompareOptions,
-                 GenOptions, MttkrpOptions, TtmOptions, TtmcOptions, TuckerOptions, TrainOptions,
-                 PredictOptions, RecommendOptions, SimilarOptions, EstimateOptions, TuneOptions>;
+using Options = std::variant<CpdOptions, StatsOptions, InfoOptions, ConvertOptions, CheckOptions,
+                             CompareOptions, GenOptions, MttkrpOptions, TtmOptions, TtmcOptions,
+                             TuckerOptions, TrainOptions, PredictOptions, RecommendOptions, SimilarOptions,
+                             EstimateOptions, TuneOptions, ProjectOptions>;
 
 }  // namespace polyad::cli

@@ -34,6 +34,17 @@ struct TtmcOptions {
   std::filesystem::path output;    // npz
 };
 
+/// Rows of one mode of a model for new slices.
+struct ProjectOptions {
+  CommonOptions common;
+  std::filesystem::path model;
+  TensorInput input;
+  std::string mode_text;      // a number or a name
+  int mode              = 0;  // of mode_text
+  std::string precision = "f64";
+  std::filesystem::path output;  // a model file
+};
+
 struct TuckerOptions : polyad::TuckerOptions {
   CommonOptions common;
   std::filesystem::path tensor;

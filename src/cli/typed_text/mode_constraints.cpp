@@ -59,10 +59,10 @@ void put_numbers(std::string const& option, std::vector<ModePenalty> const& numb
 void expect_no_escape(TypedConstraints const& typed, std::vector<Constraints> const& constraints) {
   if (std::ranges::none_of(constraints, &Constraints::is_penalised)) return;
   for (std::size_t n = 0; n < constraints.size(); ++n)
-    if (!constraints[n].is_penalised() && !constraints[n].is_bounded())
+    if (!constraints[n].is_penalised() && !constraints[n].is_bounded() && !is_fixed(typed, n))
       throw UsageError(fmt::format(
           "{} leaves mode {} without a penalty: the scale of the components would escape into it. "
-          "Give all modes one, or bounds on both sides",
+          "Give all modes one, or bounds on both sides, or --fix them",
           typed.ridge.empty() ? "--l1" : "--ridge", n));
 }
 
@@ -101,17 +101,25 @@ std::vector<Constraints> constraints_of_modes(TypedConstraints const& typed, int
   return result;
 }
 
+bool is_fixed(TypedConstraints const& typed, std::size_t n) {
+  return std::ranges::find(typed.fixed, static_cast<int>(n)) != typed.fixed.end();
+}
+
 bool are_constrained(std::vector<Constraints> const& constraints) {
   return !std::ranges::all_of(constraints, &Constraints::is_unconstrained);
 }
 
-std::vector<std::size_t> modes_for_weights(std::vector<Constraints> const& constraints, std::size_t order) {
+std::vector<std::size_t> modes_for_weights(TypedConstraints const& typed, std::size_t order) {
+  auto const constraints = constraints_of_modes(typed, static_cast<int>(order));
   std::vector<std::size_t> limited;
+  std::size_t free = order;
   for (std::size_t n = 0; n < order; ++n) {
+    if (is_fixed(typed, n)) continue;
+    free = std::min(free, n);
     if (constraints.empty() || (constraints[n].is_cone() && !constraints[n].is_penalised())) return {n};
     if (!constraints[n].is_bounded()) limited.push_back(n);
   }
-  if (limited.empty()) limited.push_back(0);
+  if (limited.empty() && free < order) limited.push_back(free);
   return limited;
 }
 

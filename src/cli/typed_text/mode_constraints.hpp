@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/typed_text/mode_penalties.hpp"
-#include "polyad/cp/constraints.hpp"
+#include "polyad/tensor/constraints.hpp"
 
 namespace polyad::cli {
 
@@ -18,6 +18,7 @@ struct TypedConstraints {
   bool all_nonnegative = false;
   std::vector<int> nonnegative;
   std::vector<ModePenalty> lower, upper, l1, ridge;
+  std::vector<int> fixed;  // modes whose factors stay as they are
 };
 
 /// Reads the texts. \throws UsageError for one that says nothing, and for two of one mode
@@ -28,12 +29,14 @@ void read_texts(TypedConstraints& typed);
 ///         the scale of the components would escape into a mode without penalty
 [[nodiscard]] std::vector<Constraints> constraints_of_modes(TypedConstraints const& typed, int order);
 
+/// Whether mode n stays as it is.
+[[nodiscard]] bool is_fixed(TypedConstraints const& typed, std::size_t n);
+
 /// Whether some mode needs more than least squares or a ridge.
 [[nodiscard]] bool are_constrained(std::vector<Constraints> const& constraints);
 
 /// The modes that share the weights of a start evenly: the one whose scale is free, or else those whose scale
-/// is limited by penalties.
-[[nodiscard]] std::vector<std::size_t> modes_for_weights(std::vector<Constraints> const& constraints,
-                                                         std::size_t order);
+/// is limited by penalties. A fixed mode is none of them.
+[[nodiscard]] std::vector<std::size_t> modes_for_weights(TypedConstraints const& typed, std::size_t order);
 
 }  // namespace polyad::cli

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cp/constraints/constrained_update.hpp"
+#include "cp/fixed_modes.hpp"
 #include "cp/run_updates.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/cp/factor_update.hpp"
@@ -97,10 +98,11 @@ void expect_within_bounds(Space const& space, std::vector<ModeUpdate> const& upd
                  update.constraints()->lower, " and ", update.constraints()->upper);
 }
 
-/// The first mode whose columns may be multiplied by any positive number; N if there is none.
-[[nodiscard]] inline int scalable_mode(std::vector<ModeUpdate> const& updates, int order) {
+/// The first free mode whose columns may be multiplied by any positive number; N if there is none.
+[[nodiscard]] inline int scalable_mode(CpAlsOptions const& options, int order) {
   for (int n = 0; n < order; ++n) {
-    auto const update = update_of_mode(updates, n);
+    if (is_fixed(options, n)) continue;
+    auto const update = update_of_mode(options.updates, n);
     if (update.own() == nullptr && (!update.constraints() || update.constraints()->is_cone())) return n;
   }
   return order;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ConstrainedUpdate: the update of a mode with bounds, l1 and ridge by coordinate descent
-// (cp/constraints/descend_rows.hpp).
+// (cp/constraints/descend_rows.hpp) or exactly (cp/constraints/solve_rows.hpp).
 //
 // A mode that has penalties or finite bounds other than 0 keeps its scale: its s is 1, and A is B. Bounds of
 // 0 alone do not depend on the scale, so the run keeps such columns near their norm by powers of two.
@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "cp/constraints/descend_rows.hpp"
+#include "cp/constraints/solve_rows.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/cp/factor_update.hpp"
@@ -37,9 +38,12 @@ public:
   using Matrix  = FactorMatrix<Scalar, Space>;
   using Sums    = UpdateSums<Space>;
 
-  ConstrainedUpdate(Space const& space, UpdateSite const& site, Constraints const& constraints, int sweeps)
+  /// \param sweeps  or exact_inner; \param row_memory  then memory_of_rows
+  ConstrainedUpdate(Space const& space, UpdateSite const& site, Constraints const& constraints, int sweeps,
+                    DeviceNumbers<Space> const& row_memory)
       : m_constraints(rounded_bounds<Scalar>(constraints, site.mode)),
         m_sweeps(sweeps),
+        m_row_memory(row_memory),
         m_columns(Kokkos::view_alloc(space, "polyad::column_numbers"), column_numbers, site.rank) {}
 
   [[nodiscard]] bool keeps_scale() const override {
@@ -57,13 +61,17 @@ public:
   }
   void apply(Space const& space, Problem const& problem, Matrix const& V, Matrix const& A,
              Sums const& sums) override {
-    descend_rows(space, problem, m_columns, m_constraints, m_sweeps, V, A);
+    if (m_sweeps == exact_inner)
+      solve_rows(space, problem, m_columns, m_constraints, m_row_memory, V, A);
+    else
+      descend_rows(space, problem, m_columns, m_constraints, m_sweeps, V, A);
     sum_update(space, problem, V, A, sums);
   }
 
 private:
   Constraints m_constraints;
   int m_sweeps;
+  DeviceNumbers<Space> m_row_memory;
   ColumnNumbers<Space> m_columns;
 };
 

@@ -17,60 +17,20 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "cp/constraints/column_numbers.hpp"
 #include "dense/gram.hpp"
 #include "dense/hadamard_of_grams.hpp"
 #include "kernel/launch.hpp"
 #include "kernel/launch_shape.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/types.hpp"
-#include "polyad/cp/constraints.hpp"
 #include "polyad/cp/factor_update.hpp"
 #include "polyad/kernel/lanes.hpp"
 #include "polyad/kernel/machine.hpp"
+#include "polyad/tensor/constraints.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 
 namespace polyad::detail {
-
-/// The numbers of each column that all rows share: 3 x R.
-enum ColumnNumber : int {
-  inverse_curvature,  // 1 / (H_rr + ridge); negative: H_rr and the penalties are 0, and the column stays
-  threshold,          // the t of soft(z, t)
-  column_length,      // H_rr^(1/2): a change of x_r by d changes the model by d H_rr^(1/2)
-  column_numbers
-};
-
-template <class Space>
-using ColumnNumbers = Kokkos::View<double**, Kokkos::LayoutRight, typename Space::device_type>;
-
-/// Column numbers of a problem whose s is 1 if there are penalties.
-template <class Space>
-struct PrepareColumns {
-  ModeProblem<Space> problem;
-  Constraints constraints;
-  ColumnNumbers<Space> columns;
-
-  KOKKOS_FUNCTION void operator()(count_t r) const {
-    double const square           = problem.H(r, r);
-    double const ratio            = problem.of_tensor / problem.weights(r);
-    double const ridge            = constraints.ridge * ratio * ratio;
-    double const l1               = constraints.l1 * problem.of_tensor * ratio;
-    double const curvature        = square + ridge;
-    bool const is_flat            = curvature < 0x1p-1000;  // its inverse would leave the range of doubles
-    double const flat             = l1 > 0 ? 0 : -1;
-    columns(inverse_curvature, r) = is_flat ? flat : 1 / curvature;
-    columns(threshold, r)         = l1;
-    columns(column_length, r)     = Kokkos::sqrt(square);
-  }
-};
-
-/// Launches on `space` and returns without waiting.
-template <class Space>
-void prepare_columns(Space const& space, ModeProblem<Space> const& problem, Constraints const& constraints,
-                     ColumnNumbers<Space> const& columns) {
-  Kokkos::parallel_for("polyad::prepare_columns",
-                       Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, columns.extent(1)),
-                       PrepareColumns<Space>{problem, constraints, columns});
-}
 
 template <class Space, class Scalar>
 struct DescendRows {

@@ -8,6 +8,7 @@
 #include "io/archive/npz_names.hpp"
 #include "io/archive/zip.hpp"
 #include "io/known_file.hpp"
+#include "io/models/constraint_numbers.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/atomic_file.hpp"
 
@@ -25,6 +26,9 @@ void write_npz_blocks(std::filesystem::path const& path, KtensorBlocks const& mo
   }
   add_rows(zip, model.rows);
   add_names(zip, model.names);
+  if (!model.constraints.empty())
+    add_array(zip, "constraints", {model.constraints.size(), numbers_of_constraints},
+              constraint_numbers(model.constraints), false);
   zip.finish();
   file.commit();
 }
@@ -54,6 +58,13 @@ HostKtensor read_npz(RawInput& input) {
   if (model.factors.empty()) throw InputError(name, 0, 0, "holds no array 'factor_0'");
   model.rows  = archive.read_rows(model.extents);
   model.names = archive.read_names(model.extents);
+  if (auto const numbers = archive.read("constraints", 2)) {
+    if (numbers->shape[0] != model.extents.size() || numbers->shape[1] != numbers_of_constraints)
+      throw InputError(name, 0, 0, "'constraints' does not have four numbers for each mode");
+    auto found = constraints_of(numbers->elements);
+    if (!found) throw InputError(name, 0, 0, "'constraints' has an empty interval or a penalty below 0");
+    model.constraints = std::move(*found);
+  }
   return model;
 }
 

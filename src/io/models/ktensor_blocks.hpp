@@ -20,13 +20,14 @@ struct KtensorBlocks {
   std::vector<ElementBlocks> factors;
   /// The rows that are stored: one for each mode, or empty if all rows are stored.
   std::vector<StoredRows> rows;
-  RowNames names = {};
+  RowNames names                       = {};
+  std::vector<Constraints> constraints = {};  // as of HostKtensor
 };
 
 /// Refers to the model's factors. \throws UsageError unless its arrays have the sizes that it says
 [[nodiscard]] inline KtensorBlocks blocks_of(HostKtensor const& model) {
   expect_consistent(model);
-  KtensorBlocks blocks{model.weights, model.extents, {}, model.rows, model.names};
+  KtensorBlocks blocks{model.weights, model.extents, {}, model.rows, model.names, model.constraints};
   for (std::size_t n = 0; n < model.factors.size(); ++n)
     blocks.factors.emplace_back(stored_rows(model.rows, n, model.extents[n]), model.rank(), model.factors[n]);
   return blocks;

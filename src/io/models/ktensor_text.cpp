@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "io/known_file.hpp"
+#include "io/models/constraint_numbers.hpp"
 #include "io/names/labels_file.hpp"
 #include "io/names/row_names.hpp"
 #include "io/quoted.hpp"
@@ -234,6 +235,12 @@ void write_ktensor_text_blocks(std::filesystem::path const& path, KtensorBlocks 
     });
   }
   if (model.names.index_base == 0) file.write("# index_base 0\n");
+  if (!model.constraints.empty()) {
+    file.write("# constraints\n");
+    auto const all = constraint_numbers(model.constraints);
+    for (std::size_t e = 0; e < all.size(); e += numbers_of_constraints)
+      numbers.line(all.data() + e, numbers_of_constraints);
+  }
   if (labels) file.write("# labels " + key_text(labels->key) + "\n");
   if (!labels) return file.commit();
   std::error_code failed;
@@ -281,12 +288,21 @@ HostKtensor read_ktensor_text(RawInput& input) {
     for (double& element : factor) element = tokens.number("an element");
   }
   bool is_next = tokens.skip("#");
-  if (is_next && !tokens.is("labels")) {
+  if (is_next && !tokens.is("labels") && !tokens.is("constraints")) {
     tokens.word("index_base");
     model.names.index_base = static_cast<int>(tokens.size("the index base, 0 or 1", [](std::uint64_t base) {
       return base > 1 ? "the index base is 0 or 1, not " + std::to_string(base) : std::string();
     }));
     is_next                = tokens.skip("#");
+  }
+  if (is_next && tokens.is("constraints")) {
+    tokens.word("constraints");
+    std::vector<double> all(order * numbers_of_constraints);
+    for (double& number : all) number = tokens.number("a bound or a penalty");
+    auto found = constraints_of(all);
+    if (!found) tokens.fail("the constraints have an empty interval or a penalty below 0");
+    model.constraints = std::move(*found);
+    is_next           = tokens.skip("#");
   }
   std::optional<std::uint32_t> key;
   if (is_next) {

@@ -5,6 +5,8 @@
 // back to the same double. The Tensor Toolbox counts rows from 1. After everything that other programs read,
 // a model whose rows count from 0 has the line "# index_base 0", and one with names the line "# labels KEY":
 // its names are in a file of their own, whose key this is (io/names/labels_file.hpp).
+// One with bounds or penalties has the line "# constraints", and for each mode a line of lower, upper, l1 and
+// ridge (constraint_numbers.hpp). These lines have this order.
 #pragma once
 
 #include <filesystem>

@@ -53,6 +53,9 @@ void expect_consistent(HostKtensor const& model) {
                        " x " + std::to_string(model.rank()));
   }
   expect_names_fit(model.names, model.extents);
+  if (!model.constraints.empty() && model.constraints.size() != model.extents.size())
+    throw UsageError("a model of " + std::to_string(model.extents.size()) + " modes has constraints of " +
+                     std::to_string(model.constraints.size()));
 }
 
 HostKtensor with_rows(HostKtensor model, std::vector<StoredRows> const& rows) {

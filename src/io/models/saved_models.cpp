@@ -78,7 +78,8 @@ HostKtensor to_host_model(Space const& space, Ktensor<Scalar, Space> const& mode
     host.extents.push_back(extent_of(model, n));
     host.factors.push_back(to_host<Scalar>(space, model.factors[n]));
   }
-  host.rows = model.rows;
+  host.rows        = model.rows;
+  host.constraints = model.constraints;
   return host;
 }
 
@@ -119,7 +120,7 @@ Ktensor<Scalar, Space> to_model(Space const& space, HostKtensor const& host) {
   for (auto const& factor : host.factors) expect_fits_scalar<Scalar>(factor);
   Extents const extents{std::span<count_t const>(host.extents)};
   Ktensor<Scalar, Space> model{
-      host.weights, {space, compact_extents(extents, host.rows), host.rank()}, host.rows};
+      host.weights, {space, compact_extents(extents, host.rows), host.rank()}, host.rows, host.constraints};
   for (int n = 0; n < host.order(); ++n) from_host<Scalar>(space, of_mode(host.factors, n), model.factors[n]);
   return model;
 }
@@ -169,7 +170,7 @@ RowNames read_row_names(std::filesystem::path const& path) {
 template <class Scalar, class Space>
 void save(Space const& space, Ktensor<Scalar, Space> const& model, std::filesystem::path const& path,
           io::RowNames const& names) {
-  io::KtensorBlocks blocks{model.weights, {}, {}, model.rows, names};
+  io::KtensorBlocks blocks{model.weights, {}, {}, model.rows, names, model.constraints};
   for (int n = 0; n < model.factors.order(); ++n) {
     blocks.extents.push_back(extent_of(model, n));
     blocks.factors.push_back(io::element_blocks<Scalar>(space, model.factors[n]));

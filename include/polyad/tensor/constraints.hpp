@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Constraints: what a mode's factor must satisfy, and what its entries cost. CpAlsOptions::updates takes them
-// through constrained() and nonnegative() (cp/factor_update.hpp).
+// through constrained() and nonnegative() (cp/factor_update.hpp), and a CP model keeps them.
 #pragma once
 
 #include <limits>
@@ -39,5 +39,7 @@ struct Constraints {
 
 /// Sweeps over a row's columns in each update, unless a program asks for another number.
 inline constexpr int default_inner_sweeps = 1;
+/// Instead of a number of sweeps: each row becomes the exact minimum, as after infinitely many sweeps.
+inline constexpr int exact_inner = std::numeric_limits<int>::max();
 
 }  // namespace polyad
