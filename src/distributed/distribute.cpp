@@ -7,7 +7,6 @@
 #include <memory>
 #include <numeric>
 #include <utility>
-#include <vector>
 
 #include "distributed/exchange.hpp"
 #include "distributed/over_ranks.hpp"
@@ -178,70 +177,6 @@ NarrowShare<Scalar, Space> distribute_narrow(Communicator<Space> const& ranks, E
     return share_of<Scalar, std::uint32_t>(ranks, division, indices, values, options.rank);
   return share_of<Scalar, std::uint64_t>(ranks, division, indices, values, options.rank);
 }
-
-namespace {
-
-/// Whole factors on rank 0, row-major; empty on the others.
-using WholeFactors = std::vector<std::vector<double>>;
-
-/// \throws UsageError on all ranks unless rank 0 has a factor for each mode
-template <class Space>
-void expect_whole(Communicator<Space> const& ranks, Partition const& partition, WholeFactors const& start,
-                  count_t rank) {
-  bool is_bad = false;
-  if (ranks.rank() == 0) {
-    is_bad = start.size() != static_cast<std::size_t>(partition.extents.order());
-    for (int n = 0; !is_bad && n < partition.extents.order(); ++n)
-      is_bad = of_mode(start, n).size() != partition.extents[n] * rank;
-  }
-  auto const all = of_all_ranks(ranks.host(), count_t(is_bad ? 1 : 0));
-  POLYAD_EXPECTS(all.front() == 0, "the start has not one factor of ", rank, " columns for each mode");
-}
-
-/// \param given  null: random numbers
-template <class Scalar, class Index, class Space>
-CpAlsResult<Scalar, Space> run_on_ranks(Communicator<Space> const& ranks,
-                                        TensorShare<Scalar, Index, Space> const& share,
-                                        AnyFormat<Scalar, Index, Space> const& X, CpAlsOptions const& options,
-                                        WholeFactors const* given, CpAlsCallback const& callback) {
-  auto const& partition = share.partition;
-  auto const rank       = static_cast<count_t>(checked_rank(options.rank == 0 ? X.rank() : options.rank));
-  expect_stored_rows(options.rows, partition.extents);
-  expect_updates(options.updates, partition.extents.order());
-  expect_fixed_modes(options, partition.extents.order());
-  bool const is_random = given == nullptr || options.restarts > 1;
-  CpAlsOptions scaled  = options;
-  scaled.scale_start   = is_random || options.scale_start;
-  std::shared_ptr<SharedRows<Scalar, Space>> rows;
-  if (ranks.size() > 1)
-    rows =
-        std::make_shared<RowsOfRanks<Scalar, Space>>(ranks, partition, share.nnz, share.norm_squared, rank);
-  auto const take_given = [&](Space const& space, int n, FactorMatrix<Scalar, Space> const& A) {
-    std::vector<double> const none;
-    auto const& whole = ranks.rank() == 0 ? of_mode(*given, n) : none;
-    if (rows)
-      rows->from_root(n, whole, A);
-    else
-      from_host<Scalar>(space, whole, A);
-  };
-  auto const start = [&](Space const& space, std::uint64_t seed) {
-    FactorMatrices<Scalar, Space> random(space, share.block.extents(), rank);
-    for (int n = 0; n < random.order(); ++n) {  // an empty range has one row, which stays zero
-      if (given != nullptr && (!is_random || is_fixed(options, n))) {
-        take_given(space, n, random[n]);
-        continue;
-      }
-      FactorMatrix<Scalar, Space> const of_rank = Kokkos::subview(
-          random[n], Kokkos::make_pair(count_t(0), partition.row_count(ranks.rank(), n)), Kokkos::ALL);
-      fill_start<Scalar, Space>(space, of_rank, seed, n, partition, options.rows);
-      move_random_within<Scalar, Space>(space, update_of_mode(options.updates, n), n, of_rank);
-    }
-    return random;
-  };
-  return run_cp_als<Scalar, Space>(ranks.space(), X.inside(), scaled, start, rows, callback);
-}
-
-}  // namespace
 
 template <class Scalar, class Index, class Space>
 TensorByRank<Scalar, Index, Space> tensor_by_rank(Communicator<Space> const& ranks,
