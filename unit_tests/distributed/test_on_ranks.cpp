@@ -575,7 +575,7 @@ TEST_CASE("A given start, fixed modes and exact rows on every grid", "[mpi]") {
         auto const share    = share_of<double>(tensor, grid, true, 0.0);
         auto const format   = format_options(options);
         auto const one      = cp_als(space, any_format(space, whole<double>(tensor), format), options, start);
-        auto const many = cp_als(world(), share, any_format(space, share.block, format), options, factors);
+        auto const many     = cp_als(space, tensor_by_rank(world(), share, format), options, factors);
         REQUIRE(many.history.size() == one.history.size());
         for (std::size_t k = 0; k < one.history.size(); ++k)
           CHECK(std::abs(many.history[k].fit - one.history[k].fit) <= 1e-9);
@@ -585,9 +585,9 @@ TEST_CASE("A given start, fixed modes and exact rows on every grid", "[mpi]") {
   auto options        = options_of(3, 4);
   options.fixed_modes = {1};
   auto const share    = share_of<double>(tensor, {});
-  auto const X        = any_format(space, share.block, format_options(options));
-  CHECK_THROWS_AS(cp_als(world(), share, X, options), UsageError);
-  CHECK_THROWS_AS(cp_als(world(), share, X, options, std::vector<std::vector<double>>(2)), UsageError);
+  auto const X        = tensor_by_rank(world(), share, format_options(options));
+  CHECK_THROWS_AS(cp_als(space, X, options), UsageError);
+  CHECK_THROWS_AS(cp_als(space, X, options, std::vector<std::vector<double>>(2)), UsageError);
 }
 
 TEST_CASE("A checkpoint of another run is refused on all ranks", "[mpi]") {
