@@ -734,7 +734,7 @@ def fast_tucker(
     columns: int | Sequence[int] | None = None,
     biases: bool = True,
     bias: Mapping[str, float] | None = None,
-    time_mode: int = -1,
+    time_mode: int | str = -1,
     drift: Any = None,
     seed: int = 0,
     optimizer: str = "als",
@@ -1176,7 +1176,7 @@ def _named(ranked: Rankings, model: FastTuckerModel, mode: int, asked: Mapping[i
 @own_keywords
 def recommend(
     model: FastTuckerModel,
-    mode: int,
+    mode: int | str,
     queries: Any,
     n: int = 10,
     seen: Any = None,
@@ -1238,7 +1238,7 @@ def recommend(
 
 @own_keywords
 def similar(
-    model: FastTuckerModel, mode: int, rows: Any, n: int = 10, *, threads: int | None = None
+    model: FastTuckerModel, mode: int | str, rows: Any, n: int = 10, *, threads: int | None = None
 ) -> Rankings:
     """The rows of a mode that are most alike, by the cosine of their rows of ``factor @ core``.
 
