@@ -807,7 +807,7 @@ def _named(ranked: Rankings, model: FastTuckerModel, mode: int, asked: Mapping[i
 @own_keywords
 def recommend(
     model: FastTuckerModel,
-    mode: int,
+    mode: int | str,
     queries: Any,
     n: int = 10,
     seen: Any = None,
@@ -869,7 +869,7 @@ def recommend(
 
 @own_keywords
 def similar(
-    model: FastTuckerModel, mode: int, rows: Any, n: int = 10, *, threads: int | None = None
+    model: FastTuckerModel, mode: int | str, rows: Any, n: int = 10, *, threads: int | None = None
 ) -> Rankings:
     """The rows of a mode that are most alike, by the cosine of their rows of ``factor @ core``.
 

@@ -88,6 +88,7 @@ class _Fitted:
         n = self._mode_number(mode)
         if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or not 0 <= n < len(factors):
             raise UsageError(f"mode {mode!r} of a model of {len(factors)} modes (modes count from 0)")
+        n = int(n)
         factor = np.asarray(_device.to_host(factors[n]))
         listed = None if getattr(self, "rows", None) is None else self.rows[n]  # type: ignore[attr-defined]
         rows = np.arange(factor.shape[0]) if listed is None else np.asarray(listed)

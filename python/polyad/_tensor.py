@@ -475,12 +475,13 @@ def without_repeats(x: Any, duplicates: str, model: Any = None) -> SparseTensor:
     """
     if duplicates not in ("sum", "last", "error"):
         raise UsageError(f"duplicates is sum, last or error, not {duplicates!r}")
-    names = getattr(model, "_names", None)
+    names: Names | None = getattr(model, "_names", None)
     like = model if names is not None and names.labels is not None else None
     if isinstance(x, SparseTensor):
-        if like is not None and not same_numbering(names, x._names):
-            x = _like(x, like, "error", "keep")
-        return x._without_repeats(duplicates)
+        tensor: SparseTensor = x
+        if names is not None and like is not None and not same_numbering(names, tensor._names):
+            tensor = _like(tensor, like, "error", "keep")
+        return tensor._without_repeats(duplicates)
     is_named = isinstance(x, (str, os.PathLike)) or (is_table(x) and not isinstance(x, np.ndarray))
     return asarray(x, duplicates=duplicates, like=like if is_named else None)
 
