@@ -18,6 +18,7 @@
 #include "polyad/core/error.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/cp/factor_update.hpp"
+#include "run/row_distribution.hpp"
 
 namespace polyad {
 
@@ -143,7 +144,8 @@ Projection<Scalar, Space> project(Space const& space, Ktensor<Scalar, Space> con
   double const norm_squared = inside.norm_squared();
   if (!std::isfinite(norm_squared)) throw NumericalError("the tensor's norm is not a finite number");
 
-  CpAlsWorkspace<Scalar, Space> work(space, X.extents(), rank, false);
+  RowDistribution<Scalar, Space> here(space, X.extents());  // of one rank
+  CpAlsWorkspace<Scalar, Space> work(space, X.extents(), rank, here);
   work.last_mode   = mode;
   auto factors     = model.factors;
   factors[mode]    = make_factor_matrix<Scalar>(space, "polyad::projected_rows", rows, rank);
@@ -168,9 +170,7 @@ Projection<Scalar, Space> project(Space const& space, Ktensor<Scalar, Space> con
   std::vector<ModeUpdate> choices(static_cast<std::size_t>(factors.order()));
   of_mode(choices, mode) = choice;
   RunPenalties<Scalar, Space> const penalty(space, choices);
-  penalty.sum(
-      space, [&](int n) { return factors[n]; }, nullptr, work.grams, work.scales.of_modes,
-      work.number(penalties));
+  penalty.sum(space, factors, here, work.grams, work.scales.of_modes, work.number(penalties));
   Kokkos::deep_copy(space, work.host_numbers, work.numbers);
   space.fence("polyad::project");
 

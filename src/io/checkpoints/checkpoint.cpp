@@ -27,7 +27,7 @@ constexpr std::uint64_t no_bounds          = 4;  // but ridges
 constexpr std::uint64_t no_penalties       = 3;
 constexpr std::uint64_t all_rows           = 2;  // without lists of rows either
 constexpr std::uint64_t first_version      = 1;  // without weights either
-constexpr std::uint64_t constraint_numbers = 5;  // that a mode has
+constexpr std::uint64_t numbers_of_a_mode = 5;  // that a mode has
 
 /// write_checkpoint() of `checkpoint`, whose own factors are not read: `factors` has A^(n) of each mode.
 void write_blocks(std::filesystem::path const& path, Checkpoint const& checkpoint,
@@ -36,7 +36,7 @@ void write_blocks(std::filesystem::path const& path, Checkpoint const& checkpoin
   bool const is_constrained = !checkpoint.constraints.empty();
   bool const is_penalised   = is_constrained || !checkpoint.penalties.empty();
   POLYAD_EXPECTS(checkpoint.penalties.size() == (is_penalised && !is_constrained ? order : 0) &&
-                     checkpoint.constraints.size() == (is_constrained ? constraint_numbers * order : 0) &&
+                     checkpoint.constraints.size() == (is_constrained ? numbers_of_a_mode * order : 0) &&
                      checkpoint.scales.size() == (is_penalised ? order * checkpoint.rank : 0),
                  checkpoint.penalties.size(), " penalties, ", checkpoint.constraints.size(),
                  " numbers of constraints and ", checkpoint.scales.size(), " scales for ", order,
@@ -126,7 +126,7 @@ Checkpoint read_checkpoint(std::filesystem::path const& path) {
   checkpoint.grams = reader.numbers(rows, checkpoint.rank);
   if (found != first_version) checkpoint.weights = reader.numbers(1, checkpoint.rank);
   if (found == no_bounds) checkpoint.penalties = reader.numbers(1, order);
-  if (found == version) checkpoint.constraints = reader.numbers(constraint_numbers, order);
+  if (found == version) checkpoint.constraints = reader.numbers(numbers_of_a_mode, order);
   if (found >= no_bounds) checkpoint.scales = reader.numbers(order, checkpoint.rank);
   if (reader.fields().left() != 0) refuse("the checkpoint holds more than it says");
   return checkpoint;
