@@ -400,7 +400,7 @@ class Ranks(ToolTest):
         self.assertEqual([epoch["iteration"] for epoch in report["iterations"]], [3, 4, 5])
         whole["iterations"] = whole["iterations"][2:]
         self.expect_errors(report, whole, 10)
-        # One rank goes on from it too, in the format that rank 0 had.
+        # One rank continues it, too, in the format that rank 0 had.
         self.expect_errors(self.report_of(*arguments, "-i", 5, "--resume", "c"), whole, 10)
         result = self.mpirun(3, *arguments[:4], "-r", 5, "--resume", "c")
         self.assertEqual(result.returncode, 3, result.stderr)
