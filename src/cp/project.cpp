@@ -144,7 +144,7 @@ Projection<Scalar, Space> project(Space const& space, Ktensor<Scalar, Space> con
   double const norm_squared = inside.norm_squared();
   if (!std::isfinite(norm_squared)) throw NumericalError("the tensor's norm is not a finite number");
 
-  RowDistribution<Scalar, Space> here(space, X.extents());  // of one rank
+  RowDistribution<Scalar, Space> here(space, X.extents());  // this process has all rows
   CpAlsWorkspace<Scalar, Space> work(space, X.extents(), rank, here);
   work.last_mode   = mode;
   auto factors     = model.factors;

@@ -74,8 +74,8 @@ template <class Scalar, class Index, class Space>
 void plan_tucker(MemoryPlan& plan, Space const& space, Extents const& extents, count_t nnz,
                  TuckerOptions const& options, bool hosvd, MemoryPlan::Held coordinates);
 
-/// The same for one of several ranks, from the exchange of the nonzeros on (distributed/distribute.hpp). The plan
-/// has this rank's part of them, which stays in host memory.
+/// The same for one of several ranks, from the exchange of the nonzeros on (distributed/distribute.hpp). The
+/// plan has this rank's part of them, which stays in host memory.
 /// \param owned  of owned_rows
 template <class Scalar, class Index, class Space>
 void plan_tucker(MemoryPlan& plan, Space const& space, Extents const& extents, OwnedRows const& owned,
@@ -106,8 +106,9 @@ template <class Scalar, class Index, class Space>
                                                  TuckerCallback const& callback = {});
 
 /// The same for a tensor that ranks divide among themselves (distribute_rows of distributed/distribute.hpp),
-/// from the random start. A rank forms its rows of Y and U^(n). All add up Y' Q (D x L, L = R_n +
-/// oversampling) and L x L matrices, and get the rows of U^(n) (all-gather), whole models and the same result.
+/// from the random start. A rank forms its rows of Y and U^(n). All ranks add up Y' Q (D x L, L = R_n +
+/// oversampling) and L x L matrices. They get the rows of U^(n) (all-gather), whole models and the same
+/// result.
 /// A callback's false ends the run on all. Any number of ranks may resume a checkpoint, in any format.
 /// \throws as above, on all ranks alike if one of them lacks memory or cannot write or read a checkpoint
 template <class Scalar, class Index, class Space>

@@ -40,7 +40,7 @@ struct ProjectOptions {
   std::filesystem::path model;
   TensorInput input;
   std::string mode_text;      // a number or a name
-  int mode              = 0;  // of mode_text
+  int mode              = 0;  // which mode_text names
   std::string precision = "f64";
   std::filesystem::path output;  // a model file
 };

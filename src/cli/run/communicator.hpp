@@ -8,8 +8,8 @@
 
 namespace polyad::cli {
 
-/// One rank if there is one. Else NCCL if each rank has a device of its own, otherwise MPI. All ranks call it,
-/// in a Session. Rank 0 warns where ranks share a device.
+/// One rank if there is one. Else NCCL if each rank has a device of its own, otherwise MPI. All ranks call
+/// it, in a Session. Rank 0 warns where ranks share a device.
 /// \param deterministic  by MPI: NCCL chooses the order of sums by the hardware it finds
 [[nodiscard]] Communicator<Kokkos::DefaultExecutionSpace> make_communicator(bool deterministic);
 

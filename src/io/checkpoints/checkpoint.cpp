@@ -21,12 +21,12 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr auto magic                       = "\x89PCKP\r\n\x1A"sv;
-constexpr std::uint64_t version            = 5;
-constexpr std::uint64_t no_bounds          = 4;  // but ridges
-constexpr std::uint64_t no_penalties       = 3;
-constexpr std::uint64_t all_rows           = 2;  // without lists of rows either
-constexpr std::uint64_t first_version      = 1;  // without weights either
+constexpr auto magic                      = "\x89PCKP\r\n\x1A"sv;
+constexpr std::uint64_t version           = 5;
+constexpr std::uint64_t no_bounds         = 4;  // but ridges
+constexpr std::uint64_t no_penalties      = 3;
+constexpr std::uint64_t all_rows          = 2;  // without lists of rows either
+constexpr std::uint64_t first_version     = 1;  // without weights either
 constexpr std::uint64_t numbers_of_a_mode = 5;  // that a mode has
 
 /// write_checkpoint() of `checkpoint`, whose own factors are not read: `factors` has A^(n) of each mode.
