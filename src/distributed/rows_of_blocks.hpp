@@ -198,7 +198,7 @@ private:
   /// Elements of each part, including the rows' padding.
   [[nodiscard]] std::vector<count_t> elements(Slice const& slice, Matrix const& matrix) const {
     auto const stride = static_cast<count_t>(matrix.stride(0));
-    POLYAD_EXPECTS(stride == static_cast<count_t>(m_sums.stride(0)), "rows of ", matrix.label(),
+    POLYAD_EXPECTS(stride == padded_rank<Scalar>(matrix.extent(1)), "rows of ", matrix.label(),
                    " are not packed (make_factor_matrix)");
     std::vector<count_t> elements;
     for (count_t const rows : slice.parts) elements.push_back(rows * stride);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A tensor divided among many ranks. The drivers take it as a tensor of one rank: cp_als by the medium-grained
-// decomposition of Smith & Karypis, IPDPS 2016, section IV (also GenTen, section 5), and tucker by rows.
+// A tensor divided among many ranks. The drivers take it as a tensor of one rank: cp_als by the
+// medium-grained decomposition of Smith & Karypis, IPDPS 2016, section IV (also GenTen, section 5), and
+// tucker by rows.
 //
 //   auto const share  = distribute<double>(ranks, extents, indices, values, {.rank = 32});
 //   auto const X      = tensor_by_rank(ranks, share, format_options(options));
@@ -133,8 +134,8 @@ template <class Scalar, class Index, class Space>
     Communicator<Space> const& ranks, TensorShare<Scalar, Index, Space> const& share,
     AnyFormatOptions const& format);
 
-/// Sends each nonzero to the owners of its rows, sums duplicates, and builds the formats, for tucker. One rank
-/// has one format for all modes.
+/// Sends each nonzero to the owners of its rows, sums duplicates, and builds the formats, for tucker. One
+/// rank has one format for all modes.
 /// \param indices  with values: as in distribute
 /// \param format  format_options of tucker
 /// \param columns  R_n of the factors, for Imbalance::bytes
