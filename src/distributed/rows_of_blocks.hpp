@@ -13,6 +13,7 @@
 #include "distributed/exchange.hpp"
 #include "distributed/over_ranks.hpp"
 #include "polyad/core/per_mode.hpp"
+#include "polyad/core/rank.hpp"
 #include "polyad/distributed/distribute.hpp"
 #include "polyad/tensor/compact.hpp"
 #include "polyad/tensor/stored_rows.hpp"
