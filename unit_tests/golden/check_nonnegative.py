@@ -65,7 +65,8 @@ def main():
                     worst = max(abs(got[k] - fit) for k, fit in wanted.items())
                     good = worst <= TOLERANCE
                     failures += not good
-                    print(f"{'ok ' if good else 'BAD'} {golden['name']}, {sweeps if sweeps == "exact" else sweeps + " sweeps"}, {report['format']['name']}, "
+                    inner = sweeps if sweeps == "exact" else sweeps + " sweeps"
+                    print(f"{'ok ' if good else 'BAD'} {golden['name']}, {inner}, {report['format']['name']}, "
                           f"{max(wanted)} iterations: off by {worst:.1e}", flush=True)
     sys.exit(1 if failures else 0)
 
