@@ -35,7 +35,8 @@ AnyFormatOptions format_options(CpAlsOptions const& options) {
 
 namespace {
 
-/// A start for an instance; random ones are of the seed. The run overwrites it.
+/// A start for an instance; random ones are of the seed. The run overwrites it. If one rank cannot make it, all
+/// throw.
 template <class Scalar, class Space>
 using MakeStart = std::function<FactorMatrices<Scalar, Space>(Space const&, std::uint64_t seed)>;
 
@@ -47,8 +48,7 @@ CpAlsResult<Scalar, Space> run_cp_als(Space const& space, HeldTensor<Scalar, Spa
   using Body            = CpAlsBody<Scalar, Space>;
   auto const of_the_run = run_options_of(options);
   auto const make       = [&](Space const& instance, std::uint64_t seed) {
-    auto const made = X.rows->together([&] { return start(instance, seed); });
-    return std::make_unique<RunLoop<Body>>(of_the_run, X.rows, instance, X, options, made);
+    return std::make_unique<RunLoop<Body>>(of_the_run, X.rows, instance, X, options, start(instance, seed));
   };
   if (options.restarts == 1) return make(space, options.seed)->run(callback);
   // A streamed tensor uses all free memory.
@@ -130,9 +130,11 @@ CpAlsResult<Scalar, Space> cp_als(Space const& space, TensorByRank<Scalar, Index
   CpAlsOptions scaled = options;
   scaled.scale_start  = true;
   auto const start    = [&](Space const& instance, std::uint64_t seed) {
-    FactorMatrices<Scalar, Space> random(instance, X.format(0).extents(), rank);
-    fill_random_start(instance, *X.rows(), options, seed, random);
-    return random;
+    return X.rows()->together([&] {
+      FactorMatrices<Scalar, Space> random(instance, X.format(0).extents(), rank);
+      fill_random_start(instance, *X.rows(), options, seed, random);
+      return random;
+    });
   };
   return run_cp_als<Scalar, Space>(space, HeldTensor<Scalar, Space>(X), scaled, start, callback);
 }

@@ -101,7 +101,11 @@ public:
 
   /// Q = an orthonormal basis of the columns of Z (I x L, L <= I), with random directions where Z has fewer
   /// independent ones. Z is overwritten. On several ranks both have the owned rows of mode n. Waits.
-  void orthonormalize(matrix_type const& Z, matrix_type const& Q, int n = 0) { make_basis(Z, Q, rows_of(n)); }
+  /// \throws MemoryError, on all ranks
+  void orthonormalize(matrix_type const& Z, matrix_type const& Q, int n = 0) {
+    m_division->together([&] { static_cast<void>(m_scratch.eigen(m_space, Z.extent(1))); });
+    make_basis(Z, Q, rows_of(n));
+  }
 
   /// Allocates what find needs for a Y of this shape, of `all` rows on all ranks, and R columns of U.
   /// \throws MemoryError
