@@ -35,8 +35,8 @@ AnyFormatOptions format_options(CpAlsOptions const& options) {
 
 namespace {
 
-/// A start for an instance; random ones are of the seed. The run overwrites it. If one rank cannot make it, all
-/// throw.
+/// A start for an instance; random ones are of the seed. The run overwrites it. If one rank cannot make it,
+/// all throw.
 template <class Scalar, class Space>
 using MakeStart = std::function<FactorMatrices<Scalar, Space>(Space const&, std::uint64_t seed)>;
 
