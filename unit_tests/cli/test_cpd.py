@@ -138,7 +138,7 @@ def descended(tensor, dims, factors, iterations, bounds, penalties, sweeps):
 
 
 def read_ktns(path):
-    words = path.read_text().split()
+    words = path.read_text().partition("#")[0].split()
     assert words.pop(0) == "ktensor"
     order = int(words.pop(0))
     dims = [int(words.pop(0)) for _ in range(order)]

@@ -34,7 +34,7 @@ class Outputs(ToolTest):
     def test_stdout_carries_data_only(self):
         """What goes to - is what goes to a file. The results are on stderr."""
         names = {"cpd": "f.ktns", "convert": "f.tns", "check": "f.tns", "gen": "f.tns", "predict": "f.tns", "ttm": "f.tns",
-                 "recommend": "f.txt"}
+                 "recommend": "f.txt", "project": "f.ktns"}
         for arguments, _, status in self.commands():
             arguments = [str(a) for a in arguments]
             at = [k for k, a in enumerate(arguments) if a.startswith("o.") and arguments[k - 1] in ("-o", "--fix", "-v", "x.tns")]

@@ -95,7 +95,7 @@ class Products(ToolTest):
         self.write("wide.tns", f"1 1 {DIMS[2] + 1} 1\n")
         self.write("flat.tns", "1 1 1\n")
         for code, options, says in ((3, ("wide.tns", "--mode", 0), "only mode 0"), (3, ("flat.tns", "--mode", 0), "has 2 modes"),
-                                    (2, ("x.tns", "--mode", 3), "from 0 to 2"), (2, ("x.tns",), "--mode")):
+                                    (2, ("x.tns", "--mode", 3), "of 3 modes, which count from 0"), (2, ("x.tns",), "--mode")):
             with self.subTest(options=options):
                 self.fail_with(code, "project", "m.npz", *options, "-o", "p.npz", says=says)
         self.fail_with(2, "project", "m.npz", "x.tns", "--mode", 0, "-o", "p.tns", says=".npz")

@@ -94,7 +94,7 @@ class CheckLayers(unittest.TestCase):
             ("formats/coo/coo.hpp", "io/io.hpp"),
             ("io/io.hpp", "dense/d.hpp"),
             ("kernel/k.hpp", "dense/d.hpp"),
-            ("cp/cp.hpp", "distributed/e.hpp"),
+            ("distributed/e.hpp", "cp/cp.hpp"),
         ):
             with self.subTest(name):
                 self.assert_found(f"{inner}/{name}", f'#include "polyad/{include}"', "includes go down only", include)

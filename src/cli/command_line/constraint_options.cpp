@@ -55,6 +55,7 @@ void add_constraints(Command& command, CpdOptions& options) {
   add_mode_numbers(command, "--ridge", typed.ridge_texts,
                    "Penalty: X/2 ||A||^2. If a mode has a penalty, each needs one or two bounds");
   command.after_parsing([&typed] { read_texts(typed); });
+  command.after_parsing([&options] { options.inner_sweeps = inner_sweeps_of(options.inner_text); });
   command
       .add_option("--inner", options.inner_text,
                   "With bounds or --l1: sweeps over each row in an update, or exact: its minimum",
@@ -66,7 +67,6 @@ void add_constraints(Command& command, CpdOptions& options) {
                   })
       ->type_name("K|exact")
       ->capture_default_str();
-  command.after_parsing([&options] { options.inner_sweeps = inner_sweeps_of(options.inner_text); });
   command
       .add_option("--fix", typed.fixed, "With --init MODEL: modes whose factors stay as they are there",
                   listed_as("fix", typed.fixed, ","))
