@@ -360,9 +360,17 @@ void plan_fast_tucker(MemoryPlan& plan, Space const& space, Extents const& exten
   bool const chooses_rank = searches && leaves_rank(options);
   FastTuckerPlan<Scalar, Index, Space> run(plan, space, extents, of_largest_model(shaped, chooses_rank),
                                            format, &owned);
-  std::vector<Held> sets;
-  sets.push_back(run.deal(owned.part, of_mode(owned.modes, owned.longest).nnz));
-  for (count_t const part : others) sets.push_back(run.deal(part, run.owned_of(part)));
+  std::vector<count_t> parts{owned.part};
+  parts.insert(parts.end(), others.begin(), others.end());
+  std::vector<Held> given, sets;
+  for (count_t const part : parts)
+    given.push_back(
+        plan.hold("the coordinates of a set", bytes_of_nonzeros<Scalar, Index>(part, extents.order())));
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    sets.push_back(
+        run.deal(parts[k], k == 0 ? of_mode(owned.modes, owned.longest).nnz : run.owned_of(parts[k])));
+    given[k].release();
+  }
   Held start;
   if (searches) start = run.choose_on_root(shaped, chooses_rank);
   if (state != nullptr) start = plan.hold("the state that is resumed", bytes_of(*state));

@@ -183,7 +183,7 @@ void plan_fast_tucker(MemoryPlan& plan, Space const& space, Extents const& exten
                       FastTuckerState const* resumed = nullptr);
 
 /// The same for one of several ranks, from the exchange of the entries on (distributed/distribute.hpp). The
-/// plan has this rank's parts of all sets, which stay in memory. Rank 0 alone plans the search.
+/// plan has this rank's parts of all sets, each until it has been sent. Rank 0 alone plans the search.
 /// \param owned   owned_rows of the training set; \param resumed  without the list of matrices on other ranks
 /// \param others  the entries of this rank's parts of the other sets
 template <class Scalar, class Index, class Space>

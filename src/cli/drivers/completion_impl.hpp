@@ -144,6 +144,7 @@ MemoryPlan plan_of(TrainOptions const& options, CompletionSets const& sets, Fast
     left -= listed_bytes(*set, simulates);
   }
   if (owned) {
+    coordinates.clear();  // plan_fast_tucker has them until they are sent
     std::vector<count_t> const others{sets.validation.nnz(), sets.test.nnz()};
     plan_fast_tucker<Scalar, Index>(plan, space, extents, *owned, others, asked, format, resumed);
   } else {
