@@ -15,7 +15,7 @@ GOOD = {
     "CMakeLists.txt": "# SPDX-License-Identifier: BSD-3-Clause\n",
     "src/CMakeLists.txt": "# SPDX-License-Identifier: BSD-3-Clause\n"
     "set(headers\n  core/a.hpp\n  tensor/t.hpp\n  kernel/k.hpp\n  dense/d.hpp\n  formats/format.hpp\n"
-    "  formats/coo/coo.hpp\n  formats/csf/csf.hpp\n  cp/cp.hpp\n  io/io.hpp\n  polyad.hpp\n  core/a.cpp)\n",
+    "  formats/coo/coo.hpp\n  formats/csf/csf.hpp\n  cp/cp.hpp\n  distributed/e.hpp\n  io/io.hpp\n  polyad.hpp\n  core/a.cpp)\n",
     "include/polyad/core/a.hpp": SPDX + "#if defined(KOKKOS_ENABLE_CUDA)\n#endif\n",
     "include/polyad/tensor/t.hpp": SPDX + '#include "polyad/core/a.hpp"\n#include "polyad/version.hpp"\n',
     "include/polyad/dense/d.hpp": SPDX + '#include "polyad/tensor/t.hpp"\n',
@@ -31,6 +31,7 @@ GOOD = {
     + '  Kokkos::View<int*> v("polyad::v", 3);\n'
     + '  Kokkos::View<int*> w(Kokkos::view_alloc(space, h(1, 2), "polyad::w"), 3);\n}\n',
     "include/polyad/kernel/k.hpp": SPDX + '#include "polyad/tensor/t.hpp"\n#ifdef __CUDA_ARCH__\n#endif\n',
+    "include/polyad/distributed/e.hpp": SPDX + '#include "polyad/formats/format.hpp"\n',
     "include/polyad/cp/cp.hpp": SPDX + '#include "polyad/formats/format.hpp"\n#include "polyad/dense/d.hpp"\n',
     "src/dense/p.hpp": SPDX + '#include "polyad/dense/d.hpp"\n#include "polyad/kernel/k.hpp"\n',
     "examples/e.hpp": SPDX,
