@@ -148,9 +148,8 @@ public:
 
   /// Waits. \throws WriteError on all ranks
   void save(std::filesystem::path const& path) {
-    auto facts = m_state;
-    m_rows.on_root([&] { put_progress(facts); });
-    FastTuckerSnapshot snapshot{facts};
+    m_rows.on_root([&] { put_progress(m_state); });
+    FastTuckerSnapshot snapshot{m_state};
     m_epochs.put_matrices(snapshot);
     using Matrix = FastTuckerSnapshot::Matrix;
     std::vector<Matrix*> divided;

@@ -17,7 +17,7 @@ namespace polyad::cli {
 // Instantiated in completion_f32.cpp and completion_f64.cpp.
 template <class Scalar, class Index>
 CompletedModel complete_as(TrainOptions const& options, CompletionSets&& sets, Report& report,
-                           OnEpoch const& on_epoch, std::optional<FastTuckerState> const& resumed);
+                           OnEpoch const& on_epoch, std::optional<FastTuckerState>& resumed);
 template <class Index>
 std::vector<double> predict_as(io::HostFastTucker const& model, io::CoordinateList&& places);
 
@@ -37,7 +37,7 @@ void expect_fits_floats(io::CoordinateList const& train, TrainOptions const& opt
 }  // namespace
 
 CompletedModel complete(TrainOptions const& options, CompletionSets&& sets, Report& report,
-                        OnEpoch const& on_epoch, std::optional<FastTuckerState> const& resumed) {
+                        OnEpoch const& on_epoch, std::optional<FastTuckerState>& resumed) {
   expect_fits_floats(sets.train, options);
   return with_index_type_on_ranks(sets.train, [&](auto index) {
     using Index = typename decltype(index)::type;

@@ -37,10 +37,10 @@ struct CompletedModel {
 
 /// Fits a model; needs a Session. The sets are given up once they are on the device. Fills in report.format
 /// and a CompletionReport.
-/// \param resumed  the facts of options.resume, for the plan of the memory
+/// \param resumed  the state of options.resume, for the plan of the memory; its matrices are then released
 /// \throws MemoryError, UsageError, NumericalError; InputError for a checkpoint of another run
 [[nodiscard]] CompletedModel complete(TrainOptions const& options, CompletionSets&& sets, Report& report,
-                                      OnEpoch const& on_epoch, std::optional<FastTuckerState> const& resumed);
+                                      OnEpoch const& on_epoch, std::optional<FastTuckerState>& resumed);
 
 /// The model's predictions at places within its extents; needs a Session.
 [[nodiscard]] std::vector<double> predict_entries(io::HostFastTucker const& model,

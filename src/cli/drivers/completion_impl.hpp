@@ -234,7 +234,7 @@ FastTuckerData<Scalar, Index, Space> to_data(Space const& space, CompletionSets&
 
 template <class Scalar, class Index>
 CompletedModel complete_as(TrainOptions const& options, CompletionSets&& sets, Report& report,
-                           OnEpoch const& on_epoch, std::optional<FastTuckerState> const& resumed) {
+                           OnEpoch const& on_epoch, std::optional<FastTuckerState>& resumed) {
   auto const world        = make_communicator(options.deterministic);
   auto const& space       = world.space();
   int const order         = sets.train.order();
@@ -244,15 +244,20 @@ CompletedModel complete_as(TrainOptions const& options, CompletionSets&& sets, R
   format.format         = options.format;
   format.deterministic  = options.deterministic;
   format.hooks.progress = stop_if_interrupted;
-  auto planned          = format;
-  if (format.format == "auto" && resumed && world.size() == 1) {
-    planned.format = resumed->format;
-  } else if (format.format == "auto" && world.size() == 1) {
+  bool const is_auto    = format.format == "auto" && world.size() == 1;
+  if (is_auto && !resumed) {
     format.survey        = survey_list(sets.train, options.common.threads);
     format.hooks.machine = [&](double) { return machine_ceilings(*report.backend, sizeof(Scalar), 0); };
   }
+  auto planned = format;
+  if (is_auto && resumed) planned.format = resumed->format;
   expect_completion_fits<Scalar, Index>(world, options, sets, asked, planned, resumed ? &*resumed : nullptr,
                                         report);
+  // The run reads the checkpoint itself.
+  if (resumed)
+    for (auto* const matrices :
+         {&resumed->factors, &resumed->cores, &resumed->intermediates, &resumed->moments, &resumed->kept})
+      *matrices = {};
   auto const observed = observed_rows(sets.train);
   auto const names    = sets.names;
   auto const data     = distribute(world, to_data<Scalar, Index>(space, std::move(sets), asked, planned));
