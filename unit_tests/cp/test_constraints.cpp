@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cp/drawn_constraints.hpp"
 #include "io/temporary_folder.hpp"
 #include "polyad/cp/cp_als.hpp"
 #include "polyad/testing/oracle.hpp"
@@ -157,32 +158,6 @@ TEST_CASE("Constraints: bounds, l1 and ridges in any combination are those of lo
     expect_reference<double>(tensor, constraints, 4, 2, 8);
     expect_reference<float>(tensor, constraints, 4, 1, 8);
   }
-}
-
-/// A draw of bounds and penalties. Penalties are there for all modes or none, bounds with 0 inside or not.
-ConstraintList drawn_constraints(Random& random, std::size_t order) {
-  bool const is_penalised = random_below(random, 2) == 0;
-  ConstraintList constraints;
-  for (std::size_t n = 0; n < order; ++n) {
-    Constraints c;
-    auto const quarter = [&](std::size_t below) {
-      return static_cast<double>(random_below(random, below)) / 4;
-    };
-    auto const kind = random_below(random, 5);
-    if (kind == 1) c.lower = 0;
-    if (kind == 2) c.lower = quarter(8) - 1;
-    if (kind == 3) c.upper = quarter(8);
-    if (kind == 4) {
-      c.lower = quarter(6) - 1;
-      c.upper = c.lower + 0.25 + quarter(6);
-    }
-    if (is_penalised) {
-      c.l1    = quarter(4);
-      c.ridge = 0.25 + quarter(4);
-    }
-    constraints.push_back(c);
-  }
-  return constraints;
 }
 
 TEST_CASE("Constraints: random draws are those of long doubles, and the objective never rises", "[cp]") {

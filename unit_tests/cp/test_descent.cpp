@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "cp/drawn_constraints.hpp"
 #include "polyad/cp/cp_als.hpp"
 #include "polyad/formats/any_format.hpp"
 #include "polyad/formats/capability.hpp"
@@ -60,27 +61,8 @@ DescentDraw draw_descent(std::uint64_t seed) {
     for (std::size_t n = 0; n < order; ++n) thin.indices.push_back(draw.tensor.index(p, n));
     thin.values.push_back(draw.tensor.values[p]);
   }
-  draw.tensor             = thin;
-  bool const is_penalised = random_below(random, 2) == 0;
-  auto const quarter      = [&](std::size_t below) {
-    return static_cast<double>(random_below(random, below)) / 4;
-  };
-  for (std::size_t n = 0; n < order; ++n) {
-    Constraints c;
-    auto const kind = random_below(random, 5);
-    if (kind == 1) c.lower = 0;
-    if (kind == 2) c.lower = quarter(8) - 1;
-    if (kind == 3) c.upper = quarter(8);
-    if (kind == 4) {
-      c.lower = quarter(6) - 1;
-      c.upper = c.lower + 0.25 + quarter(6);
-    }
-    if (is_penalised) {
-      c.l1    = quarter(4);
-      c.ridge = 0.25 + quarter(4);
-    }
-    draw.constraints.push_back(c);
-  }
+  draw.tensor      = thin;
+  draw.constraints = drawn_constraints(random, order);
   auto const inner = random_below(random, 4);
   draw.inner       = inner == 0 ? exact_inner : static_cast<int>(inner);
   draw.format      = formats[random_below(random, formats.size())];
