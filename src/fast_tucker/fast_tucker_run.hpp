@@ -191,7 +191,7 @@ public:
     m_result.kept_epoch = static_cast<int>(m_state.kept_epoch);
     m_result.errors     = {errors_of(m_state.kept_errors[0]), errors_of(m_state.kept_errors[1]),
                            errors_of(m_state.kept_errors[2])};
-    clear_matrices(m_state);
+    m_state.clear_matrices();
     return m_epoch > 0 ? patience_is_over() : std::nullopt;
   }
 

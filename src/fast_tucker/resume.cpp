@@ -136,12 +136,6 @@ void share_facts(RunRanks const& ranks, FastTuckerState& state) {
     resize(*matrices);
 }
 
-void clear_matrices(FastTuckerState& state) {
-  for (auto* const matrices :
-       {&state.factors, &state.cores, &state.intermediates, &state.moments, &state.kept})
-    *matrices = {};
-}
-
 void refuse_state(FastTuckerState const& state, std::string const& what) {
   if (!state.file.empty()) throw InputError(state.file, 0, 0, what);
   throw UsageError("the state " + what);

@@ -21,9 +21,6 @@ namespace polyad::detail {
 /// Replaces all but the matrices by what the first rank has. Other ranks get as many empty matrices.
 void share_facts(RunRanks const& ranks, FastTuckerState& state);
 
-/// Frees factors, cores, intermediates, moments and kept.
-void clear_matrices(FastTuckerState& state);
-
 /// \throws InputError where the state has a file, else UsageError
 [[noreturn]] void refuse_state(FastTuckerState const& state, std::string const& what);
 

@@ -62,6 +62,10 @@ struct FastTuckerState {
   std::vector<std::vector<double>> moments;  // of adam, a mode: means and squares of A^(n), then of B^(n)
   std::vector<std::vector<double>> kept;     // with patience: A^(n) and B^(n) of the kept epoch, a mode
 
+  /// Frees factors, cores, intermediates, moments and kept.
+  void clear_matrices() {
+    for (auto* const matrices : {&factors, &cores, &intermediates, &moments, &kept}) *matrices = {};
+  }
   bool operator==(FastTuckerState const&) const = default;
 };
 

@@ -254,10 +254,7 @@ CompletedModel complete_as(TrainOptions const& options, CompletionSets&& sets, R
   expect_completion_fits<Scalar, Index>(world, options, sets, asked, planned, resumed ? &*resumed : nullptr,
                                         report);
   // The run reads the checkpoint itself.
-  if (resumed)
-    for (auto* const matrices :
-         {&resumed->factors, &resumed->cores, &resumed->intermediates, &resumed->moments, &resumed->kept})
-      *matrices = {};
+  if (resumed) resumed->clear_matrices();
   auto const observed = observed_rows(sets.train);
   auto const names    = sets.names;
   auto const data     = distribute(world, to_data<Scalar, Index>(space, std::move(sets), asked, planned));
