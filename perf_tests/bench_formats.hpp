@@ -166,7 +166,7 @@ void add_cp_als(Session& session, TensorChoice const& choice, int rank) {
         options.updates                  = {nonnegative()};  // what nonnegative factors cost
         state.counters["nonnegative_ms"] = sampled().median() * 1e3;
         options.updates                  = {};
-        options.time_phases = true;  // a run of its own: its fences cost time
+        options.time_phases              = true;  // a run of its own: its fences cost time
         auto const phased =
             cp_als(session.space, *format, options, [](CpAlsIteration const&) { return true; });
         for (auto const& [phase, seconds] : phased.history.back().phases)
