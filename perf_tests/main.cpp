@@ -11,6 +11,7 @@
 #include "bench_formats.hpp"
 #include "context.hpp"
 #include "registration.hpp"
+#include "surveys.hpp"
 
 namespace polyad::perf {
 namespace {
@@ -63,7 +64,9 @@ int main(int argc, char** argv) {
   if (benchmark::ReportUnrecognizedArguments(count, arguments.data())) return 2;
   Kokkos::ScopeGuard const kokkos;
   try {
-    return polyad::perf::run(options);
+    if (options.surveys.empty()) return polyad::perf::run(options);
+    polyad::perf::write_surveys(options);
+    return 0;
   } catch (polyad::Error const& error) {
     std::fprintf(stderr, "polyad_perf: %s\n", error.what());
     return static_cast<int>(error.exit_code());

@@ -158,6 +158,10 @@ PerfOptions parse_options(int argc, char const* const* argv) {
       ->take_last()
       ->type_name("N")
       ->capture_default_str();
+  app.add_option("--surveys", options.surveys,
+                 "Measure nothing, and write what the cost model knows of the tensors")
+      ->take_last()
+      ->type_name("FILE.json");
   app.add_flag("--dry-run", options.dry_run,
                "The tensor `tiny`, one sample: does everything run and pass its check?");
   try {

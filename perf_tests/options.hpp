@@ -21,7 +21,8 @@ struct PerfOptions {
   bool dense                  = false;  // dense routines beside those of Kokkos Kernels
   int samples                 = 10;     // timed repetitions behind each median
   bool dry_run                = false;  // tiny tensor, one sample: does everything run and pass its check?
-  std::vector<std::string> others;      // arguments for Google Benchmark
+  std::string surveys;  // a file for what the cost model knows of the tensors; then nothing is measured
+  std::vector<std::string> others;  // arguments for Google Benchmark
 };
 
 /// Prints help and exits with 0 for --help; for bad values says which and exits with 2.
