@@ -88,9 +88,10 @@ class Case:
         None where that was not measured."""
         if self.compare_iterations:
             return self.iteration
-        if len(self.modes) < len(self.predicted_modes):
+        if len(self.modes) < len(self.predicted_modes) and (self.modes or not self.all_modes):
             return None
-        return sum(self.modes.values()) + max(0, self.predicted_iteration - sum(self.predicted_modes))
+        modes = sum(self.modes.values()) or self.all_modes
+        return modes + max(0, self.predicted_iteration - sum(self.predicted_modes))
 
     def read(self, words, order, names):
         self.storage, self.build_bytes, self.run_bytes = (int(word) for word in words[:3])
@@ -123,7 +124,7 @@ def collect(machines, surveys):
                 loads[form, scalar].append(entry["real_time"] * 1e-3)
                 continue
             if group == "build":
-                builds[form, scalar, tensor] = (seconds, entry["bytes"])
+                builds[form, scalar, tensor] = (seconds, entry.get("bytes"))
                 continue
             key = (machine, tensor, form, scalar, int(rank))
             case = cases.setdefault(key, Case(*key))
@@ -148,7 +149,7 @@ def collect(machines, surveys):
         iterations = sum(bool(case.iteration) for case in group)
         modes = sum(len(case.modes) == len(surveys[case.tensor]["modes"]) for case in group)
         for case in group:
-            case.compare_iterations = iterations >= modes
+            case.compare_iterations = 0 < iterations >= modes
     return cases
 
 
@@ -328,7 +329,8 @@ def predictions(machines, cases):
         if case.build and (*key, case.tensor) not in seen:
             seen.add((*key, case.tensor))
             found[(*key, "build")].append(case.predicted_build / case.build)
-            found[(*key, "bytes")].append(case.storage / case.bytes)
+            if case.bytes:
+                found[(*key, "bytes")].append(case.storage / case.bytes)
     return found
 
 

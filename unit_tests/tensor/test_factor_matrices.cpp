@@ -127,5 +127,42 @@ TEST_CASE("factors: rank 0 and factors beyond memory are refused", "[tensor]") {
   CHECK_THROWS_AS(Factors(space, Extents{~count_t(0)}, 1 << 10), MemoryError);  // the product overflows
 }
 
+/// Zeroes a matrix in a larger one by `zero`, and looks at both.
+template <class Scalar, class Zero>
+void expect_zeros(RowLayout layout, std::size_t rows, std::size_t rank, Zero&& zero) {
+  CAPTURE(static_cast<int>(layout), rows, rank, sizeof(Scalar));
+  TestSpace const space;
+  WatchedMatrix<Scalar> const watched(space, layout, rows, rank);
+  zero(space, watched.matrix());
+  space.fence("polyad::test");
+  for (double const number : watched.read()) CHECK(number == 0);
+  CHECK(watched.trespasses() == 0);
+}
+
+TEST_CASE("factors: a matrix is zeroed, and what is around it stays", "[tensor]") {
+  auto const whole = [](auto const& space, auto const& matrix) { detail::zero_matrix(space, matrix); };
+  // The kernel for rows with gaps, which devices take.
+  auto const by_rows = [](auto const& space, auto const& matrix) {
+    using Scalar       = typename std::decay_t<decltype(matrix)>::non_const_value_type;
+    using Kernel       = detail::ZeroRows<Scalar>;
+    count_t const rank = matrix.extent(1), in_row = (rank + Kernel::width - 1) / Kernel::width;
+    REQUIRE(rows_are_aligned(matrix.data(), matrix.stride(0), rank));
+    Kokkos::parallel_for(
+        "polyad::test",
+        Kokkos::RangePolicy<TestSpace, Kokkos::IndexType<count_t>>(space, 0, matrix.extent(0) * in_row),
+        Kernel{matrix.data(), static_cast<count_t>(matrix.stride(0)), rank, in_row});
+  };
+  for (std::size_t const rank : {1, 2, 3, 4, 5, 8, 10, 25, 33, 50})
+    for (std::size_t const rows : {1, 2, 130}) {
+      for (auto const layout :
+           {RowLayout::padded, RowLayout::roomy, RowLayout::wide, RowLayout::tight, RowLayout::subview}) {
+        expect_zeros<float>(layout, rows, rank, whole);
+        expect_zeros<double>(layout, rows, rank, whole);
+      }
+      expect_zeros<float>(RowLayout::roomy, rows, rank, by_rows);
+      expect_zeros<double>(RowLayout::roomy, rows, rank, by_rows);
+    }
+}
+
 }  // namespace
 }  // namespace polyad::test

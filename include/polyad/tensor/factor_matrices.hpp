@@ -49,11 +49,44 @@ template <class Scalar, class Space>
 
 namespace detail {
 
+/// Zeroes the rows of a matrix, whose padding keeps its numbers: 16 bytes for each call, except for the last
+/// ones of a row.
+template <class Scalar>
+struct ZeroRows {
+  static constexpr count_t width = row_alignment / sizeof(Scalar);
+  struct alignas(row_alignment) Zeros {
+    Scalar numbers[width];
+  };
+
+  Scalar* data;
+  count_t stride, rank, in_row;  // in_row: calls
+
+  KOKKOS_FUNCTION void operator()(count_t e) const {
+    count_t const row = e / in_row, column = (e - row * in_row) * width;
+    Scalar* const at = data + row * stride + column;
+    if (column + width <= rank)
+      *reinterpret_cast<Zeros*>(at) = Zeros{};
+    else
+      for (count_t c = 0; column + c < rank; ++c) at[c] = Scalar(0);
+  }
+};
+
 // Compiled once: Kokkos::deep_copy takes a compiler up to two seconds in each source that calls it.
 
 /// matrix = 0. Does not wait.
 template <class Scalar, class Space>
 void zero_matrix(Space const& space, FactorMatrix<Scalar, Space> const& matrix) {
+  // Kokkos fills rows with gaps element by element: 0.1 to 0.3 TB/s on an H200, where R = 5, 25 or 50.
+  if constexpr (takes_packed_rows<Space>) {
+    count_t const rank = matrix.extent(1), stride = matrix.stride(0);
+    if (stride != rank && rows_are_aligned(matrix.data(), stride, rank)) {
+      count_t const in_row = ceil_div(rank, ZeroRows<Scalar>::width);
+      return Kokkos::parallel_for(
+          "polyad::zero_matrix",
+          Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, matrix.extent(0) * in_row),
+          ZeroRows<Scalar>{matrix.data(), stride, rank, in_row});
+    }
+  }
   Kokkos::deep_copy(space, matrix, Scalar(0));
 }
 

@@ -8,11 +8,11 @@
 namespace polyad::detail {
 
 inline constexpr CostWeights f_coo_weights{
-    .device_f32 = {.mttkrp = {.launch = 3.89, .stream = 0.43, .near = 1.02, .narrow = 0.981, .output = 1.75},
-                   .build  = {.mode = 131, .stream = 23.2, .sort = 1.97, .rows = 153, .memory = 43.2},
+    .device_f32 = {.mttkrp = {.launch = 3.86, .stream = 0.214, .near = 1.01, .narrow = 1.1, .output = 1.34},
+                   .build  = {.mode = 134, .stream = 1.31, .sort = 3.99, .rows = 143, .memory = 72.7},
                    .load_s = 0.0146},
-    .device_f64 = {.mttkrp = {.launch = 3.79, .near = 1.49, .gather = 0.254, .narrow = 0.746, .output = 1.61},
-                   .build  = {.mode = 108, .sort = 1.92, .scatter = 5.14, .rows = 274, .memory = 103},
+    .device_f64 = {.mttkrp = {.launch = 3.82, .near = 1.51, .gather = 0.271, .narrow = 0.795, .output = 1.23},
+                   .build  = {.mode = 117, .sort = 3.58, .rows = 178, .memory = 132},
                    .load_s = 0.0158},
     .host_f32   = {.mttkrp = {.stream = 1.16, .near = 0.376, .gather = 3.24, .atomics = 5.55, .hot = 0.0288},
                    .build  = {.stream = 21.3, .scatter = 6.51, .rows = 906}},
