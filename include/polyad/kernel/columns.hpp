@@ -70,15 +70,24 @@ template <int Lanes>
 KOKKOS_INLINE_FUNCTION void atomic_add_pairs(double* target, int count, Pack<double, 2> const& pair,
                                              int lane) {
 #if defined(__CUDA_ARCH__)
-  int const lanes = (count + 1) / 2;
+  // For whole rows the compiler knows the number of lanes.
+  bool const is_whole = count == 2 * Lanes;
+  int const lanes     = is_whole ? Lanes : (count + 1) / 2;
   if (lane >= lanes) return;
   auto const in_warp  = static_cast<int>((threadIdx.x + blockDim.x * threadIdx.y) % 32);
   unsigned const mask = (~0U >> (32 - lanes)) << (in_warp - lane);
-  for (int half = 0; half < 2; ++half) {
-    int const number  = half * lanes + lane;  // this lane adds that double
+  auto const add_half = [&](int first, bool is_wanted) {  // this lane adds the double `first + lane`
+    int const number  = first + lane;
     double const even = __shfl_sync(mask, pair.element[0], number / 2, Lanes);
     double const odd  = __shfl_sync(mask, pair.element[1], number / 2, Lanes);
-    if (number < count) Kokkos::atomic_add(target + number, number % 2 == 0 ? even : odd);
+    if (is_wanted) Kokkos::atomic_add(target + number, number % 2 == 0 ? even : odd);
+  };
+  if (is_whole) {
+    add_half(0, true);
+    add_half(Lanes, true);
+  } else {
+    add_half(0, lane < count);
+    add_half(lanes, lanes + lane < count);
   }
 #else
   for (int e = 0; e < 2; ++e)
