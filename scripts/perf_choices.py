@@ -4,23 +4,28 @@
 iterations), measures every format that auto may pick, and compares the whole run with auto's format to that with the
 best one. A run is one build and its iterations, each with an MTTKRP of every mode.
 
-    scripts/perf_choices.py PROGRAM --seeds FIRST:LAST [--workers N --cores K] [--output FILE.json]
-                            [-- OPTIONS OF POLYAD_PERF]
+    scripts/perf_choices.py PROGRAM --seeds FIRST:LAST [--workers N --cores K] [--first-use FILE]
+                            [--output FILE.json] [-- OPTIONS OF POLYAD_PERF]
 
 Each of N workers is pinned to K cores of its own and runs its cases with K threads (default: one worker that is not
 pinned). Prints a line a case, and at the end the share of cases within 1.15 of the best, and the worst; on hosts the
 best format against alto-reference, too. --output keeps the times."""
 
 import argparse
+import collections
 import json
 import math
 import os
 import random
+import re
+import statistics
 import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+from perf_results import read_text
 
 RANKS = [5, 8, 10, 12, 16, 20, 24, 25, 32, 40, 50, 64]
 # Formats that auto takes only where nothing else fits or an option asks for them.
@@ -64,15 +69,24 @@ def measure(arguments, seed, cores):
     return case if "chosen" in case else f"seed {seed}: no choice"
 
 
-def totals(case):
+def read_first_use(path):
+    """{(format, precision): milliseconds}"""
+    times = collections.defaultdict(list)
+    for entry in json.loads(read_text(path))["benchmarks"]:
+        if match := re.match(r"first_use<([^,]+),\w+,(f\d\d)>", entry["name"]):
+            times[match[1], match[2]].append(entry["real_time"])
+    return {key: statistics.median(values) for key, values in times.items()}
+
+
+def totals(case, first_use):
     """Milliseconds of a whole run by format."""
-    return {name: case["build"][name] + case["iterations"] * time
+    return {name: first_use.get((name, case["scalar"]), 0) + case["build"][name] + case["iterations"] * time
             for name, time in case["mttkrp"].items() if name in case["build"] and name not in NOT_COMPARED}  # fmt: skip
 
 
-def loss(case):
+def loss(case, first_use):
     """The run with auto's format over the run with the best one, and the name of the best."""
-    times = totals(case)
+    times = totals(case, first_use)
     best = min(times, key=times.get)
     return times.get(case["chosen"], math.inf) / times[best], best
 
@@ -83,8 +97,8 @@ def of_yardstick(case):
     return min(own) / case["mttkrp"][YARDSTICK] if YARDSTICK in case["mttkrp"] else None
 
 
-def summary(cases):
-    losses = sorted(loss(case)[0] for case in cases)
+def summary(cases, first_use):
+    losses = sorted(loss(case, first_use)[0] for case in cases)
     within = sum(value <= 1.15 for value in losses)
     print(f"{len(losses)} cases: {100 * within / len(losses):.1f} % within 1.15 of the best, the worst {losses[-1]:.2f}")
     ratios = [ratio for case in cases if (ratio := of_yardstick(case)) is not None]
@@ -104,6 +118,7 @@ def main():
     parser.add_argument("--cores", type=int, default=0, help="of each worker")
     parser.add_argument("--first-core", type=int, default=0)
     parser.add_argument("--time-limit", type=float, default=300, help="seconds of a case")
+    parser.add_argument("--first-use", type=Path, metavar="FILE")
     parser.add_argument("--output")
     parser.add_argument("options", nargs="*", help="for polyad_perf")
     arguments = parser.parse_args()
@@ -112,6 +127,7 @@ def main():
     first, last = map(int, arguments.seeds.split(":"))
     free = [list(range(arguments.first_core + w * arguments.cores, arguments.first_core + (w + 1) * arguments.cores))
             for w in range(arguments.workers)]  # fmt: skip
+    first_use = read_first_use(arguments.first_use) if arguments.first_use else {}
     cases = []
 
     def one(seed):
@@ -122,7 +138,7 @@ def main():
             print(found, file=sys.stderr, flush=True)
             return
         cases.append(found)
-        ratio, best = loss(found)
+        ratio, best = loss(found, first_use)
         print(f"seed {seed}: R {found['rank']} {found['scalar']} {found['iterations']} iterations: {found['chosen']} "
               f"{ratio:.2f} of {best}", flush=True)  # fmt: skip
         if arguments.output:
@@ -132,7 +148,7 @@ def main():
         list(workers.map(one, range(first, last + 1)))
     if not cases:
         sys.exit("no case was measured")
-    summary(cases)
+    summary(cases, first_use)
 
 
 if __name__ == "__main__":
