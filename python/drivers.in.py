@@ -33,6 +33,7 @@ from ._functions import (
     _observed,
     _range,
     _rates,
+    _settled,
     _unless_interrupted,
     _updates,
     _watched,
@@ -55,6 +56,7 @@ def cp_als(
     lower: Any = None,
     upper: Any = None,
     l1: Any = 0.0,
+    constraints: Any = None,
     inner: int | str = 1,
     fix: int | Sequence[int] = (),
     @arguments AnyFormatOptions@
@@ -89,12 +91,15 @@ def cp_als(
         CP-ALS minimises ||X - M||^2 / 2 + sum over n of ridge_n / 2 ||A^(n)||^2, with the model's weights inside the
         factors. If one mode has a penalty, each other one has one, too, or bounds on both sides: the scale of the
         components would escape into a mode without.
-    nonnegative : bool, list of modes, or dict of mode: bool
+    nonnegative : bool, N of them, list of modes, or dict of mode: bool
         Factors without negative entries.
     lower, upper : float or None, sequence of N of them, or dict of mode: float
         Bounds of the entries. A mode with bounds other than 0, or with an l1, has its own scale in the model.
     l1 : float, sequence of N floats, or dict of mode: float
         Adds l1_n times the sum of all magnitudes of A^(n) to the objective. Entries become exactly 0.
+    constraints : str or dict, sequence of N of them, or dict of mode: str or dict, optional
+        These bounds and penalties in one argument, in place of the separate ones. Those of a mode are "nonnegative", a
+        dict such as ``{"nonnegative": True, "l1": 0.1}`` or None. It also takes the `constraints` of a :class:`CPModel`.
     inner : int or "exact"
         Sweeps over each row in an update with bounds or l1: cyclic coordinate descent, HALS (Cichocki & Phan, 2009). "exact"
         solves each row exactly. Such a run depends on the scale of a start; a random one is multiplied by
@@ -153,7 +158,8 @@ def cp_als(
     held = X if isinstance(X, Format) else without_repeats(X, duplicates, model)
     _expect_same_rows("the start", model, held)
     order = len(held.shape)
-    updates = _updates(nonnegative, lower, upper, l1, ridge, inner, order)
+    separate = {"nonnegative": nonnegative, "lower": lower, "upper": upper, "l1": l1, "ridge": ridge}
+    updates = _updates(**_settled(constraints, separate, order), inner=inner, order=order)
     fixed = _fixed_modes(fix, order)
     options = {
         @values CpAlsOptions@
