@@ -29,11 +29,11 @@ from ._functions import (
     _lists_of,
     _matrices,
     _mode,
-    _modes_for_weights,
     _observed,
     _range,
     _rates,
     _settled,
+    _shares_of_weights,
     _unless_interrupted,
     _updates,
     _watched,
@@ -111,7 +111,7 @@ def cp_als(
         A run that breaks down is left out. Not with checkpoints, and with `start` only if some of its modes are fixed.
     start : "nvecs", CPModel, pyttb.ktensor or sequence of array_like, optional
         "nvecs": the leading left singular vectors of the unfolded tensor. Matrices are I_n x R each, and copied. Rows that a model does not store are zero. The scale of their columns matters to a run without iterations only: it reports the
-        fit of the start, a model's weights included. With a ridge, each matrix gets an equal share of a model's weights.
+        fit of the start, a model's weights included. With ridges, the matrices share a model's weights so that their penalties are equal.
     ridge : float, sequence of N floats, or dict of mode: float
         CP-ALS minimises ||X - M||^2 / 2 + sum over n of ridge_n / 2 ||A^(n)||^2, with the model's weights inside the
         factors. If one mode has a penalty, each other one has one, too, or bounds on both sides: the scale of the
@@ -202,7 +202,7 @@ def cp_als(
         "updates": updates,
         "fixed_modes": fixed,
     }
-    begin = [] if start is None or nvecs else _cp_start(start, held.dtype, _modes_for_weights(updates, fixed, order))
+    begin = [] if start is None or nvecs else _cp_start(start, held.dtype, _shares_of_weights(updates, fixed, order))
     watch, close = _watched(callback, progress, max_iterations, "CP-ALS")
     try:
         if isinstance(held, Format):

@@ -337,18 +337,24 @@ def _updates(
     return [(*numbers, sweeps) for numbers in zip(low, high, magnitudes or zeros, squares or zeros)]
 
 
-def _modes_for_weights(updates: Sequence[tuple[Any, ...]], fixed: Sequence[int], order: int) -> list[int]:
-    """The modes that share the weights of a start evenly: the one whose scale is free, or else those whose scale is
-    limited by penalties."""
-    limited = []
+def _shares_of_weights(updates: Sequence[tuple[Any, ...]], fixed: Sequence[int], order: int) -> dict[int, float]:
+    """The k modes that share the weights w of a start, each with the factor of its share, which is factor * |w|^(1/k): the
+    one whose scale is free, or else those with a ridge alone, whose penalties are equal at the minimum, or else those
+    whose scale is limited by penalties."""
+    limited: dict[int, float] = {}
+    ridges: dict[int, float] = {}
     for n, (low, high, l1, ridge, _) in enumerate(updates or [(-math.inf, math.inf, 0, 0, 1)] * order):
         if n in fixed:
             continue
         if l1 == ridge == 0 and low in (0, -math.inf) and high in (0, math.inf):
-            return [n]
+            return {n: 1.0}
         if not (math.isfinite(low) and math.isfinite(high)):
-            limited.append(n)
-    return limited or [n for n in range(order) if n not in fixed][:1]
+            limited[n] = 1.0
+        if l1 == 0 and low == -math.inf and high == math.inf:
+            ridges[n] = ridge
+    mean = sum(map(math.log, ridges.values())) / max(len(ridges), 1)
+    shares = {n: math.exp((mean - math.log(ridge)) / 2) for n, ridge in ridges.items()}
+    return shares or limited or {n: 1.0 for n in [n for n in range(order) if n not in fixed][:1]}
 
 
 def _fixed_modes(given: Any, order: int) -> list[int]:
@@ -403,21 +409,21 @@ def _factors_of(start: Any) -> Any:
     return start
 
 
-def _cp_start(start: Any, dtype: np.dtype[Any], modes: Sequence[int]) -> list[Any]:
-    """The matrices of a start. These modes share a model's weights: the first one, which the first update computes anew,
-    or those with penalties, which have an equal share at the minimum."""
+def _cp_start(start: Any, dtype: np.dtype[Any], shares: Mapping[int, float]) -> list[Any]:
+    """The matrices of a start, with their shares of a model's weights (_shares_of_weights)."""
     factors = list(_factors_of(start))
     is_pair = isinstance(start, tuple) and _factors_of(start) is not start
     weights = start[0] if is_pair else getattr(start, "weights", None)
     if weights is not None and factors:
-        for n in modes:
+        first = next(iter(shares), 0)
+        for n, share in shares.items():
             if n >= len(factors):
                 continue  # the engine says how many there must be
             on_device = _device.is_on_device(factors[n])
             factors[n] = factors[n] * 1 if on_device else np.array(factors[n], dtype=dtype)
             for r, weight in enumerate(weights):
-                size = abs(float(weight)) ** (1 / len(modes))
-                factors[n][:, r] *= math.copysign(size, float(weight)) if n == modes[0] else size
+                size = share * abs(float(weight)) ** (1 / len(shares))
+                factors[n][:, r] *= math.copysign(size, float(weight)) if n == first else size
     return _matrices(factors, dtype)
 
 

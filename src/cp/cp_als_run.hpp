@@ -22,6 +22,7 @@
 #include "cp/constraints/constrained_start.hpp"
 #include "cp/constraints/count_zeros.hpp"
 #include "cp/constraints/run_penalties.hpp"
+#include "cp/constraints/solved_change.hpp"
 #include "cp/cp_als_workspace.hpp"
 #include "cp/degeneracy.hpp"
 #include "cp/facts_of_run.hpp"
@@ -75,6 +76,7 @@ public:
           return Updates(space, options.updates, owned_counts(), start.rank(), options.fixed_modes);
         })),
         m_penalties(allocated([&] { return Penalties(space, updates_of_modes(options.updates, order())); })),
+        m_solved_change(allocated([&] { return SolvedChange<Space>(space, start.rank()); })),
         m_format_workspace(allocated([&] { return m_tensor->make_workspace(space, start.rank()); })),
         m_timer(options.time_phases) {
     if (!std::isfinite(m_norm.squared)) throw NumericalError("the tensor's norm is not a finite number");
@@ -87,7 +89,8 @@ public:
     for (int n = 0; n < order(); ++n) {
       expect_within_bounds(space, options.updates, n, owned_rows(n), m_rows);
       sum_gram(n);
-      if (!m_updates[n].keeps_scale()) scale(n, factor(n), 1);
+      if (m_updates[n].keeps_scale()) continue;
+      scale(n, factor(n), 1);
       m_component_norm *= target_norm(n);
     }
     space.fence("polyad::cp_als");  // so that the first iteration's time is its own
@@ -104,11 +107,9 @@ public:
 
   [[nodiscard]] int iterations() const { return m_iterations; }
 
-  /// Enqueues an iteration and the copy of its numbers to the host. Does not wait.
-  ///
-  /// The inverse of the normal equations depends on the other modes' Gram matrices alone, not on the MTTKRP.
-  /// So one team computes it on its own instance while all others multiply (the two streams of Liu et al.,
-  /// section V).
+  /// Enqueues an iteration and the copy of its numbers to the host. Does not wait. The inverse of the normal
+  /// equations depends on the other modes' Gram matrices alone: one team computes it on an instance of its
+  /// own while all others multiply (the two streams of Liu et al., section V).
   void launch() {
     m_clock.reset();
     m_timer.reset();
@@ -117,6 +118,7 @@ public:
       if (is_fixed(m_options, n)) continue;
       auto const V        = m_work.output(m_tensor->extents()[n]);
       bool const is_trial = !m_scale_is_known && m_updates.chooses_scale(n);
+      if (m_updates.is_looked_at(n)) m_solved_change.keep_weights(m_space, m_work.scales.weights);
       if (is_trial) Kokkos::deep_copy(m_space, m_work.scales.weights, 0.0);
       prepare(n, is_trial ? trial_fallbacks : gram_fallbacks);
       m_timer(m_space, "mttkrp", [&] {
@@ -353,8 +355,10 @@ private:
     enqueue_after(m_space, m_algebra);
     m_timer(m_space, "update", [&] {
       if (V.extent(0) == 0) return clear_sums(n);
-      m_updates[n].apply(m_space, m_work.problem(n, is_trial ? trial_fallbacks : gram_fallbacks), V,
-                         owned_rows(n), m_work.sums(n, is_trial));
+      auto const problem = m_work.problem(n, is_trial ? trial_fallbacks : gram_fallbacks);
+      if (m_updates.is_looked_at(n) && (is_trial || m_scale_is_known))  // the first of two updates
+        m_solved_change.measure(m_space, problem, V, owned_rows(n), m_updates.ridge(n));
+      m_updates[n].apply(m_space, problem, V, owned_rows(n), m_work.sums(n, is_trial));
     });
     sum_over_ranks(n);
     if (m_updates.is_scaled_after(n)) scale(n, owned_rows(n), 4);
@@ -380,6 +384,7 @@ private:
   Work m_work;
   Updates m_updates;
   Penalties m_penalties;
+  SolvedChange<Space> m_solved_change;
   std::unique_ptr<ErasedWorkspace> m_format_workspace;
   PhaseTimer m_timer;
   Kokkos::Timer m_clock;

@@ -37,7 +37,8 @@ using EntryNumbers = Kokkos::View<Scalar*, typename Space::device_type>;
 /// without waiting for the values.
 /// \param model   a Ktensor or a TuckerModel
 /// \param values  places.nnz() numbers, in the order of the entries, overwritten
-/// \throws UsageError when shapes do not match or a coordinate is outside the extents of `places`; MemoryError
+/// \throws UsageError when shapes do not match or a coordinate is outside the extents of `places`;
+///         MemoryError
 template <class Space, class Scalar, class Index>
 void predict(Space const& space, Ktensor<Scalar, Space> const& model,
              CooTensor<Scalar, Index, Space> const& places, EntryNumbers<Scalar, Space> const& values);

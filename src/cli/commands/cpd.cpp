@@ -44,18 +44,20 @@ std::optional<io::HostKtensor> read_start(CpdOptions const& options) {
     throw InputError(options.start.string(), 0, 0,
                      fmt::format("holds a model of rank {}, not {}", start.rank(), options.rank));
   // If the first update computes the first factor anew, these weights matter only without iterations.
-  // Penalties depend on how they are divided among the modes, and at the minimum they are so evenly.
-  auto const rank       = static_cast<std::size_t>(start.rank());
-  std::size_t const all = start.factors.size();
-  auto const modes      = modes_for_weights(options.constraints, all);
-  double const share    = 1 / static_cast<double>(modes.size());
-  for (std::size_t const n : modes)
-    for (std::size_t e = 0; e < start.factors[n].size(); ++e) {
+  // Penalties depend on how they are divided among the modes.
+  auto const rank   = static_cast<std::size_t>(start.rank());
+  auto const shares = shares_of_weights(options.constraints, start.factors.size());
+  double const root = 1 / static_cast<double>(shares.size());
+  for (auto const& share : shares) {
+    auto& factor = start.factors[share.mode];
+    for (std::size_t e = 0; e < factor.size(); ++e) {
       double const weight = start.weights[e % rank];
-      start.factors[n][e] *= modes.size() == 1 ? weight
-                                               : std::copysign(std::pow(std::abs(weight), share),
-                                                               n == modes.front() ? weight : 1);
+      factor[e] *= shares.size() == 1
+                       ? weight
+                       : share.factor * std::copysign(std::pow(std::abs(weight), root),
+                                                      share.mode == shares.front().mode ? weight : 1);
     }
+  }
   std::fill(start.weights.begin(), start.weights.end(), 1.0);
   return start;
 }

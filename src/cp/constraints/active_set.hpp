@@ -63,7 +63,7 @@ public:
     double const most = largest_change();
     for (int r = 0; r < m_rank; ++r)
       if (m_place[r] == fixed && m_x[r] > low(r) && m_x[r] < high(r)) enter(r);
-    int last = -1;
+    int last = -1, refinements = 0;
     // Each entry usually moves once or twice. The limit ends what only rounding could prolong.
     for (int step = 0; step < 10 * m_rank + 20; ++step) {
       if (m_count > 0) {
@@ -77,7 +77,11 @@ public:
         }
       }
       auto const [r, direction] = best_release(v);
-      if (r < 0) break;
+      if (r < 0) {
+        if (refinements == 2 || is_least_of_free(v)) break;
+        ++refinements;
+        continue;
+      }
       last = r;
       if (!enter(r)) {
         slide(r, direction);
@@ -278,6 +282,17 @@ private:
     double const terms = Kokkos::abs(v) + size * m_columns(column_length, r) +
                          Kokkos::abs(m_x[r]) * m_columns(added_curvature, r) + m_columns(threshold, r);
     return 0x1p-53 * (m_rank + 16) * terms;
+  }
+  /// Whether the free entries are at their minimum but for rounding. They are not after a move from far away,
+  /// as from a start that a ridge makes much smaller: the move has the rounding error of the start's size.
+  [[nodiscard]] KOKKOS_FUNCTION bool is_least_of_free(Scalar const* v) const {
+    double size = 0;
+    for (int s = 0; s < m_rank; ++s) size += Kokkos::abs(m_x[s]) * m_columns(column_length, s);
+    for (int k = 0; k < m_count; ++k) {
+      int const r = m_members[k];
+      if (Kokkos::abs(m_g[r] - slope(r)) > 8 * noise(r, static_cast<double>(v[r]), size)) return false;
+    }
+    return true;
   }
   /// By how much the objective falls at first for each unit by which x_r rises; negative: by which it falls;
   /// 0: it falls in neither direction, or only by rounding.
