@@ -66,7 +66,7 @@ def test_the_kkt_violation_counts_modes_without_constraints(options, tolerance):
     first = polyad.cp_als(X, 2, max_iterations=1, **run)
     assert first.kkt_violation > 0.01
     found = polyad.cp_als(X, 2, max_iterations=20000, kkt_tolerance=tolerance, **run)
-    assert found.kkt_violation < tolerance and found.reason == "converged"
+    assert found.kkt_violation < tolerance and found.reason in ("converged", "stalled")
     factors = [np.array(factor) for factor in found.factors]
     factors[1] *= found.weights
     assert kkt_violation(dense, factors, bounds, options.get("fix", ())) < 3 * tolerance
