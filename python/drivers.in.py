@@ -36,6 +36,7 @@ from ._functions import (
     _shares_of_weights,
     _unless_interrupted,
     _updates,
+    _warn_of_negative_values,
     _watched,
 )
 from ._keywords import own_keywords
@@ -92,7 +93,7 @@ def cp_als(
         factors. If one mode has a penalty, each other one has one, too, or bounds on both sides: the scale of the
         components would escape into a mode without.
     nonnegative : bool, N of them, list of modes, or dict of mode: bool
-        Factors without negative entries.
+        Factors without negative entries. If all modes are so, a warning says the share of negative values in ||X||^2.
     lower, upper : float or None, sequence of N of them, or dict of mode: float
         Bounds of the entries. A mode with bounds other than 0, or with an l1, has its own scale in the model.
     l1 : float, sequence of N floats, or dict of mode: float
@@ -161,6 +162,8 @@ def cp_als(
     separate = {"nonnegative": nonnegative, "lower": lower, "upper": upper, "l1": l1, "ridge": ridge}
     updates = _updates(**_settled(constraints, separate, order), inner=inner, order=order)
     fixed = _fixed_modes(fix, order)
+    if isinstance(held, SparseTensor):
+        _warn_of_negative_values(updates, held)
     options = {
         @values CpAlsOptions@
         "updates": updates,

@@ -337,6 +337,21 @@ def _updates(
     return [(*numbers, sweeps) for numbers in zip(low, high, magnitudes or zeros, squares or zeros)]
 
 
+def _warn_of_negative_values(updates: Sequence[tuple[Any, ...]], tensor: SparseTensor) -> None:
+    """A model without negative numbers does not reach negative values."""
+    if not updates or any(update[0] < 0 for update in updates):
+        return
+    values = np.asarray(tensor.to_host().values, dtype=np.float64)
+    if not (values < 0).any():
+        return
+    squares = np.square(values / np.abs(values).max())  # neither overflow nor vanish
+    warnings.warn(
+        f"all modes are nonnegative, and negative values have {100 * squares[values < 0].sum() / squares.sum():.3g} % of the "
+        "tensor's squared norm: the model cannot reach them",
+        stacklevel=5,  # through cp_als and its two decorators
+    )
+
+
 def _shares_of_weights(updates: Sequence[tuple[Any, ...]], fixed: Sequence[int], order: int) -> dict[int, float]:
     """The k modes that share the weights w of a start, each with the factor of its share, which is factor * |w|^(1/k): the
     one whose scale is free, or else those with a ridge alone, whose penalties are equal at the minimum, or else those

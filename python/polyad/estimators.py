@@ -190,7 +190,9 @@ class CP(_Estimator):
         tensor = asarray(X)
         self.model_ = cp_als(tensor, **self.get_params())
         self.fit_ = self.model_.fit
-        self.reconstruction_err_ = (1 - self.fit_) * float(np.linalg.norm(np.asarray(tensor.to_host().values, dtype=np.float64)))
+        values = np.asarray(tensor.to_host().values, dtype=np.float64)
+        largest = float(np.abs(values).max(initial=0.0)) or 1.0  # the squares of its shares neither overflow nor vanish
+        self.reconstruction_err_ = (1 - self.fit_) * float(np.linalg.norm(values / largest)) * largest
         self.n_iter_ = len(self.model_.history)
         return self
 

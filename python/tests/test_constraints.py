@@ -2,6 +2,7 @@
 """Bounds, penalties and fixed modes where scales differ, against dense arrays of numpy."""
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -116,3 +117,25 @@ def test_exact_rows_from_a_start_that_is_far_away(scale):
     slope = A @ curvature - dense @ B
     size = np.abs(dense @ B).max()
     assert np.abs(slope[A > 0]).max() < 1e-13 * size and slope[A == 0].min(initial=0) > -1e-13 * size
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-160, 1e160])
+def test_negative_values_are_warned_of(scale):
+    X = polyad.SparseTensor([[0, 0], [1, 1]], [3 * scale, -scale], (2, 2))
+    for run in (lambda: polyad.cp_als(X, 1, nonnegative=True, max_iterations=1), lambda: polyad.CP(1, lower=0, max_iterations=1).fit(X)):
+        with pytest.warns(UserWarning, match="negative values have 10 % of the tensor's squared norm"):
+            run()
+        estimator = polyad.CP(1, lower=0, max_iterations=50)
+        with pytest.warns(UserWarning):
+            assert estimator.fit(X).reconstruction_err_ == pytest.approx(scale, rel=1e-6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        polyad.cp_als(X, 1, nonnegative=[0], max_iterations=1)
+
+
+@pytest.mark.parametrize("name", ["smooth", "smoothness", "unimodal", "unimodality", "simplex", "monotonicity", "hard_sparsity"])
+def test_constraints_of_tensorly_are_refused_by_name(name):
+    X = polyad.asarray(low_rank())
+    for given in ({name: True}, {"constraints": name}, {"constraints": {1: {name: 2}}}):
+        with pytest.raises(TypeError, match=f"TensorLy's constraint '{name}'"):
+            polyad.cp_als(X, 2, **given)

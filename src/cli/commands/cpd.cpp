@@ -143,10 +143,12 @@ void summarise(CpdOptions const& options, Report const& report, int last, double
 void warn_of_negative_values(std::vector<Constraints> const& constraints, io::CoordinateList const& tensor) {
   if (constraints.empty() || !std::ranges::all_of(constraints, [](auto const& c) { return c.lower >= 0; }))
     return;
-  double negative = 0, all = 0;
+  double largest = 0, negative = 0, all = 0;
+  for (double const value : tensor.values) largest = std::max(largest, std::abs(value));
   for (double const value : tensor.values) {
-    all += value * value;
-    if (value < 0) negative += value * value;
+    double const share = value / largest;  // whose square neither overflows nor vanishes
+    all += share * share;
+    if (value < 0) negative += share * share;
   }
   if (negative > 0)
     say("polyad: warning: all modes are nonnegative, and negative values have {:.3g} % of the tensor's "
