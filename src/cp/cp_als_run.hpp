@@ -277,12 +277,12 @@ private:
       throw NumericalError("the fit of the start is not a finite number");
     m_result.defect = defect();
   }
-  /// Multiplies a random start by <X, M> / ||M||^2, unless bounds forbid it. Waits.
+  /// Multiplies a random start by |<X, M>| / ||M||^2, unless bounds forbid it. Waits.
   void scale_start() {
     int const n = scalable_mode(m_options, order());
     if (n == order()) return;
     compute_start_numbers();
-    double const by = m_work.host_numbers(inner_product) / m_work.host_numbers(model_norm_squared);
+    double const by = std::abs(m_work.host_numbers(inner_product)) / m_work.host_numbers(model_norm_squared);
     multiply_start(m_space, m_work, n, m_updates[n].keeps_scale(), by, factor(n));
     sum_gram(n);  // the next kernels are launched on the same instance
   }

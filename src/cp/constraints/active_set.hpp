@@ -62,7 +62,7 @@ public:
     subtract_product(v);
     double const most = largest_change();
     for (int r = 0; r < m_rank; ++r)
-      if (m_place[r] == fixed && m_x[r] > low(r) && m_x[r] < high(r)) enter(r);
+      if (m_place[r] == fixed && m_x[r] > low(r) && m_x[r] < high(r)) enter(r, 2 * epsilon);
     int last = -1, refinements = 0;
     // Each entry usually moves once or twice. The limit ends what only rounding could prolong.
     for (int step = 0; step < 10 * m_rank + 20; ++step) {
@@ -93,6 +93,10 @@ public:
   }
 
 private:
+  /// V has rounding errors of Scalar, which a direction of little curvature would amplify: of the start's
+  /// entries only those are free at first whose curvature is above them.
+  static constexpr double epsilon = static_cast<double>(Kokkos::Experimental::epsilon_v<Scalar>);
+
   enum Place : int { fixed = -1, left_out = -2 };  // else the position in P
   struct Move {
     int position;   // in P, of the entry that met the end of its interval; -1: none
@@ -200,7 +204,8 @@ private:
   }
 
   /// Frees entry r. False if it depends on those that are free; then m_z = U'^-1 H_Pr, and it stays fixed.
-  KOKKOS_FUNCTION bool enter(int r) {
+  /// \param negligible  R times this share of H_rr is no curvature
+  KOKKOS_FUNCTION bool enter(int r, double negligible = 0x1p-51) {
     int const p = m_count;
     for (int k = m_lane; k < p; k += Lanes) m_z[k] = m_H[row(r) + m_members[k]];
     sync();
@@ -208,7 +213,7 @@ private:
     double const square = m_H[row(r) + r] + m_columns(added_curvature, r);
     double rest         = square;
     for (int k = 0; k < p; ++k) rest -= m_z[k] * m_z[k];
-    if (!(rest > 0x1p-51 * (m_rank + 8) * square)) return false;  // its rounding error
+    if (!(rest > negligible * (m_rank + 8) * square)) return false;  // its rounding error
     for (int k = m_lane; k < p; k += Lanes) U(k, p) = m_z[k];
     if (m_lane == 0) {
       U(p, p)      = Kokkos::sqrt(rest);
@@ -277,11 +282,12 @@ private:
     m_x[r]           = is_last ? end : clipped(m_x[r] + length * step, low(r), high(r));
   }
 
-  /// The rounding error of g_r. \param size  the sum of the components' norms in the row
+  /// The rounding error of g_r, with that of V. \param size  the sum of the components' norms in the row
   [[nodiscard]] KOKKOS_FUNCTION double noise(int r, double v, double size) const {
-    double const terms = Kokkos::abs(v) + size * m_columns(column_length, r) +
-                         Kokkos::abs(m_x[r]) * m_columns(added_curvature, r) + m_columns(threshold, r);
-    return 0x1p-53 * (m_rank + 16) * terms;
+    double const model = Kokkos::abs(v) + size * m_columns(column_length, r);
+    double const terms =
+        model + Kokkos::abs(m_x[r]) * m_columns(added_curvature, r) + m_columns(threshold, r);
+    return 0x1p-53 * (m_rank + 16) * terms + (sizeof(Scalar) < sizeof(double) ? 2 * epsilon * model : 0.0);
   }
   /// Whether the free entries are at their minimum but for rounding. They are not after a move from far away,
   /// as from a start that a ridge makes much smaller: the move has the rounding error of the start's size.
