@@ -33,7 +33,7 @@ def kkt_violation(dense, factors, bounds, fixed):
     return worst / float(np.linalg.norm(dense))
 
 
-@pytest.mark.parametrize("ridge", [[1.0, 1.0, 1.0], {0: 4, 1: 0.1, 2: 1}])
+@pytest.mark.parametrize("ridge", [[0.1, 0.1, 0.1], {0: 0.4, 1: 0.01, 2: 0.1}])
 def test_ridges_that_differ_share_the_weights(ridge):
     """At the minimum the penalties of all modes are equal: so transform, and a start of the model, share the weights."""
     X = polyad.asarray(low_rank())
@@ -139,3 +139,25 @@ def test_constraints_of_tensorly_are_refused_by_name(name):
     for given in ({name: True}, {"constraints": name}, {"constraints": {1: {name: 2}}}):
         with pytest.raises(TypeError, match=f"TensorLy's constraint '{name}'"):
             polyad.cp_als(X, 2, **given)
+
+
+@pytest.mark.parametrize(
+    "options, degrees",
+    [
+        ({"ridge": 0.5}, {"ridge": 4 / 3}),
+        ({"nonnegative": True, "ridge": 0.5}, {"ridge": 4 / 3}),
+        ({"nonnegative": True, "l1": 0.5, "inner": "exact"}, {"l1": 5 / 3}),
+        ({"nonnegative": [1, 2], "l1": 0.5}, {"l1": 5 / 3}),
+    ],
+    ids=["ridge", "nonnegative ridge", "exact l1", "l1"],
+)
+def test_penalties_do_not_depend_on_the_unit(options, degrees):
+    """A random start is brought near the tensor in all modes alike: else the penalties make the model zero."""
+    dense = np.abs(low_rank())
+    fits = []
+    for scale in (1.0, 1e-60, 1e-6, 1e6, 1e60):
+        scaled = {name: value * scale ** degrees[name] if name in degrees else value for name, value in options.items()}
+        model = polyad.cp_als(polyad.asarray(dense * scale), 3, seed=2, max_iterations=20, tolerance=0, **scaled)
+        fits.append(model.fit)
+    assert fits[0] > 0.7
+    assert fits == pytest.approx([fits[0]] * len(fits), abs=1e-6)

@@ -98,7 +98,7 @@ public:
     bool const may_move = options.scale_start || !m_updates[first].keeps_start();
     if (!m_updates.chooses_scale(first) && !m_updates[first].keeps_scale() && may_move)
       bring_start_near(space, m_work, first, std::sqrt(m_norm.squared));
-    if (options.scale_start && m_updates[first].keeps_start()) scale_start();
+    if (options.scale_start && m_updates.depends_on_scale(first)) scale_start();
   }
 
   CpAlsBody(CpAlsBody const&)            = delete;
@@ -218,8 +218,7 @@ public:
     m_result.gram_fallbacks = state.gram_fallbacks;
   }
 
-  /// Splits lambda off and brings the model into canonical form. Waits; call it once, after the last
-  /// iteration.
+  /// Splits lambda off and brings the model into canonical form, once, after the last iteration. Waits.
   [[nodiscard]] CpAlsResult<Scalar, Space> take_result(bool is_start) {
     if (is_start) measure_start();
     // Frees memory for the copies of arrange_components, none of which is longer than V.
@@ -279,12 +278,14 @@ private:
   }
   /// Multiplies a random start by |<X, M>| / ||M||^2, unless bounds forbid it. Waits.
   void scale_start() {
-    int const n = scalable_mode(m_options, order());
-    if (n == order()) return;
+    auto const modes = scalable_modes(m_options, order(), m_updates.are_penalised());
     compute_start_numbers();
-    double const by = std::abs(m_work.host_numbers(inner_product)) / m_work.host_numbers(model_norm_squared);
-    multiply_start(m_space, m_work, n, m_updates[n].keeps_scale(), by, factor(n));
-    sum_gram(n);  // the next kernels are launched on the same instance
+    double by = std::abs(m_work.host_numbers(inner_product)) / m_work.host_numbers(model_norm_squared);
+    by        = std::pow(by, 1 / static_cast<double>(modes.size()));
+    for (int const n : modes) {
+      multiply_start(m_space, m_work, n, m_updates[n].keeps_scale(), by, factor(n));
+      sum_gram(n);  // the next kernels are launched on the same instance
+    }
   }
   void sum_penalties() {
     m_penalties.sum(m_space, m_result.model.factors, m_rows, m_work.grams, m_work.scales.of_modes,
@@ -301,8 +302,7 @@ private:
     if (updates > 0 && m_result.gram_fallbacks == updates) return ModelDefect::never_regular;
     return m_degeneracy.is_growing() ? ModelDefect::degenerate : ModelDefect::none;
   }
-  /// The fit of the model as it is: its columns are normalised. The formula of the last iteration is used if
-  /// its error does not matter.
+  /// The fit of the model with normalised columns, by the last formula if its error does not matter.
   [[nodiscard]] Fit final_fit() const {
     if (m_far_start) return *m_far_start;
     if (!m_tensor->is_readable()) return fit_of(m_formula);

@@ -103,6 +103,11 @@ public:
   [[nodiscard]] bool are_plain() const { return m_are_plain; }
   /// Whether some have bounds or penalties of constrained().
   [[nodiscard]] bool are_constrained() const { return m_are_constrained; }
+  [[nodiscard]] bool are_penalised() const {
+    return std::ranges::any_of(m_updates, [](auto const& update) { return update->is_penalised(); });
+  }
+  /// Whether the scale of the start matters, if mode n is the first that is updated.
+  [[nodiscard]] bool depends_on_scale(int n) const { return (*this)[n].keeps_start() || are_penalised(); }
   /// Whether the KKT violation needs a look at mode n, whose own update says nothing about it.
   [[nodiscard]] bool is_looked_at(int n) const {
     return m_are_constrained && m_solved[static_cast<std::size_t>(n)];
@@ -134,8 +139,7 @@ private:
     return maker->make(space, site);
   }
   void expect_no_escape() const {
-    auto const is_penalised = [](auto const& update) { return update->is_penalised(); };
-    if (std::ranges::none_of(m_updates, is_penalised)) return;
+    if (!are_penalised()) return;
     for (std::size_t n = 0; n < m_updates.size(); ++n)
       POLYAD_EXPECTS(
           m_updates[n]->limits_scale(), "mode ", n,

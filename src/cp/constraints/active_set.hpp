@@ -204,7 +204,7 @@ private:
   }
 
   /// Frees entry r. False if it depends on those that are free; then m_z = U'^-1 H_Pr, and it stays fixed.
-  /// \param negligible  R times this share of H_rr is no curvature
+  /// \param negligible  a curvature below R times this share of H_rr counts as zero
   KOKKOS_FUNCTION bool enter(int r, double negligible = 0x1p-51) {
     int const p = m_count;
     for (int k = m_lane; k < p; k += Lanes) m_z[k] = m_H[row(r) + m_members[k]];
