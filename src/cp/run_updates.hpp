@@ -107,7 +107,9 @@ public:
     return std::ranges::any_of(m_updates, [](auto const& update) { return update->is_penalised(); });
   }
   /// Whether the scale of the start matters, if mode n is the first that is updated.
-  [[nodiscard]] bool depends_on_scale(int n) const { return (*this)[n].keeps_start() || are_penalised(); }
+  [[nodiscard]] bool depends_on_scale(int n) const {
+    return (*this)[n].keeps_start() || (m_are_constrained && are_penalised());
+  }
   /// Whether the KKT violation needs a look at mode n, whose own update says nothing about it.
   [[nodiscard]] bool is_looked_at(int n) const {
     return m_are_constrained && m_solved[static_cast<std::size_t>(n)];
