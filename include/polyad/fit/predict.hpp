@@ -12,6 +12,7 @@
 #pragma once
 
 #include <Kokkos_Core.hpp>
+#include <string>
 
 #include "polyad/core/instances.hpp"
 #include "polyad/core/spaces.hpp"
