@@ -331,7 +331,7 @@ def _updates(
         low[mode] = max(low[mode], 0.0) if is_nonnegative else low[mode]
     high = _bounds("upper", upper, order, math.inf)
     magnitudes, squares = _per_mode("l1", l1, order), _per_mode("ridge", ridge, order)
-    if not magnitudes and not squares and not any(map(math.isfinite, [*low, *high])):
+    if not magnitudes and not squares and max(low) == -math.inf and min(high) == math.inf:
         return []
     zeros = [0.0] * order
     return [(*numbers, sweeps) for numbers in zip(low, high, magnitudes or zeros, squares or zeros)]

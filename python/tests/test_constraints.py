@@ -160,3 +160,9 @@ def test_penalties_do_not_depend_on_the_unit(options, degrees):
         fits.append(model.fit)
     assert fits[0] > 0.7
     assert fits == pytest.approx([fits[0]] * len(fits), abs=1e-6)
+
+
+@pytest.mark.parametrize("options", [{"lower": math.inf}, {"upper": {1: -math.inf}}, {"lower": [None, 2, None], "upper": 1}, {"constraints": {2: {"lower": math.inf}}}])
+def test_empty_intervals_are_refused(options):
+    with pytest.raises(polyad.UsageError, match="no number is between them"):
+        polyad.cp_als(polyad.asarray(low_rank()), 2, **options)
