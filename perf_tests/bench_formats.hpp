@@ -161,8 +161,12 @@ void add_cp_als(Session& session, TensorChoice const& choice, int rank) {
         if constexpr (is_device_space<Space>) {  // what the algebra's own instance gains
           options.one_instance              = true;
           state.counters["one_instance_ms"] = sampled().median() * 1e3;
+          options.one_instance              = false;
         }
-        options.time_phases = true;  // a run of its own: its fences cost time
+        options.updates                  = {nonnegative()};  // what nonnegative factors cost
+        state.counters["nonnegative_ms"] = sampled().median() * 1e3;
+        options.updates                  = {};
+        options.time_phases              = true;  // a run of its own: its fences cost time
         auto const phased =
             cp_als(session.space, *format, options, [](CpAlsIteration const&) { return true; });
         for (auto const& [phase, seconds] : phased.history.back().phases)

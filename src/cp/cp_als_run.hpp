@@ -345,9 +345,9 @@ private:
   void prepare(int n, FitNumber fallbacks) {
     enqueue_after(m_algebra, m_space);  // the last update's Gram matrix; and it has used what it prepared
     m_timer(m_algebra, "normal_equations", [&] {
-      hadamard_of_grams(m_algebra, m_work.grams, n, m_component_norm, m_updates.next_weights(n),
-                        m_work.scales, m_work.hadamard);
-      m_updates[n].prepare(m_algebra, m_work.problem(n, fallbacks));
+      auto const hadamard = make_hadamard(m_work.grams, n, m_component_norm, m_updates.next_weights(n),
+                                          m_work.scales, m_work.hadamard);
+      m_updates.prepare(m_algebra, n, hadamard, m_work.problem(n, fallbacks));
     });
   }
   /// Factor n and its Gram matrix, and of the last mode <X, M> too.

@@ -43,10 +43,10 @@ public:
   [[nodiscard]] bool needs_start() const override { return false; }
   [[nodiscard]] bool is_penalised() const override { return m_penalty > 0; }
 
-  void prepare(Space const& space, Problem const& problem) override {
-    ScaledHadamard<Space> const matrix{problem.H, problem.weights, problem.scale, problem.of_tensor,
-                                       m_penalty};
-    normal_equations(space, matrix, m_memory->scratch, problem.fallbacks, m_memory->inverse);
+  void prepare(Space const& space, Problem const& problem) override { invert(space, problem, nullptr); }
+  /// The same before the problem's H and weights are there, with what forms them.
+  void prepare(Space const& space, Problem const& problem, HadamardOfGrams<Space> const& hadamard) {
+    invert(space, problem, &hadamard);
   }
   void apply(Space const& space, Problem const& problem, Matrix const& V, Matrix const& A,
              Sums const& sums) override {
@@ -61,6 +61,12 @@ public:
   }
 
 private:
+  void invert(Space const& space, Problem const& problem, HadamardOfGrams<Space> const* hadamard) {
+    ScaledHadamard<Space> const matrix{problem.H, problem.weights, problem.scale, problem.of_tensor,
+                                       m_penalty};
+    normal_equations(space, matrix, m_memory->scratch, problem.fallbacks, m_memory->inverse, hadamard);
+  }
+
   Memory m_memory;
   double m_penalty;
 };

@@ -162,7 +162,7 @@ Projection<Scalar, Space> project(Space const& space, Ktensor<Scalar, Space> con
   inside.do_mttkrp(space, factors, mode, place.get(), V);
   for (int n = 0; n < factors.order(); ++n)
     if (n != mode) gram(space, factors[n], work.memory.gram_sums, work.gram_of(n));
-  hadamard_of_grams(space, work.grams, mode, 1, {false, 0}, work.scales, work.hadamard);
+  hadamard_of_grams(space, make_hadamard(work.grams, mode, 1, {false, 0}, work.scales, work.hadamard));
 
   set_weights(space, model, mode, work, V);
   auto const update  = exact_update<Scalar>(space, {mode, rows, rank}, bounds);

@@ -14,6 +14,7 @@
 #include "cp/constraints/constrained_update.hpp"
 #include "cp/fixed_modes.hpp"
 #include "cp/least_squares.hpp"
+#include "dense/hadamard_of_grams.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/cp/factor_update.hpp"
@@ -98,6 +99,15 @@ public:
   }
 
   [[nodiscard]] Update& operator[](int n) const { return *of_mode(m_updates, n); }
+  /// Forms the problem's H and weights, and prepares the update of mode n. Least squares does both in one
+  /// launch. Launches on `space` and returns without waiting.
+  void prepare(Space const& space, int n, HadamardOfGrams<Space> const& hadamard,
+               ModeProblem<Space> const& problem) const {
+    if (auto* const least_squares = dynamic_cast<LeastSquares<Scalar, Space>*>(&(*this)[n]))
+      return least_squares->prepare(space, problem, hadamard);
+    hadamard_of_grams(space, hadamard);
+    (*this)[n].prepare(space, problem);
+  }
   /// Whether all are least squares without a penalty, and none is fixed. Then the scales of single modes do
   /// not matter.
   [[nodiscard]] bool are_plain() const { return m_are_plain; }

@@ -113,25 +113,32 @@ struct HadamardOfGrams {
   }
 };
 
-/// H = the Hadamard product of grams(m) over m != mode.
+/// H = the Hadamard product of grams(m) over m != mode, for hadamard_of_grams or normal_equations.
 /// \param component_norm  a power of two, the target for the product of the norms of a component's columns in
 ///                        modes that do not keep their norms
 /// \param scales  in: those of the current model with all its grams, or weights of 0 if they do not give the
 ///                scale of the new component; out: those of the new one, if `next` says so
-/// Launches on `space` and returns without waiting.
 /// \throws UsageError when shapes do not match
 template <class Space>
-void hadamard_of_grams(Space const& space, GramMatrices<Space> const& grams, int mode, double component_norm,
-                       NextWeights next, ColumnScales<Space> const& scales, GramMatrix<Space> const& H) {
+[[nodiscard]] HadamardOfGrams<Space> make_hadamard(GramMatrices<Space> const& grams, int mode,
+                                                   double component_norm, NextWeights next,
+                                                   ColumnScales<Space> const& scales,
+                                                   GramMatrix<Space> const& H) {
   count_t const rank = H.extent(0);
   POLYAD_EXPECTS(H.extent(1) == rank && grams.extent(1) == rank && grams.extent(2) == rank, "H is ", rank,
                  " x ", H.extent(1), " but the Gram matrices are ", grams.extent(1), " x ", grams.extent(2));
   POLYAD_EXPECTS(scales.weights.extent(0) == rank && scales.of_modes.extent(0) == grams.extent(0) * rank,
                  scales.weights.extent(0), " weights and ", scales.of_modes.extent(0), " scales for ",
                  grams.extent(0), " modes and the rank ", rank);
+  return {grams, mode, component_norm, next, scales, H};
+}
+
+/// Launches on `space` and returns without waiting.
+template <class Space>
+void hadamard_of_grams(Space const& space, HadamardOfGrams<Space> const& hadamard) {
   Kokkos::parallel_for("polyad::hadamard_of_grams",
-                       Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, rank * rank),
-                       HadamardOfGrams<Space>{grams, mode, component_norm, next, scales, H});
+                       Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, hadamard.H.size()),
+                       hadamard);
 }
 
 }  // namespace polyad::detail

@@ -70,6 +70,8 @@ struct NormalEquations {
   DeviceNumbers<Space> fallbacks;
   DeviceNumbers<Space> scratch;  // normal_equations_scratch
   int pad_bytes;                 // of the scratch pad; 0: everything lies in `scratch`
+  bool forms_H                    = false;
+  HadamardOfGrams<Space> hadamard = {};  // then it has written nothing yet
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
@@ -83,6 +85,7 @@ struct NormalEquations {
     double* const power = vectors + 2 * size;  // S, once the scaled H is factored
     double* const scale = vectors + 3 * size;  // D^-1
 
+    if (forms_H) form(member);
     fill(member, H, scale);
     if (factor(member, H, vectors)) {
       weigh(member, power, size);
@@ -91,6 +94,15 @@ struct NormalEquations {
       weigh(member, power, size);
       fall_back(member, H, vectors);
     }
+  }
+
+  /// H and the weights, in memory where the team then reads them.
+  template <class Member>
+  KOKKOS_FUNCTION void form(Member const& member) const {
+    int const size = static_cast<int>(inverse.extent(0));
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(member, size * size),
+                         [&](int const e) { hadamard(static_cast<count_t>(e)); });
+    member.team_barrier();
   }
 
   /// Forms the pseudo-inverse. S is already in its place among the vectors.
@@ -329,12 +341,15 @@ void solve_by_blocks(Space const& space, NormalEquations<Space, Scalar> const& e
 
 /// inverse (R x R) = W S, where W is the (pseudo-)inverse of H and its ridge, and S = diag(1 / w).
 /// \param fallbacks  (0) is increased by 1 when the pseudo-inverse was needed
+/// \param hadamard   forms H and w first, up to one_team_rank in the same launch: a second one took 4 us more
+///                   of 16, H200; null if they are there
 /// Launches on `space` and returns without waiting.
 /// \throws UsageError when shapes do not match
 template <class Space, class Scalar>
 void normal_equations(Space const& space, ScaledHadamard<Space> const& matrix,
                       DeviceNumbers<Space> const& scratch, DeviceNumbers<Space> const& fallbacks,
-                      FactorMatrix<Scalar, Space> const& inverse) {
+                      FactorMatrix<Scalar, Space> const& inverse,
+                      HadamardOfGrams<Space> const* hadamard = nullptr) {
   count_t const rank = inverse.extent(0);
   POLYAD_EXPECTS(inverse.extent(1) == rank && matrix.H.extent(0) == rank && matrix.H.extent(1) == rank,
                  "the inverse is ", rank, " x ", inverse.extent(1), " but H is ", matrix.H.extent(0), " x ",
@@ -350,17 +365,25 @@ void normal_equations(Space const& space, ScaledHadamard<Space> const& matrix,
   int const pad_bytes = pad_for<Space>(bytes);
   auto policy         = team_policy(space, detail::normal_equations_shape<Space>());
   if (pad_bytes > 0) policy.set_scratch_size(0, Kokkos::PerTeam(pad_bytes));
-  NormalEquations<Space, Scalar> const equations{matrix, inverse, fallbacks, scratch, pad_bytes};
-  if (rank > one_team_rank) return solve_by_blocks(space, equations);
+  NormalEquations<Space, Scalar> equations{matrix, inverse, fallbacks, scratch, pad_bytes};
+  if (rank > one_team_rank) {
+    if (hadamard != nullptr) hadamard_of_grams(space, *hadamard);
+    return solve_by_blocks(space, equations);
+  }
+  if (hadamard != nullptr) {
+    equations.forms_H  = true;
+    equations.hadamard = *hadamard;
+  }
   Kokkos::parallel_for("polyad::normal_equations", policy, equations);
 }
 
-#define POLYAD_NORMAL_EQUATIONS(Scalar)                                                \
-  template void normal_equations(Kokkos::DefaultExecutionSpace const&,                 \
-                                 ScaledHadamard<Kokkos::DefaultExecutionSpace> const&, \
-                                 DeviceNumbers<Kokkos::DefaultExecutionSpace> const&,  \
-                                 DeviceNumbers<Kokkos::DefaultExecutionSpace> const&,  \
-                                 FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_NORMAL_EQUATIONS(Scalar)                                                      \
+  template void normal_equations(Kokkos::DefaultExecutionSpace const&,                       \
+                                 ScaledHadamard<Kokkos::DefaultExecutionSpace> const&,       \
+                                 DeviceNumbers<Kokkos::DefaultExecutionSpace> const&,        \
+                                 DeviceNumbers<Kokkos::DefaultExecutionSpace> const&,        \
+                                 FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, \
+                                 HadamardOfGrams<Kokkos::DefaultExecutionSpace> const*)
 POLYAD_EACH_SCALAR(extern, POLYAD_NORMAL_EQUATIONS);
 
 }  // namespace polyad::detail

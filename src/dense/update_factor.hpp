@@ -5,18 +5,13 @@
 // The strategy FusedUpdate (dense/dense_tuning.hpp) does it in one pass. V is read once and A written once.
 //
 //   each team, over its chunk of rows, a tile of rows at a time    operator()
-//     the tile of V into the scratch pad                           load_tile()
+//     the tile of V into the scratch pad                           UpdateTile::load()
 //     A = V W; a thread has height x width, interleaved            multiply_tile()
 //     <V, A> of that part                                          add_inner_product()
 //     A into the pad, in place of V, and to memory                 store_tile()
-//     G's parts on or below the diagonal, each of them over some   sum_parts()
-//     of the tile's rows, its split
-//     the splits' sums, added in double                            add_splits()
-//   the chunk's G, and its <V, A>                                  store_sums()
+//     G and <V, A>                                                 dense/update_tile.hpp
 //
-// Neighbouring threads read packs of 16 bytes from neighbouring banks of the pad. Sums have a fixed order, so
-// they do not depend on timing. Floats are summed in float over at most 32 rows. Bytes: 2 I R s_r. Flops: 3 I
-// R^2 and some.
+// Bytes: 2 I R s_r. Flops: 3 I R^2 and some.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -27,6 +22,7 @@
 #include "dense/inner_product.hpp"
 #include "dense/solve_rows.hpp"
 #include "dense/tiled_update.hpp"
+#include "dense/update_tile.hpp"
 #include "kernel/launch.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/kernel/columns.hpp"
@@ -36,39 +32,19 @@
 
 namespace polyad::detail {
 
-/// Parts of height x width of a square matrix that hold entries on or below the diagonal.
-constexpr int parts_on_or_below(int size, int height, int width) {
-  int parts = 0;
-  for (int i = 0; i < size; i += height) parts += (i + height + width - 1) / width;
-  return parts;
-}
-
 template <class Space, class Scalar, int Block>
-struct UpdateFactor {
-  using Shape                 = UpdateShape<Scalar, Block>;
-  static constexpr int height = Shape::height;
-  static constexpr int width  = Shape::width;
-  static constexpr int pack   = row_alignment / int(sizeof(Scalar));
-  using Pack16                = Pack<Scalar, pack>;
+struct UpdateFactor : UpdateTile<Space, Scalar, Block> {
+  using Tile = UpdateTile<Space, Scalar, Block>;
+  using Tile::height, Tile::width, Tile::pack, Tile::side, Tile::splits, Tile::workers, Tile::workers_each;
+  using Tile::sums_each, Tile::stride, Tile::team, Tile::read, Tile::inner;
+  using typename Tile::Pack16, typename Tile::Part;
 
-  static constexpr int side       = Block / width;  // parts side by side in a row of A
-  static constexpr int gram_parts = parts_on_or_below(Block, height, width);
-  static constexpr int splits     = Shape::threads / gram_parts;
-  static constexpr int workers    = splits * gram_parts;  // threads that compute
-  static constexpr int groups     = workers / side;       // of rows
+  static constexpr int groups     = workers / side;  // of rows
   static constexpr int tile_rows  = groups * height;
   static constexpr int split_rows = tile_rows / splits;
-  static constexpr int sums       = gram_parts * height * width;  // entries of G that are summed
   static_assert(workers % side == 0 && tile_rows % splits == 0 && split_rows <= 32);
 
-  /// Threads of the team. A host's single thread does the work of all workers in turn.
-  static constexpr int team         = team_threads<Space>(1, Shape::threads);
-  static constexpr int workers_each = (workers + team - 1) / team;
-  static constexpr int sums_each    = (sums + team - 1) / team;
-
-  static constexpr int stride = Block + pack;  // of the pad's rows: they begin in different banks
-  static constexpr int tile_bytes =
-      std::max(tile_rows * stride, workers * height * width) * int(sizeof(Scalar));
+  static constexpr int tile_bytes   = Tile::bytes_of_tile(tile_rows);
   static constexpr int matrix_bytes = Block * stride * int(sizeof(Scalar));
   static constexpr int pad_bytes    = tile_bytes + matrix_bytes + 2 * row_alignment;
   static_assert(tile_bytes >= team * int(sizeof(double)));
@@ -76,14 +52,8 @@ struct UpdateFactor {
   FactorMatrix<Scalar, Space> V;
   FactorMatrix<Scalar, Space> W;
   FactorMatrix<Scalar, Space> A;
-  typename GramWorkspace<Space>::partials_type partials;
-  InnerProductSums<Space> inner;
   count_t chunk;  // rows
 
-  /// A thread's part of a tile.
-  struct Part {
-    Scalar entry[height][width];
-  };
   /// The column of entry e of a row of part c: packs of neighbouring parts are neighbours.
   KOKKOS_FORCEINLINE_FUNCTION static constexpr int column_of(int c, int e) {
     return (e / pack * side + c) * pack + e % pack;
@@ -91,23 +61,6 @@ struct UpdateFactor {
   /// The row in the tile of row h of a worker's part.
   KOKKOS_FORCEINLINE_FUNCTION static constexpr int row_of(int worker, int h) {
     return h * groups + worker / side;
-  }
-  KOKKOS_FORCEINLINE_FUNCTION static Pack16 read(Scalar const* at) {
-    return *reinterpret_cast<Pack16 const*>(at);
-  }
-  /// The place of a part of G: parts are counted row by row.
-  struct Place {
-    int i;
-    int j;
-  };
-  KOKKOS_FORCEINLINE_FUNCTION static Place place_of(int part) {
-    Place at{0, part};
-    for (int in_row = (height + width - 1) / width; at.j >= in_row;
-         in_row     = (at.i * height + height + width - 1) / width) {
-      at.j -= in_row;
-      ++at.i;
-    }
-    return at;
   }
 
   template <class Member>
@@ -131,7 +84,7 @@ struct UpdateFactor {
     double sum[sums_each] = {};
     double product        = 0;
     for (count_t first = begin; first < end; first += tile_rows) {
-      load_tile(tile, first, end, rank, thread);
+      Tile::template load<tile_rows>(tile, V, first, end, rank, thread);
       member.team_barrier();
       Part part[workers_each];
       for (int w = 0; w < workers_each; ++w) {
@@ -145,48 +98,13 @@ struct UpdateFactor {
         if (thread + w * team < workers) store_tile(tile, part[w], thread + w * team, first, end, rank);
       member.team_barrier();
       for (int w = 0; w < workers_each; ++w)
-        if (thread + w * team < workers) part[w] = sum_parts(tile, thread + w * team);
+        if (thread + w * team < workers)
+          part[w] = Tile::template sum_parts<split_rows>(tile, thread + w * team);
       member.team_barrier();
-      add_splits(member, tile, part, sum, thread);
+      Tile::add_splits(member, tile, part, sum, thread);
       member.team_barrier();
     }
-    store_sums(member, tile, sum, product, thread);
-  }
-
-  /// Loads V's rows, with zeros beyond the last row. A thread starts several loads before it stores the
-  /// first.
-  KOKKOS_FORCEINLINE_FUNCTION void load_tile(Scalar* tile, count_t first, count_t end, int rank,
-                                             int thread) const {
-    constexpr int in_row = Block / pack;
-    constexpr int packs  = tile_rows * in_row;
-    constexpr int batch  = 8;
-    for (int begin = thread; begin < packs; begin += batch * team) {
-      Pack16 entry[batch];
-      unrolled<batch>([&](auto q) {
-        int const e       = begin + q * team;
-        int const column  = e % in_row * pack;
-        count_t const row = first + static_cast<count_t>(e / in_row);
-        entry[q]          = Pack16{};
-        if (e < packs && row < end && column < rank) entry[q] = read_columns(row, column, rank);
-      });
-      unrolled<batch>([&](auto q) {
-        int const e      = begin + q * team;
-        int const column = e % in_row * pack;
-        unrolled<pack>([&](auto c) {
-          if (column + c >= rank) entry[q].element[c] = Scalar(0);
-        });
-        if (e < packs) *reinterpret_cast<Pack16*>(tile + e / in_row * stride + column) = entry[q];
-      });
-    }
-  }
-  /// A pack of V. Only packed rows are padded to whole packs. The entries beyond column R are zeroed later,
-  /// since inspecting them here would delay the next reads.
-  KOKKOS_FORCEINLINE_FUNCTION Pack16 read_columns(count_t row, int column, int rank) const {
-    Scalar const* const at = V.data() + row * static_cast<count_t>(V.stride(0)) + column;
-    if constexpr (takes_packed_rows<Space>) return read(at);
-    Pack16 result{};
-    for (int e = 0; e < pack && column + e < rank; ++e) result.element[e] = at[e];
-    return result;
+    Tile::store_sums(member, tile, sum, product, thread);
   }
 
   KOKKOS_FORCEINLINE_FUNCTION Part multiply_tile(Scalar const* tile, Scalar const* matrix, int worker) const {
@@ -250,69 +168,6 @@ struct UpdateFactor {
       });
     });
   }
-
-  /// A part of G over the rows of a worker's split.
-  KOKKOS_FORCEINLINE_FUNCTION Part sum_parts(Scalar const* tile, int worker) const {
-    Place const at    = place_of(worker % gram_parts);
-    Scalar const* row = tile + worker / gram_parts * split_rows * stride;
-    Part part{};
-    for (int t = 0; t < split_rows; ++t, row += stride) {
-      Pack16 a[height / pack], b[width / pack];
-      unrolled<height / pack>([&](auto p) { a[p] = read(row + at.i * height + p * pack); });
-      unrolled<width / pack>([&](auto p) { b[p] = read(row + at.j * width + p * pack); });
-      unrolled<height>([&](auto h) {
-        unrolled<width>([&](auto e) {
-          part.entry[h][e] += a[h / pack].element[h % pack] * b[e / pack].element[e % pack];
-        });
-      });
-    }
-    return part;
-  }
-
-  /// Adds the sums of the splits. The pad holds the parts entry by entry, each entry for all workers.
-  template <class Member>
-  KOKKOS_FORCEINLINE_FUNCTION void add_splits(Member const& member, Scalar* pad,
-                                              Part const (&part)[workers_each], double (&sum)[sums_each],
-                                              int thread) const {
-    for (int w = 0; w < workers_each; ++w)
-      if (thread + w * team < workers)
-        unrolled<height>([&](auto h) {
-          unrolled<width>(
-              [&](auto e) { pad[(h * width + e) * workers + thread + w * team] = part[w].entry[h][e]; });
-        });
-    member.team_barrier();
-    for (int q = 0; q < sums_each; ++q) {
-      int const s = thread + q * team;
-      if (s >= sums) break;
-      Scalar const* const of_split = pad + s / gram_parts * workers + s % gram_parts;
-      for (int split = 0; split < splits; ++split)
-        sum[q] += static_cast<double>(of_split[split * gram_parts]);
-    }
-  }
-
-  template <class Member>
-  KOKKOS_FORCEINLINE_FUNCTION void store_sums(Member const& member, Scalar* pad,
-                                              double const (&sum)[sums_each], double product,
-                                              int thread) const {
-    for (int q = 0; q < sums_each; ++q) {
-      int const s = thread + q * team;
-      if (s >= sums) break;
-      Place const at = place_of(s % gram_parts);
-      int const e    = s / gram_parts;
-      int const i    = at.i * height + e / width;
-      int const j    = at.j * width + e % width;
-      if (j <= i && i < static_cast<int>(partials.extent(1))) partials(member.league_rank(), i, j) = sum[q];
-    }
-    if (!inner.is_wanted()) return;
-    auto* const products = reinterpret_cast<double*>(pad);
-    products[thread]     = product;
-    member.team_barrier();
-    Kokkos::single(Kokkos::PerTeam(member), [&] {
-      double total = 0;
-      for (int t = 0; t < team; ++t) total += products[t];
-      inner.partials(member.league_rank()) = total;
-    });
-  }
 };
 
 template <int Block, class Space, class Scalar>
@@ -323,17 +178,9 @@ void update_and_sum(Space const& space, FactorMatrix<Scalar, Space> const& V,
   using Kernel = UpdateFactor<Space, Scalar, Block>;
   expect_packed_rows<Scalar, Space>(V);
   expect_packed_rows<Scalar, Space>(A);
-  // A chunk is one tile at least.
-  count_t const tiles = ceil_div(std::max<count_t>(A.extent(0), 1), Kernel::tile_rows);
-  // All teams are resident at once, because a second round would leave the machine half empty.
-  count_t const resident = chunks_at_a_time(space, Kernel::Shape::teams);
-  count_t const chunks   = std::min({tiles, resident, count_t(workspace.partials().extent(0))});
-  using Policy           = TeamPolicy<Space, Kokkos::LaunchBounds<Kernel::team, Kernel::Shape::teams>>;
-  Policy policy(space, static_cast<int>(chunks), Kernel::team, 1);
-  policy.set_scratch_size(0, Kokkos::PerTeam(int(Kernel::pad_bytes)));
-  detail::launch("polyad::update_factor", policy,
-                 Kernel{V, W, A, workspace.partials(), inner, ceil_div(tiles, chunks) * Kernel::tile_rows});
-  sum_chunks(space, workspace, G, chunks, inner);
+  update_by_tiles<Kernel>(
+      space, "polyad::update_factor", A.extent(0), workspace, G, inner,
+      [&](count_t chunk) { return Kernel{{workspace.partials(), inner}, V, W, A, chunk}; });
 }
 
 /// R up to 32, where W and a tile fit the scratch pad together.

@@ -48,8 +48,30 @@ ScaledHadamard<TestSpace> scaled_hadamard(TestSpace const& space, GramMatrices<T
   GramMatrix<TestSpace> const H("H", rank, rank);
   ColumnScales<TestSpace> const scales{weights, to_device(std::vector<double>(grams.extent(0) * rank, 1.0)),
                                        1};
-  hadamard_of_grams(space, grams, static_cast<int>(mode), component_norm, {}, scales, H);
+  hadamard_of_grams(space, make_hadamard(grams, static_cast<int>(mode), component_norm, {}, scales, H));
   return {H, weights, {}, 1, 0};
+}
+
+/// The inverse, the weights and the fallbacks if the same launch forms H.
+template <class Scalar>
+std::vector<std::vector<double>> formed_in_one_launch(TestSpace const& space,
+                                                      GramMatrices<TestSpace> const& grams, std::size_t mode,
+                                                      double component_norm, double fallbacks,
+                                                      std::vector<double> const& weights) {
+  std::size_t const rank = grams.extent(1);
+  GramMatrix<TestSpace> const H("H", rank, rank);
+  Kokkos::deep_copy(H, nan_value);
+  auto const device_weights = to_device(weights);
+  ColumnScales<TestSpace> const scales{device_weights,
+                                       to_device(std::vector<double>(grams.extent(0) * rank, 1.0)), 1};
+  auto const counter  = to_device({fallbacks});
+  auto const inverse  = make_factor_matrix<Scalar>(space, "polyad::test", rank, rank);
+  auto const hadamard = make_hadamard(grams, static_cast<int>(mode), component_norm, {}, scales, H);
+  normal_equations(space, ScaledHadamard<TestSpace>{H, device_weights, {}, 1, 0},
+                   to_device(std::vector<double>(normal_equations_scratch(rank), nan_value)), counter,
+                   inverse, &hadamard);
+  space.fence("polyad::test");
+  return {to_host<Scalar>(space, inverse), flat(device_weights), flat(counter)};
 }
 
 /// Grams (R x R each) of all modes; `mode` is left out. The counter starts at `fallbacks`; no weights: zeros.
@@ -72,6 +94,13 @@ Outcome call(std::vector<std::vector<double>> const& grams, std::size_t mode, st
   space.fence("polyad::test");
   Outcome outcome{inverse.read(), inverse.read(), flat(device_weights), flat(counter)[0],
                   inverse.trespasses()};
+  // The same bits, NaN too.
+  auto const same = [](double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); };
+  auto const in_one =
+      formed_in_one_launch<Scalar>(space, device_grams, mode, component_norm, fallbacks, weights);
+  CHECK(std::ranges::equal(in_one[0], outcome.inverse, same));
+  CHECK(std::ranges::equal(in_one[1], outcome.weights, same));
+  CHECK(in_one[2][0] == outcome.fallbacks);
   for (std::size_t e = 0; e < rank * rank; ++e) outcome.inverse[e] *= outcome.weights[e % rank];
   return outcome;
 }
@@ -500,7 +529,7 @@ TEST_CASE("normal equations: shapes that do not match are refused", "[dense]") {
   auto const short_scratch = to_device(std::vector<double>(normal_equations_scratch(4) - 1));
   CHECK_THROWS_AS(normal_equations(space, good, short_scratch, counter, make(4, 4)), UsageError);
   auto const form = [&](ColumnScales<TestSpace> const& all, GramMatrix<TestSpace> const& to) {
-    hadamard_of_grams(space, grams, 0, 1, {}, all, to);
+    hadamard_of_grams(space, make_hadamard(grams, 0, 1, {}, all, to));
   };
   CHECK_NOTHROW(form({weights, scales, 1}, H));
   CHECK_THROWS_AS(form({counter, scales, 1}, H), UsageError);

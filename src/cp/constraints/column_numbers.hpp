@@ -10,12 +10,14 @@
 
 namespace polyad::detail {
 
-/// The numbers of each column that all rows share: 4 x R.
+/// The numbers of each column that all rows share: 6 x R.
 enum ColumnNumber : int {
   inverse_curvature,  // 1 / (H_rr + ridge); negative: H_rr and the penalties are 0, and the column stays
   threshold,          // the t of soft(z, t)
   column_length,      // H_rr^(1/2): a change of x_r by d changes the model by d H_rr^(1/2)
   added_curvature,    // the ridge's
+  column_weight,      // w_r, a power of two
+  inverse_weight,     // 1 / w_r
   column_numbers
 };
 
@@ -41,8 +43,25 @@ struct PrepareColumns {
     columns(threshold, r)         = l1;
     columns(column_length, r)     = Kokkos::sqrt(square);
     columns(added_curvature, r)   = ridge;
+    columns(column_weight, r)     = problem.weights(r);
+    columns(inverse_weight, r)    = 1 / problem.weights(r);
   }
 };
+
+/// What is best for one entry, as x = w a with a Scalar a within the bounds.
+/// \param z       v_r - sum over s != r of H_rs x_s
+/// \param number  (n): the ColumnNumber n of the entry's column
+template <class Scalar, class Number>
+[[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION double best_entry(double z, Number const& number, double lower,
+                                                            double upper) {
+  double const l1 = number(threshold);
+  double soft     = z;
+  if (l1 > 0) soft = z > l1 ? z - l1 : z < -l1 ? z + l1 : 0.0;
+  double a = soft * number(inverse_curvature) * number(inverse_weight);
+  if (a < lower) a = lower;
+  if (a > upper) a = upper;
+  return number(column_weight) * static_cast<double>(static_cast<Scalar>(a));
+}
 
 /// Launches on `space` and returns without waiting.
 template <class Space>

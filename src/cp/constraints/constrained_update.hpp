@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ConstrainedUpdate: the update of a mode with bounds, l1 and ridge by coordinate descent
-// (cp/constraints/descend_rows.hpp) or exactly (cp/constraints/solve_rows.hpp).
+// (cp/constraints/descend.hpp) or exactly (cp/constraints/solve_rows.hpp).
 //
 // A mode that has penalties or finite bounds other than 0 keeps its scale: its s is 1, and A is B. Bounds of
 // 0 alone do not depend on the scale, so the run keeps such columns near their norm by powers of two.
@@ -9,7 +9,7 @@
 #include <Kokkos_Core.hpp>
 #include <cmath>
 
-#include "cp/constraints/descend_rows.hpp"
+#include "cp/constraints/descend.hpp"
 #include "cp/constraints/solve_rows.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/spaces.hpp"
@@ -61,10 +61,9 @@ public:
   }
   void apply(Space const& space, Problem const& problem, Matrix const& V, Matrix const& A,
              Sums const& sums) override {
-    if (m_sweeps == exact_inner)
-      solve_rows(space, problem, m_columns, m_constraints, m_row_memory, V, A);
-    else
-      descend_rows(space, problem, m_columns, m_constraints, m_sweeps, V, A);
+    if (m_sweeps != exact_inner)
+      return descend(space, problem, m_columns, m_constraints, m_sweeps, V, A, sums);
+    solve_rows(space, problem, m_columns, m_constraints, m_row_memory, V, A);
     sum_update(space, problem, V, A, sums);
   }
 

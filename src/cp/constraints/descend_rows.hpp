@@ -22,7 +22,6 @@
 #include "dense/hadamard_of_grams.hpp"
 #include "kernel/launch.hpp"
 #include "kernel/launch_shape.hpp"
-#include "polyad/core/error.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/cp/factor_update.hpp"
 #include "polyad/kernel/lanes.hpp"
@@ -41,7 +40,6 @@ struct DescendRows {
   FactorMatrix<Scalar, Space> V;
   FactorMatrix<Scalar, Space> A;
   typename ModeProblem<Space>::Matrix H;
-  typename ModeProblem<Space>::Numbers weights;
   typename ModeProblem<Space>::Counter largest_change;
   ColumnNumbers<Space> columns;
   double lower, upper;
@@ -97,7 +95,7 @@ struct DescendRows {
     Scalar const* const v = &V(i, 0);
     Scalar* const a       = &A(i, 0);
     for (int t = lane; t < rank; t += lanes) {
-      x[t] = weights(t) * static_cast<double>(a[t]);
+      x[t] = columns(column_weight, t) * static_cast<double>(a[t]);
       g[t] = static_cast<double>(v[t]);
     }
     sync_lanes<lanes>();
@@ -110,8 +108,9 @@ struct DescendRows {
         if (columns(inverse_curvature, r) < 0) continue;
         double const* const row = matrix + row_of(r, rank);
         double const old        = x[r];
-        double const next       = best(r, g[r] + old * row[r]);
-        double const step       = next - old;
+        double const next       = best_entry<Scalar>(
+            g[r] + old * row[r], [&](ColumnNumber n) { return columns(n, r); }, lower, upper);
+        double const step = next - old;
         sync_lanes<lanes>();  // all lanes have read g[r] and x[r]
         if (step == 0) continue;
         if (sweep == 0) most = Kokkos::max(most, Kokkos::abs(step) * columns(column_length, r));
@@ -119,7 +118,7 @@ struct DescendRows {
         if (lane == 0) x[r] = next;
         sync_lanes<lanes>();
       }
-    for (int t = lane; t < rank; t += lanes) a[t] = static_cast<Scalar>(x[t] / weights(t));
+    for (int t = lane; t < rank; t += lanes) a[t] = static_cast<Scalar>(x[t] * columns(inverse_weight, t));
     sync_lanes<lanes>();  // before the next row overwrites x
     return most;
   }
@@ -131,16 +130,6 @@ struct DescendRows {
                                                    int lane) {
     for (int t = lane; t < rank; t += lanes) g[t] -= factor * row[t];
   }
-  /// The new x_r, a number w_r a_r where a_r is a Scalar within the bounds.
-  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION double best(int r, double z) const {
-    double const l1 = columns(threshold, r);
-    double soft     = z;
-    if (l1 > 0) soft = z > l1 ? z - l1 : z < -l1 ? z + l1 : 0.0;
-    double a = soft * columns(inverse_curvature, r) / weights(r);
-    if (a < lower) a = lower;
-    if (a > upper) a = upper;
-    return weights(r) * static_cast<double>(static_cast<Scalar>(a));
-  }
 };
 
 /// `sweeps` sweeps over every row of A. \param bounds  rounded to Scalar, on A
@@ -149,28 +138,16 @@ template <class Space, class Scalar>
 void descend_rows(Space const& space, ModeProblem<Space> const& problem, ColumnNumbers<Space> const& columns,
                   Constraints const& bounds, int sweeps, FactorMatrix<Scalar, Space> const& V,
                   FactorMatrix<Scalar, Space> const& A) {
-  using Kernel       = DescendRows<Space, Scalar>;
-  count_t const rank = A.extent(1);
-  POLYAD_EXPECTS(V.extent(0) == A.extent(0) && V.extent(1) == rank && problem.H.extent(0) == rank &&
-                     columns.extent(1) == rank,
-                 "V is ", V.extent(0), " x ", V.extent(1), ", A is ", A.extent(0), " x ", rank, " and H is ",
-                 problem.H.extent(0), " x ", problem.H.extent(1));
+  using Kernel        = DescendRows<Space, Scalar>;
+  count_t const rank  = A.extent(1);
   count_t const fast  = team_scratch<Space>();
   int const row_level = Kernel::row_bytes(rank) <= fast ? 0 : 1;
   count_t const left  = row_level == 0 ? fast - Kernel::row_bytes(rank) : fast;
   // A single thread's copy of H would be no nearer to it.
   bool const copies_H = Kernel::shape.team > 1 && Kernel::matrix_bytes(rank) <= left;
-  Kernel const kernel{V,
-                      A,
-                      problem.H,
-                      problem.weights,
-                      problem.largest_change,
-                      columns,
-                      bounds.lower,
-                      bounds.upper,
-                      sweeps,
-                      row_level,
-                      copies_H};
+  Kernel const kernel{
+      V,      A,         problem.H, problem.largest_change, columns, bounds.lower, bounds.upper,
+      sweeps, row_level, copies_H};
   auto shape            = Kernel::shape;
   shape.league          = ceil_div(A.extent(0), Kernel::rows_per_team);
   auto policy           = team_policy(space, shape);

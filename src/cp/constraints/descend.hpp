@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// descend: an update by coordinate descent, with the sums that the run needs of it.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include "cp/constraints/column_numbers.hpp"
+#include "cp/constraints/descend_rows.hpp"
+#include "cp/constraints/descend_tiles.hpp"
+#include "cp/update_memory.hpp"
+#include "dense/update_tile.hpp"
+#include "polyad/core/spaces.hpp"
+#include "polyad/core/types.hpp"
+#include "polyad/cp/factor_update.hpp"
+#include "polyad/kernel/rank_dispatch.hpp"
+#include "polyad/tensor/constraints.hpp"
+#include "polyad/tensor/factor_matrices.hpp"
+
+namespace polyad::detail {
+
+/// One pass, R <= 32 (cp/constraints/descend_tiles.hpp). Devices take it.
+struct DescentByTiles {};
+/// The descent, then the sums, for any R (cp/constraints/descend_rows.hpp). A host's caches hold the rows of
+/// a tile anyway.
+struct DescentByRows {};
+
+/// Calls f(strategy) for so many columns.
+template <class Space, class F>
+void with_descent_strategy(count_t rank, F&& f) {
+  if constexpr (is_device_space<Space>)
+    if (rank <= static_cast<count_t>(full_block)) return f(DescentByTiles{});
+  f(DescentByRows{});
+}
+
+template <class Space, class Scalar>
+void descend_by(DescentByTiles, Space const& space, ModeProblem<Space> const& problem,
+                ColumnNumbers<Space> const& columns, Constraints const& bounds, int sweeps,
+                FactorMatrix<Scalar, Space> const& V, FactorMatrix<Scalar, Space> const& A,
+                UpdateSums<Space> const& sums) {
+  auto const inner      = inner_product_sums<Space>(sums, problem.weights);
+  auto const& gram_sums = sums.memory->gram_sums;
+  gram_sums.expect_rank(A.extent(1));
+  with_block<8>(A.extent(1), [&](auto block) {
+    using Kernel = DescendTiles<Space, Scalar, block()>;
+    update_by_tiles<Kernel>(space, "polyad::descend_tiles", A.extent(0), gram_sums, sums.gram, inner,
+                            [&](count_t chunk) {
+                              return Kernel{{gram_sums.partials(), inner},
+                                            V,
+                                            A,
+                                            problem.H,
+                                            problem.largest_change,
+                                            columns,
+                                            bounds.lower,
+                                            bounds.upper,
+                                            sweeps,
+                                            chunk};
+                            });
+  });
+}
+
+template <class Space, class Scalar>
+void descend_by(DescentByRows, Space const& space, ModeProblem<Space> const& problem,
+                ColumnNumbers<Space> const& columns, Constraints const& bounds, int sweeps,
+                FactorMatrix<Scalar, Space> const& V, FactorMatrix<Scalar, Space> const& A,
+                UpdateSums<Space> const& sums) {
+  descend_rows(space, problem, columns, bounds, sweeps, V, A);
+  sum_update(space, problem, V, A, sums);
+}
+
+/// `sweeps` sweeps over every row of A, and `sums` of the new A. \param bounds  rounded to Scalar, on A
+/// Launches on `space` and returns without waiting.
+/// \throws UsageError when shapes do not match
+template <class Space, class Scalar>
+void descend(Space const& space, ModeProblem<Space> const& problem, ColumnNumbers<Space> const& columns,
+             Constraints const& bounds, int sweeps, FactorMatrix<Scalar, Space> const& V,
+             FactorMatrix<Scalar, Space> const& A, UpdateSums<Space> const& sums) {
+  count_t const rank = A.extent(1);
+  POLYAD_EXPECTS(V.extent(0) == A.extent(0) && V.extent(1) == rank && problem.H.extent(0) == rank &&
+                     columns.extent(1) == rank,
+                 "V is ", V.extent(0), " x ", V.extent(1), ", A is ", A.extent(0), " x ", rank, " and H is ",
+                 problem.H.extent(0), " x ", problem.H.extent(1));
+  POLYAD_EXPECTS(sums.memory != nullptr, "the sums have no scratch: they are not those of a run");
+  with_descent_strategy<Space>(rank, [&](auto strategy) {
+    descend_by(strategy, space, problem, columns, bounds, sweeps, V, A, sums);
+  });
+}
+
+}  // namespace polyad::detail
