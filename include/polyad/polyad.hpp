@@ -10,6 +10,7 @@
 #include "polyad/dense/nvecs.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
 #include "polyad/fast_tucker/recommend.hpp"
+#include "polyad/fit/predict.hpp"
 #include "polyad/formats/any_format.hpp"
 #include "polyad/formats/semi_sparse.hpp"
 #include "polyad/io/checkpoint.hpp"

@@ -9,7 +9,7 @@
 
 Tensors: :class:`SparseTensor`, :func:`asarray`, :func:`read`, :func:`write`, :func:`generate`.
 Decompositions: :func:`cp_als`, :func:`tucker`; completion: :func:`fast_tucker`, :func:`predict`,
-:func:`recommend`, :func:`similar`.
+:func:`recommend`, :func:`similar`. Values of any model: :func:`predict`, :func:`residuals`.
 Products: :func:`mttkrp`, :func:`ttm`, :func:`ttmc`. Formats: :func:`any_format`, :func:`estimate`, :func:`tune`. Estimators in scikit-learn's manner: :class:`CP`,
 :class:`Tucker`, :class:`TensorRecommender`.
 """
@@ -30,6 +30,7 @@ from ._functions import (
     mttkrp,
     predict,
     recommend,
+    residuals,
     similar,
     ttm,
     ttmc,
@@ -82,6 +83,7 @@ __all__ = [
     "predict",
     "read",
     "recommend",
+    "residuals",
     "set_backend",
     "set_device",
     "set_threads",

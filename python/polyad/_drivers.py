@@ -29,12 +29,14 @@ from ._functions import (
     _lists_of,
     _matrices,
     _mode,
-    _modes_for_weights,
     _observed,
     _range,
     _rates,
+    _settled,
+    _shares_of_weights,
     _unless_interrupted,
     _updates,
+    _warn_of_negative_values,
     _watched,
 )
 from ._keywords import own_keywords
@@ -64,6 +66,7 @@ def cp_als(
     lower: Any = None,
     upper: Any = None,
     l1: Any = 0.0,
+    constraints: Any = None,
     inner: int | str = 1,
     fix: int | Sequence[int] = (),
     format: str = "auto",  # noqa: A002
@@ -109,17 +112,20 @@ def cp_als(
         A run that breaks down is left out. Not with checkpoints, and with `start` only if some of its modes are fixed.
     start : "nvecs", CPModel, pyttb.ktensor or sequence of array_like, optional
         "nvecs": the leading left singular vectors of the unfolded tensor. Matrices are I_n x R each, and copied. Rows that a model does not store are zero. The scale of their columns matters to a run without iterations only: it reports the
-        fit of the start, a model's weights included. With a ridge, each matrix gets an equal share of a model's weights.
+        fit of the start, a model's weights included. With ridges, the matrices share a model's weights so that their penalties are equal.
     ridge : float, sequence of N floats, or dict of mode: float
         CP-ALS minimises ||X - M||^2 / 2 + sum over n of ridge_n / 2 ||A^(n)||^2, with the model's weights inside the
         factors. If one mode has a penalty, each other one has one, too, or bounds on both sides: the scale of the
         components would escape into a mode without.
-    nonnegative : bool, list of modes, or dict of mode: bool
-        Factors without negative entries.
+    nonnegative : bool, N of them, list of modes, or dict of mode: bool
+        Factors without negative entries. If all modes are so, a warning says the share of negative values in ||X||^2.
     lower, upper : float or None, sequence of N of them, or dict of mode: float
         Bounds of the entries. A mode with bounds other than 0, or with an l1, has its own scale in the model.
     l1 : float, sequence of N floats, or dict of mode: float
         Adds l1_n times the sum of all magnitudes of A^(n) to the objective. Entries become exactly 0.
+    constraints : str or dict, sequence of N of them, or dict of mode: str or dict, optional
+        These bounds and penalties in one argument, in place of the separate ones. Those of a mode are "nonnegative", a
+        dict such as ``{"nonnegative": True, "l1": 0.1}`` or None. It also takes the `constraints` of a :class:`CPModel`.
     inner : int or "exact"
         Sweeps over each row in an update with bounds or l1: cyclic coordinate descent, HALS (Cichocki & Phan, 2009). "exact"
         solves each row exactly. Such a run depends on the scale of a start; a random one is multiplied by
@@ -179,8 +185,11 @@ def cp_als(
     held = X if isinstance(X, Format) else without_repeats(X, duplicates, model)
     _expect_same_rows("the start", model, held)
     order = len(held.shape)
-    updates = _updates(nonnegative, lower, upper, l1, ridge, inner, order)
+    separate = {"nonnegative": nonnegative, "lower": lower, "upper": upper, "l1": l1, "ridge": ridge}
+    updates = _updates(**_settled(constraints, separate, order), inner=inner, order=order)
     fixed = _fixed_modes(fix, order)
+    if isinstance(held, SparseTensor):
+        _warn_of_negative_values(updates, held)
     options = {
         "rank": _count("rank", rank),
         "max_iterations": _count("max_iterations", max_iterations),
@@ -196,7 +205,7 @@ def cp_als(
         "updates": updates,
         "fixed_modes": fixed,
     }
-    begin = [] if start is None or nvecs else _cp_start(start, held.dtype, _modes_for_weights(updates, fixed, order))
+    begin = [] if start is None or nvecs else _cp_start(start, held.dtype, _shares_of_weights(updates, fixed, order))
     watch, close = _watched(callback, progress, max_iterations, "CP-ALS")
     try:
         if isinstance(held, Format):

@@ -64,7 +64,7 @@ _of_asarray = ("duplicates", "allow_non_finite", "modes", "value")
 # TensorLy's constraints that coordinate descent does not solve.
 _not_offered = (
     "unimodality", "normalize", "simplex", "normalized_sparsity", "soft_sparsity", "smoothness", "monotonicity",
-    "hard_sparsity",
+    "hard_sparsity", "smooth", "unimodal", "monotonic", "monotone",
 )
 
 

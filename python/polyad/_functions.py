@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 import numpy as np
 
 from . import _backend, _device
-from ._errors import InputError, MemoryError, UsageError
+from ._errors import InputError, MemoryError, NumericalError, UsageError
 from ._keywords import own_keywords
 from ._models import CPModel, FastTuckerModel, Rankings, TuckerModel
 from ._names import Names, Unknown, rows_of, same_numbering
@@ -251,17 +251,69 @@ def _bounds(name: str, given: Any, order: int, usual: float) -> list[float]:
 
 
 def _nonnegative_modes(given: Any, order: int) -> list[bool]:
-    """Whether each mode is nonnegative, from a bool, a list of modes or a mapping of modes."""
+    """Whether each mode is nonnegative, from a bool, one for each mode, a list of modes or a mapping of modes."""
     if isinstance(given, (bool, np.bool_)):
         return [bool(given)] * order
+    if isinstance(given, (Sequence, np.ndarray)) and len(given) > 0 and all(isinstance(one, (bool, np.bool_)) for one in given):
+        if len(given) != order:
+            raise UsageError(f"nonnegative has {len(given)} bools, and the tensor {order} modes")
+        return [bool(one) for one in given]
     if given is None or isinstance(given, (str, bytes)) or np.ndim(given) == 0 and not isinstance(given, Mapping):
-        raise UsageError(f"nonnegative is True, False, a list of modes or a dict of modes, not {given!r}")
+        raise UsageError(f"nonnegative is True, False, one of them for each mode, a list of modes or a dict of modes, not {given!r}")
     result = [False] * order
     for mode in given:
         if _count("a mode of nonnegative", mode) >= order:
             raise UsageError(f"nonnegative names mode {mode}, but the tensor has modes 0 to {order - 1}")
         result[mode] = bool(given[mode]) if isinstance(given, Mapping) else True
     return result
+
+
+_separate = {"nonnegative": False, "lower": None, "upper": None, "l1": 0.0, "ridge": 0.0}
+
+
+def _of_one_mode(given: Any) -> dict[str, Any]:
+    """What a mode's constraints say, by the names of the separate arguments."""
+    if given is None:
+        return {}
+    if isinstance(given, str):
+        given = {given: True}
+    if not isinstance(given, Mapping):
+        raise UsageError(f"the constraints of a mode are 'nonnegative' or a dict of {', '.join(_separate)}, not {given!r}")
+    for name in given:
+        if name not in _separate:
+            from ._foreign_names import unknown_keyword
+
+            raise unknown_keyword("constraints", str(name), _separate)
+    for name in ("lower", "upper", "l1", "ridge"):
+        if isinstance(given.get(name), bool):
+            raise UsageError(f"constraints take a number for {name!r}, not {given[name]!r}")
+    return dict(given)
+
+
+def _settled(constraints: Any, separate: dict[str, Any], order: int) -> dict[str, Any]:
+    """The separate arguments, or what `constraints` says in their place: one value for all modes, one for each mode, or
+    a mapping of modes."""
+    if constraints is None:
+        return separate
+    for name, usual in _separate.items():
+        given = separate[name]
+        if isinstance(given, Mapping) or np.ndim(given) > 0 or given != usual:
+            raise UsageError(f"give either constraints or {name}, not both")
+    if isinstance(constraints, str) or isinstance(constraints, Mapping) and all(isinstance(k, str) for k in constraints):
+        modes = [_of_one_mode(constraints)] * order
+    elif isinstance(constraints, Mapping):
+        modes = [{} for _ in range(order)]
+        for mode, given in constraints.items():
+            if _count("a mode of constraints", mode) >= order:
+                raise UsageError(f"constraints name mode {mode}, but the tensor has modes 0 to {order - 1}")
+            modes[mode] = _of_one_mode(given)
+    elif isinstance(constraints, Sequence):
+        if len(constraints) != order:
+            raise UsageError(f"constraints are of {len(constraints)} modes, and the tensor has {order}")
+        modes = [_of_one_mode(given) for given in constraints]
+    else:
+        raise UsageError(f"constraints are of all modes, a list with those of each mode, or a dict of modes, not {constraints!r}")
+    return {name: {n: mode[name] for n, mode in enumerate(modes) if name in mode} or usual for name, usual in _separate.items()}
 
 
 def _updates(
@@ -279,24 +331,45 @@ def _updates(
         low[mode] = max(low[mode], 0.0) if is_nonnegative else low[mode]
     high = _bounds("upper", upper, order, math.inf)
     magnitudes, squares = _per_mode("l1", l1, order), _per_mode("ridge", ridge, order)
-    if not magnitudes and not squares and not any(map(math.isfinite, [*low, *high])):
+    if not magnitudes and not squares and max(low) == -math.inf and min(high) == math.inf:
         return []
     zeros = [0.0] * order
     return [(*numbers, sweeps) for numbers in zip(low, high, magnitudes or zeros, squares or zeros)]
 
 
-def _modes_for_weights(updates: Sequence[tuple[Any, ...]], fixed: Sequence[int], order: int) -> list[int]:
-    """The modes that share the weights of a start evenly: the one whose scale is free, or else those whose scale is
-    limited by penalties."""
-    limited = []
+def _warn_of_negative_values(updates: Sequence[tuple[Any, ...]], tensor: SparseTensor) -> None:
+    """A model without negative numbers does not reach negative values."""
+    if not updates or any(update[0] < 0 for update in updates):
+        return
+    values = np.asarray(tensor.to_host().values, dtype=np.float64)
+    if not (values < 0).any():
+        return
+    squares = np.square(values / np.abs(values).max())  # neither overflow nor vanish
+    warnings.warn(
+        f"all modes are nonnegative, and negative values have {100 * squares[values < 0].sum() / squares.sum():.3g} % of the "
+        "tensor's squared norm: the model cannot reach them",
+        stacklevel=5,  # through cp_als and its two decorators
+    )
+
+
+def _shares_of_weights(updates: Sequence[tuple[Any, ...]], fixed: Sequence[int], order: int) -> dict[int, float]:
+    """The k modes that share the weights w of a start, each with the factor of its share, which is factor * |w|^(1/k): the
+    one whose scale is free, or else those with a ridge alone, whose penalties are equal at the minimum, or else those
+    whose scale is limited by penalties."""
+    limited: dict[int, float] = {}
+    ridges: dict[int, float] = {}
     for n, (low, high, l1, ridge, _) in enumerate(updates or [(-math.inf, math.inf, 0, 0, 1)] * order):
         if n in fixed:
             continue
         if l1 == ridge == 0 and low in (0, -math.inf) and high in (0, math.inf):
-            return [n]
+            return {n: 1.0}
         if not (math.isfinite(low) and math.isfinite(high)):
-            limited.append(n)
-    return limited or [n for n in range(order) if n not in fixed][:1]
+            limited[n] = 1.0
+        if l1 == 0 and low == -math.inf and high == math.inf:
+            ridges[n] = ridge
+    mean = sum(map(math.log, ridges.values())) / max(len(ridges), 1)
+    shares = {n: math.exp((mean - math.log(ridge)) / 2) for n, ridge in ridges.items()}
+    return shares or limited or {n: 1.0 for n in [n for n in range(order) if n not in fixed][:1]}
 
 
 def _fixed_modes(given: Any, order: int) -> list[int]:
@@ -351,21 +424,21 @@ def _factors_of(start: Any) -> Any:
     return start
 
 
-def _cp_start(start: Any, dtype: np.dtype[Any], modes: Sequence[int]) -> list[Any]:
-    """The matrices of a start. These modes share a model's weights: the first one, which the first update computes anew,
-    or those with penalties, which have an equal share at the minimum."""
+def _cp_start(start: Any, dtype: np.dtype[Any], shares: Mapping[int, float]) -> list[Any]:
+    """The matrices of a start, with their shares of a model's weights (_shares_of_weights)."""
     factors = list(_factors_of(start))
     is_pair = isinstance(start, tuple) and _factors_of(start) is not start
     weights = start[0] if is_pair else getattr(start, "weights", None)
     if weights is not None and factors:
-        for n in modes:
+        first = next(iter(shares), 0)
+        for n, share in shares.items():
             if n >= len(factors):
                 continue  # the engine says how many there must be
             on_device = _device.is_on_device(factors[n])
             factors[n] = factors[n] * 1 if on_device else np.array(factors[n], dtype=dtype)
             for r, weight in enumerate(weights):
-                size = abs(float(weight)) ** (1 / len(modes))
-                factors[n][:, r] *= math.copysign(size, float(weight)) if n == modes[0] else size
+                size = share * abs(float(weight)) ** (1 / len(shares))
+                factors[n][:, r] *= math.copysign(size, float(weight)) if n == first else size
     return _matrices(factors, dtype)
 
 
@@ -628,22 +701,130 @@ def _placed(model: FastTuckerModel, places: Any, what: str) -> tuple[NDArray[Any
     return _coordinates(places), []
 
 
-@own_keywords
-def predict(
-    model: FastTuckerModel, places: Any, *, cold_start: str | None = None, threads: int | None = None
+def _fault_text(model: Any, coords: NDArray[Any], unknown: Sequence[Unknown], fault: tuple[int, int, str]) -> str:
+    """The place with a row that the model does not have."""
+    k, n, reason = fault
+    bits = 8 * coords.itemsize
+    place = tuple(int(row) - (2**bits if row >= 2 ** (bits - 1) else 0) for row in coords[k])
+    text = f"{'; '.join(map(str, unknown))}: " if unknown else ""
+    return f"{text}place {k}, {place}, has row {place[n]} of {model._names.mode_text(n)}, {reason}"
+
+
+def _values_at(
+    model: CPModel | TuckerModel, coords: Any, unknown: Sequence[Unknown], given: Any, cold_start: str | None, threads: int | None
 ) -> NDArray[Any]:
-    """What a completion model expects at some places.
+    """The model's values at coordinates, or what is left of the given values."""
+    if cold_start not in (None, "refuse", "zero"):
+        raise UsageError(f"cold_start of a CP or Tucker model is refuse or zero, not {cold_start!r}")
+    engine = _backend.engine(threads)
+    shape = model.shape
+    if coords.shape[1] != len(shape):
+        raise UsageError(f"places of {coords.shape[1]} numbers for a model of {len(shape)} modes")
+    arrays = [*model.factors, model.core] if isinstance(model, TuckerModel) else list(model.factors)
+    single = all(_device.dtype_of(array) == np.float32 for array in arrays)
+    dtype = np.dtype(np.float32 if single and (given is None or _device.dtype_of(given) == np.float32) else np.float64)
+    core: list[Any] = []
+    if isinstance(model, TuckerModel):
+        # Unfolded by the last mode, as the library has it.
+        unfolded = np.moveaxis(np.asarray(_device.to_host(model.core)), -1, 0)
+        core = _matrices([np.ascontiguousarray(unfolded, dtype=dtype).reshape(unfolded.shape[0], -1)], dtype)
+    weights = [float(weight) for weight in model.weights] if isinstance(model, CPModel) else []
+    on_device = _device.is_on_device(coords)
+    inside = None
+    if not on_device:
+        outside = coords >= np.asarray(shape, dtype=np.uint64)
+        faulty = outside.any(axis=1)
+        if faulty.any():
+            k = int(np.argmax(faulty))
+            if cold_start != "zero":
+                fault = (k, int(np.argmax(outside[k])), "which the model does not have")
+                raise UsageError(f"{_fault_text(model, coords, unknown, fault)}; cold_start='zero' takes the value there as 0")
+            inside = ~faulty
+    values = None if given is None else _device.typed(given, dtype) if on_device else np.ascontiguousarray(given, dtype=dtype)
+    out = np.zeros(coords.shape[0], dtype=dtype) if values is None or on_device else np.array(values)
+    at, left = coords if on_device else np.ascontiguousarray(coords), values
+    if inside is not None:
+        at, left = np.ascontiguousarray(coords[inside]), None if values is None else values[inside]
+    found = np.empty(at.shape[0], dtype=dtype)
+    factors = _matrices(model.factors, dtype)
+    engine.model_values(weights, factors, core, model._lists, at, [] if left is None else [left], found)
+    if not np.isfinite(found).all():
+        k = int(np.flatnonzero(~np.isfinite(found))[0])
+        row = coords[k] if inside is None else at[k]
+        place = tuple(int(i) for i in np.asarray(_device.to_host(row)))
+        what = "the model's value" if given is None else "the residual"
+        raise NumericalError(f"{what} at {place} is not a finite number")
+    if inside is None:
+        return found
+    out[inside] = found
+    return out
+
+
+@own_keywords
+def residuals(
+    model: CPModel | TuckerModel | FastTuckerModel, X: Any, *, cold_start: str | None = None, threads: int | None = None
+) -> NDArray[Any]:
+    """What a model leaves of the values of a tensor's entries: each value less the model's.
 
     Parameters
     ----------
-    model : FastTuckerModel
+    model : CPModel, TuckerModel or FastTuckerModel
+    X : SparseTensor, or what :func:`asarray` takes
+        Its rows are matched to the model's labels. Entries at one place stay apart.
+    cold_start : {"refuse", "bias", "zero"}, optional
+        As for :func:`predict`.
+    threads : int, optional
+        As for :func:`set_threads`.
+
+    Returns
+    -------
+    numpy.ndarray
+        One number for each entry, in the order of ``polyad.asarray(X, duplicates="keep", like=model)``. The difference
+        is rounded once, to float32 if the model and the values are of it, else to float64.
+
+    Raises
+    ------
+    UsageError, NumericalError
+        As :func:`predict`.
+
+    Examples
+    --------
+    >>> import numpy as np, polyad
+    >>> model = polyad.CPModel([2.0], [np.array([[1.0], [3.0]]), np.array([[1.0], [10.0]])])
+    >>> X = polyad.SparseTensor([[0, 0], [1, 1]], [2.5, 60.0])
+    >>> polyad.residuals(model, X)
+    array([0.5, 0. ])
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # labels that are unknown are refused below, or counted as asked
+        tensor = asarray(X, duplicates="keep", like=model, unknown="new")
+    if isinstance(model, (CPModel, TuckerModel)):
+        return _values_at(model, tensor.coords, [], tensor.values, cold_start, threads)
+    found = predict(model, tensor.coords, cold_start=cold_start, threads=threads)
+    dtype = np.result_type(found.dtype, _device.dtype_of(tensor.values))
+    left: NDArray[Any] = np.asarray(_device.to_host(tensor.values), dtype=np.float64) - found
+    return left.astype(dtype)
+
+
+@own_keywords
+def predict(
+    model: FastTuckerModel | CPModel | TuckerModel, places: Any, *, cold_start: str | None = None, threads: int | None = None
+) -> NDArray[Any]:
+    """What a completion model expects at some places, or the values of a CP or Tucker model there.
+
+    Parameters
+    ----------
+    model : FastTuckerModel, CPModel or TuckerModel
     places : array_like of int, count x N, SparseTensor, or a table of pandas, polars or pyarrow
         Coordinates, from 0. The columns of a table are matched to the labels of the model: those that have the names
         of its modes, or else all, or all but the last one.
-    cold_start : {"refuse", "bias"}, optional
-        What becomes of a place with a row that the model does not have, or that has no entries in the training set:
-        "refuse" raises UsageError, "bias" predicts by the mean and the biases that are known. Without it, rows without
-        entries are predicted by the model, and others refused.
+    cold_start : {"refuse", "bias", "zero"}, optional
+        What becomes of a place with a row that a completion model does not have, or that has no entries in the training
+        set: "refuse" raises UsageError, "bias" predicts by the mean and the biases that are known. Without it, rows
+        without entries are predicted by the model, and others refused. A CP or Tucker model refuses rows that it does
+        not have; with "zero" the value there is 0.
+    threads : int, optional
+        As for :func:`set_threads`.
 
     Returns
     -------
@@ -654,7 +835,19 @@ def predict(
     ------
     UsageError
         If a place has a row that the model does not have, with the place.
+    NumericalError
+        If a value of a CP or Tucker model is not a finite number, with the place.
+
+    Examples
+    --------
+    >>> import numpy as np, polyad
+    >>> model = polyad.CPModel([2.0], [np.array([[1.0], [3.0]]), np.array([[1.0], [10.0]])])
+    >>> polyad.predict(model, [[0, 0], [1, 1]])
+    array([ 2., 60.])
     """
+    if isinstance(model, (CPModel, TuckerModel)):
+        coords, unknown = _placed(model, places, "places")
+        return _values_at(model, coords, unknown, None, cold_start, threads)
     if cold_start not in (None, "refuse", "bias"):
         raise UsageError(f"cold_start is refuse or bias, not {cold_start!r}")
     engine = _backend.engine(threads)
@@ -665,13 +858,8 @@ def predict(
     on_device = _device.is_on_device(coords)
     fault = None if on_device else _first_new(model, coords, cold_start == "refuse")
     if fault is not None and cold_start != "bias":
-        k, n, reason = fault
-        bits = 8 * coords.itemsize
-        place = tuple(int(row) - (2**bits if row >= 2 ** (bits - 1) else 0) for row in coords[k])
-        text = f"{'; '.join(map(str, unknown))}: " if unknown else ""
         raise UsageError(
-            f"{text}place {k}, {place}, has row {place[n]} of {model._names.mode_text(n)}, {reason}; cold_start='bias' "
-            "predicts it by the biases that are known"
+            f"{_fault_text(model, coords, unknown, fault)}; cold_start='bias' predicts it by the biases that are known"
         )
     out = np.empty(coords.shape[0], dtype=dtype)
     if fault is None:

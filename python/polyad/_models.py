@@ -61,6 +61,20 @@ class _Fitted:
         """The number of a mode that may be given by its name."""
         return self._names.mode_number(mode, len(self.shape))  # type: ignore[attr-defined]
 
+    def predict(self, places: Any, *, cold_start: str | None = None, threads: int | None = None) -> NDArray[Any]:
+        """The model's values at some places: :func:`polyad.predict`.
+
+        Examples
+        --------
+        >>> import numpy as np, polyad
+        >>> model = polyad.TuckerModel(np.array([[2.0]]), [np.array([[1.0], [3.0]]), np.ones((2, 1))])
+        >>> model.predict([[0, 0], [1, 1]])
+        array([2., 6.])
+        """
+        from ._functions import predict
+
+        return predict(self, places, cold_start=cold_start, threads=threads)  # type: ignore[arg-type]
+
     def factor_frame(self, mode: int | str) -> Any:
         """A factor as a ``pandas.DataFrame``: a column for each column of the factor, indexed by the labels of its rows.
 

@@ -129,7 +129,7 @@ class CP(_Estimator):
 
     Parameters
     ----------
-    rank, max_iterations, tolerance, seed, ridge, nonnegative, lower, upper, l1, inner, format, deterministic
+    rank, max_iterations, tolerance, seed, ridge, nonnegative, lower, upper, l1, constraints, inner, format, deterministic
         As for :func:`polyad.cp_als`.
 
     Attributes
@@ -166,6 +166,7 @@ class CP(_Estimator):
         lower: Any = None,
         upper: Any = None,
         l1: Any = 0.0,
+        constraints: Any = None,
         inner: int | str = 1,
         format: str = "auto",
         deterministic: bool = False,
@@ -179,6 +180,7 @@ class CP(_Estimator):
         self.lower = lower
         self.upper = upper
         self.l1 = l1
+        self.constraints = constraints
         self.inner = inner
         self.format = format
         self.deterministic = deterministic
@@ -188,7 +190,9 @@ class CP(_Estimator):
         tensor = asarray(X)
         self.model_ = cp_als(tensor, **self.get_params())
         self.fit_ = self.model_.fit
-        self.reconstruction_err_ = (1 - self.fit_) * float(np.linalg.norm(np.asarray(tensor.to_host().values, dtype=np.float64)))
+        values = np.asarray(tensor.to_host().values, dtype=np.float64)
+        largest = float(np.abs(values).max(initial=0.0)) or 1.0  # the squares of its shares neither overflow nor vanish
+        self.reconstruction_err_ = (1 - self.fit_) * float(np.linalg.norm(values / largest)) * largest
         self.n_iter_ = len(self.model_.history)
         return self
 

@@ -251,6 +251,18 @@ struct FastTuckerResult {
 /// model's type).
 void predict(FastTuckerArrays const& model, Array const& places, Array const& predictions);
 
+struct ValuedArrays {
+  std::vector<double> weights;  // R of CP, none of Tucker
+  std::vector<Array> factors;   // I_n x R, or I_n x R_n
+  std::vector<Array> core;      // one of Tucker: R_{N-1} x the product of the others, R_{N-2} fastest
+  std::vector<StoredRows> rows = {};
+};
+
+/// A CP or Tucker model's value at each row of `places` (count x N, u32 or u64), or what is left of the given
+/// values, into `out`: count numbers of the factors' type. Places in another memory are copied in blocks.
+/// \param given  count numbers of that type, or null
+void model_values(ValuedArrays const& model, Array const& places, Array const* given, Array const& out);
+
 /// Rows of each query, best first: those of query q are starts[q] ... starts[q + 1] - 1.
 struct Ranked {
   std::vector<std::uint64_t> starts, rows;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <cstddef>
 #include <span>
 
 #include "polyad/cp/project.hpp"
 #include "polyad/fast_tucker/predict.hpp"
 #include "polyad/fast_tucker/recommend.hpp"
+#include "polyad/fit/predict.hpp"
 #include "polyad/formats/semi_sparse.hpp"
 #include "polyad/tensor/fast_tucker_model.hpp"
 #include "views.hpp"
@@ -63,6 +66,56 @@ void predict_as(FastTuckerArrays const& arrays, Array const& places, Array const
   polyad::predict(Space(), model, make_intermediates(Space(), model), coo, out);
   Space().fence("polyad::python");
   copy_back<Scalar>(predictions, out);
+}
+
+/// Rows first ... first + count - 1 of an array without gaps.
+Array rows_of(Array const& array, std::size_t first, std::size_t count) {
+  Array part       = array;
+  std::size_t size = array.type == Type::f32 || array.type == Type::u32 ? 4 : 8;
+  for (std::size_t k = 1; k < array.shape.size(); ++k) size *= array.shape[k];
+  part.data     = static_cast<char*>(array.data) + first * size;
+  part.shape[0] = count;
+  return part;
+}
+
+template <class Scalar, class Index, class Model>
+void values_of(Model const& model, Extents const& extents, Array const& places, Array const* given,
+               Array const& out) {
+  constexpr std::size_t most = std::size_t{1} << 22;  // 80 MB for three modes
+  std::size_t const all = places.shape[0], step = is_at_hand(places) ? std::max<std::size_t>(all, 1) : most;
+  for (std::size_t first = 0; first < all; first += step) {
+    std::size_t const count = std::min(step, all - first);
+    Array const to          = rows_of(out, first, count);
+    auto const numbers      = vector_view<Scalar>(to);
+    // Without given values the output's memory stands for them.
+    CooTensor<Scalar, Index, Space> const coo(
+        extents, indices_view<Index>(rows_of(places, first, count)),
+        given == nullptr ? numbers : vector_view<Scalar>(rows_of(*given, first, count)));
+    if (given == nullptr)
+      polyad::predict(Space(), model, coo, numbers);
+    else
+      polyad::residuals(Space(), model, coo, numbers);
+    Space().fence("polyad::python");
+    copy_back<Scalar>(to, numbers);
+  }
+}
+
+template <class Scalar, class Index>
+void values_as(ValuedArrays const& arrays, Array const& places, Array const* given, Array const& out) {
+  std::vector<count_t> sizes;
+  for (std::size_t n = 0; n < arrays.factors.size(); ++n)
+    sizes.push_back(arrays.rows.empty() ? arrays.factors[n].shape.at(0) : arrays.rows.at(n).extent());
+  Extents const extents{std::span<count_t const>(sizes)};
+  if (arrays.core.empty()) {
+    Ktensor<Scalar, Space> const model{arrays.weights, matrix_views<Scalar>(arrays.factors, extents),
+                                       arrays.rows};
+    return values_of<Scalar, Index>(model, extents, places, given, out);
+  }
+  TuckerModel<Scalar, Space> model;
+  for (auto const& factor : arrays.factors) model.factors.push_back(matrix_view<Scalar>(factor));
+  model.core = matrix_view<Scalar>(arrays.core[0]);
+  model.rows = arrays.rows;
+  values_of<Scalar, Index>(model, extents, places, given, out);
 }
 
 std::span<count_t const> numbers_of(Array const& array) {
@@ -125,6 +178,21 @@ void predict(FastTuckerArrays const& model, Array const& places, Array const& pr
                   : predict_as<float, std::uint64_t>(model, places, predictions);
   return narrow ? predict_as<double, std::uint32_t>(model, places, predictions)
                 : predict_as<double, std::uint64_t>(model, places, predictions);
+}
+
+void model_values(ValuedArrays const& model, Array const& places, Array const* given, Array const& out) {
+  auto const is_count = [&](Array const& array) {
+    return array.shape.size() == 1 && array.shape[0] == places.shape.at(0);
+  };
+  POLYAD_EXPECTS(places.shape.size() == 2 && places.shape[1] == model.factors.size() && is_count(out) &&
+                     (given == nullptr || is_count(*given)),
+                 "places are rows of ", model.factors.size(), " numbers, one for each value");
+  bool const narrow = places.type == Type::u32;
+  if (out.type == Type::f32)
+    return narrow ? values_as<float, std::uint32_t>(model, places, given, out)
+                  : values_as<float, std::uint64_t>(model, places, given, out);
+  return narrow ? values_as<double, std::uint32_t>(model, places, given, out)
+                : values_as<double, std::uint64_t>(model, places, given, out);
 }
 
 Ranked recommend(FastTuckerArrays const& arrays, int mode, Array const& queries, std::uint64_t count,

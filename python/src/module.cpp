@@ -882,6 +882,19 @@ NB_MODULE(POLYAD_MODULE, m) {
     predict(model, where, predictions);
   });
   m.def(
+      "model_values",
+      [](std::vector<double> const& weights, std::vector<Strided> const& factors,
+         std::vector<Strided> const& core, nb::object const& rows, AnyArray const& places,
+         std::vector<AnyArray> const& given, Writable const& out) {
+        ValuedArrays const model{weights, from_python(factors), from_python(core), rows_from(rows)};
+        Array const where = from_python(places), numbers = from_python(out);
+        std::vector<Array> values;
+        for (auto const& array : given) values.push_back(from_python(array));
+        Turn const turn;
+        model_values(model, where, values.empty() ? nullptr : values.data(), numbers);
+      },
+      nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg());
+  m.def(
       "recommend",
       [](nb::dict const& given, int mode, OnHost const& queries, std::uint64_t count,
          std::shared_ptr<Tensor> const& seen) {

@@ -22,6 +22,7 @@
 #include "cp/constraints/constrained_start.hpp"
 #include "cp/constraints/count_zeros.hpp"
 #include "cp/constraints/run_penalties.hpp"
+#include "cp/constraints/solved_change.hpp"
 #include "cp/cp_als_workspace.hpp"
 #include "cp/degeneracy.hpp"
 #include "cp/facts_of_run.hpp"
@@ -75,6 +76,7 @@ public:
           return Updates(space, options.updates, owned_counts(), start.rank(), options.fixed_modes);
         })),
         m_penalties(allocated([&] { return Penalties(space, updates_of_modes(options.updates, order())); })),
+        m_solved_change(allocated([&] { return SolvedChange<Space>(space, start.rank()); })),
         m_format_workspace(allocated([&] { return m_tensor->make_workspace(space, start.rank()); })),
         m_timer(options.time_phases) {
     if (!std::isfinite(m_norm.squared)) throw NumericalError("the tensor's norm is not a finite number");
@@ -87,7 +89,8 @@ public:
     for (int n = 0; n < order(); ++n) {
       expect_within_bounds(space, options.updates, n, owned_rows(n), m_rows);
       sum_gram(n);
-      if (!m_updates[n].keeps_scale()) scale(n, factor(n), 1);
+      if (m_updates[n].keeps_scale()) continue;
+      scale(n, factor(n), 1);
       m_component_norm *= target_norm(n);
     }
     space.fence("polyad::cp_als");  // so that the first iteration's time is its own
@@ -95,7 +98,7 @@ public:
     bool const may_move = options.scale_start || !m_updates[first].keeps_start();
     if (!m_updates.chooses_scale(first) && !m_updates[first].keeps_scale() && may_move)
       bring_start_near(space, m_work, first, std::sqrt(m_norm.squared));
-    if (options.scale_start && m_updates[first].keeps_start()) scale_start();
+    if (options.scale_start && m_updates.depends_on_scale(first)) scale_start();
   }
 
   CpAlsBody(CpAlsBody const&)            = delete;
@@ -104,11 +107,9 @@ public:
 
   [[nodiscard]] int iterations() const { return m_iterations; }
 
-  /// Enqueues an iteration and the copy of its numbers to the host. Does not wait.
-  ///
-  /// The inverse of the normal equations depends on the other modes' Gram matrices alone, not on the MTTKRP.
-  /// So one team computes it on its own instance while all others multiply (the two streams of Liu et al.,
-  /// section V).
+  /// Enqueues an iteration and the copy of its numbers to the host. Does not wait. The inverse of the normal
+  /// equations depends on the other modes' Gram matrices alone: one team computes it on an instance of its
+  /// own while all others multiply (the two streams of Liu et al., section V).
   void launch() {
     m_clock.reset();
     m_timer.reset();
@@ -117,6 +118,7 @@ public:
       if (is_fixed(m_options, n)) continue;
       auto const V        = m_work.output(m_tensor->extents()[n]);
       bool const is_trial = !m_scale_is_known && m_updates.chooses_scale(n);
+      if (m_updates.is_looked_at(n)) m_solved_change.keep_weights(m_space, m_work.scales.weights);
       if (is_trial) Kokkos::deep_copy(m_space, m_work.scales.weights, 0.0);
       prepare(n, is_trial ? trial_fallbacks : gram_fallbacks);
       m_timer(m_space, "mttkrp", [&] {
@@ -216,8 +218,7 @@ public:
     m_result.gram_fallbacks = state.gram_fallbacks;
   }
 
-  /// Splits lambda off and brings the model into canonical form. Waits; call it once, after the last
-  /// iteration.
+  /// Splits lambda off and brings the model into canonical form, once, after the last iteration. Waits.
   [[nodiscard]] CpAlsResult<Scalar, Space> take_result(bool is_start) {
     if (is_start) measure_start();
     // Frees memory for the copies of arrange_components, none of which is longer than V.
@@ -275,14 +276,16 @@ private:
       throw NumericalError("the fit of the start is not a finite number");
     m_result.defect = defect();
   }
-  /// Multiplies a random start by <X, M> / ||M||^2, unless bounds forbid it. Waits.
+  /// Multiplies a random start by |<X, M>| / ||M||^2, unless bounds forbid it. Waits.
   void scale_start() {
-    int const n = scalable_mode(m_options, order());
-    if (n == order()) return;
+    auto const modes = scalable_modes(m_options, order(), m_updates.are_penalised());
     compute_start_numbers();
-    double const by = m_work.host_numbers(inner_product) / m_work.host_numbers(model_norm_squared);
-    multiply_start(m_space, m_work, n, m_updates[n].keeps_scale(), by, factor(n));
-    sum_gram(n);  // the next kernels are launched on the same instance
+    double by = std::abs(m_work.host_numbers(inner_product)) / m_work.host_numbers(model_norm_squared);
+    by        = std::pow(by, 1 / static_cast<double>(modes.size()));
+    for (int const n : modes) {
+      multiply_start(m_space, m_work, n, m_updates[n].keeps_scale(), by, factor(n));
+      sum_gram(n);  // the next kernels are launched on the same instance
+    }
   }
   void sum_penalties() {
     m_penalties.sum(m_space, m_result.model.factors, m_rows, m_work.grams, m_work.scales.of_modes,
@@ -299,8 +302,7 @@ private:
     if (updates > 0 && m_result.gram_fallbacks == updates) return ModelDefect::never_regular;
     return m_degeneracy.is_growing() ? ModelDefect::degenerate : ModelDefect::none;
   }
-  /// The fit of the model as it is: its columns are normalised. The formula of the last iteration is used if
-  /// its error does not matter.
+  /// The fit of the model with normalised columns, by the last formula if its error does not matter.
   [[nodiscard]] Fit final_fit() const {
     if (m_far_start) return *m_far_start;
     if (!m_tensor->is_readable()) return fit_of(m_formula);
@@ -343,10 +345,9 @@ private:
   void prepare(int n, FitNumber fallbacks) {
     enqueue_after(m_algebra, m_space);  // the last update's Gram matrix; and it has used what it prepared
     m_timer(m_algebra, "normal_equations", [&] {
-      m_updates.prepare(m_algebra, n,
-                        make_hadamard(m_work.grams, n, m_component_norm, m_updates.next_weights(n),
-                                      m_work.scales, m_work.hadamard),
-                        m_work.problem(n, fallbacks));
+      auto const hadamard = make_hadamard(m_work.grams, n, m_component_norm, m_updates.next_weights(n),
+                                          m_work.scales, m_work.hadamard);
+      m_updates.prepare(m_algebra, n, hadamard, m_work.problem(n, fallbacks));
     });
   }
   /// Factor n and its Gram matrix, and of the last mode <X, M> too.
@@ -354,8 +355,10 @@ private:
     enqueue_after(m_space, m_algebra);
     m_timer(m_space, "update", [&] {
       if (V.extent(0) == 0) return clear_sums(n);
-      m_updates[n].apply(m_space, m_work.problem(n, is_trial ? trial_fallbacks : gram_fallbacks), V,
-                         owned_rows(n), m_work.sums(n, is_trial));
+      auto const problem = m_work.problem(n, is_trial ? trial_fallbacks : gram_fallbacks);
+      if (m_updates.is_looked_at(n) && (is_trial || m_scale_is_known))  // the first of two updates
+        m_solved_change.measure(m_space, problem, V, owned_rows(n), m_updates.ridge(n));
+      m_updates[n].apply(m_space, problem, V, owned_rows(n), m_work.sums(n, is_trial));
     });
     sum_over_ranks(n);
     if (m_updates.is_scaled_after(n)) scale(n, owned_rows(n), 4);
@@ -381,6 +384,7 @@ private:
   Work m_work;
   Updates m_updates;
   Penalties m_penalties;
+  SolvedChange<Space> m_solved_change;
   std::unique_ptr<ErasedWorkspace> m_format_workspace;
   PhaseTimer m_timer;
   Kokkos::Timer m_clock;

@@ -70,7 +70,7 @@ void expect_projectable(Ktensor<Scalar, Space> const& model, ErasedFormat<Scalar
 }
 
 /// s of a mode with a ridge alone: the share of the weights that its columns have in a model without weights.
-/// At the minimum, all modes of this kind have the same (Acar, Dunlavy & Kolda, 2011).
+/// At the minimum, all modes of this kind have the same penalty, ridge s^2 / 2 (Acar, Dunlavy & Kolda, 2011).
 template <class Scalar, class Space>
 std::vector<double> scales_of(Ktensor<Scalar, Space> const& model, int mode) {
   auto const has_share = [&](int n) {
@@ -79,10 +79,16 @@ std::vector<double> scales_of(Ktensor<Scalar, Space> const& model, int mode) {
   };
   std::vector<double> scales(model.weights.size(), 1.0);
   if (!has_share(mode)) return scales;
-  int modes = 0;
-  for (int n = 0; n < model.factors.order(); ++n) modes += has_share(n) ? 1 : 0;
+  int modes        = 0;
+  double logarithm = 0;  // the sum of those of their ridges
+  for (int n = 0; n < model.factors.order(); ++n) {
+    if (!has_share(n)) continue;
+    ++modes;
+    logarithm += std::log(constraints_of(model, n).ridge);
+  }
+  double const factor = std::exp((logarithm / modes - std::log(constraints_of(model, mode).ridge)) / 2);
   for (std::size_t r = 0; r < scales.size(); ++r)
-    scales[r] = std::pow(std::abs(model.weights[r]), 1.0 / modes);
+    scales[r] = factor * std::pow(std::abs(model.weights[r]), 1.0 / modes);
   return scales;
 }
 

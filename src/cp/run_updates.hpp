@@ -4,6 +4,8 @@
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -70,6 +72,7 @@ public:
     for (int n = 0; n < static_cast<int>(rows.size()); ++n) {
       auto const choice = update_of_mode(updates, n);
       m_ridges.push_back(choice.penalty());
+      m_solved.push_back(false);
       if (choice.constraints()) m_are_constrained = true;
       if (std::ranges::find(fixed, n) != fixed.end()) {
         m_updates.push_back(std::make_unique<FixedUpdate<Scalar, Space>>());
@@ -87,6 +90,7 @@ public:
             exact_rows));
         continue;
       }
+      m_solved.back() = true;
       if (!inverse) inverse = std::make_shared<InverseMemory<Scalar, Space> const>(space, rank);
       m_updates.push_back(std::make_unique<LeastSquares<Scalar, Space>>(inverse, choice.penalty()));
     }
@@ -109,6 +113,18 @@ public:
   [[nodiscard]] bool are_plain() const { return m_are_plain; }
   /// Whether some have bounds or penalties of constrained().
   [[nodiscard]] bool are_constrained() const { return m_are_constrained; }
+  [[nodiscard]] bool are_penalised() const {
+    return std::ranges::any_of(m_updates, [](auto const& update) { return update->is_penalised(); });
+  }
+  /// Whether the scale of the start matters, if mode n is the first that is updated.
+  [[nodiscard]] bool depends_on_scale(int n) const {
+    return (*this)[n].keeps_start() || (m_are_constrained && are_penalised());
+  }
+  /// Whether the KKT violation needs a look at mode n, whose own update says nothing about it.
+  [[nodiscard]] bool is_looked_at(int n) const {
+    return m_are_constrained && m_solved[static_cast<std::size_t>(n)];
+  }
+  [[nodiscard]] double ridge(int n) const { return of_mode(m_ridges, n); }
   /// Whether the factor of mode n is computed anew, so that its scale may be chosen before.
   [[nodiscard]] bool chooses_scale(int n) const {
     return !(*this)[n].needs_start() && !(*this)[n].keeps_scale();
@@ -119,7 +135,12 @@ public:
   [[nodiscard]] bool is_scaled_after(int n) const {
     return !(*this)[n].keeps_scale() && ((*this)[n].needs_start() || (*this)[n].is_penalised());
   }
-  [[nodiscard]] NextWeights next_weights(int n) const { return {chooses_scale(n), of_mode(m_ridges, n)}; }
+  [[nodiscard]] NextWeights next_weights(int n) const {
+    std::uint32_t kept = 0;
+    for (std::size_t m = 0; m < m_updates.size(); ++m)
+      kept |= std::uint32_t{m_updates[m]->keeps_scale()} << m;
+    return {chooses_scale(n), of_mode(m_ridges, n), kept};
+  }
 
 private:
   static std::unique_ptr<Update> made_by(ModeUpdate const& choice, Space const& space,
@@ -130,8 +151,7 @@ private:
     return maker->make(space, site);
   }
   void expect_no_escape() const {
-    auto const is_penalised = [](auto const& update) { return update->is_penalised(); };
-    if (std::ranges::none_of(m_updates, is_penalised)) return;
+    if (!are_penalised()) return;
     for (std::size_t n = 0; n < m_updates.size(); ++n)
       POLYAD_EXPECTS(
           m_updates[n]->limits_scale(), "mode ", n,
@@ -141,6 +161,7 @@ private:
 
   std::vector<std::unique_ptr<Update>> m_updates;
   std::vector<double> m_ridges;
+  std::vector<bool> m_solved;  // by least squares
   bool m_are_plain       = true;
   bool m_are_constrained = false;
 };

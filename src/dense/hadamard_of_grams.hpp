@@ -21,6 +21,7 @@
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 #include "dense/gram.hpp"
 #include "dense/power_of_two.hpp"
@@ -49,6 +50,8 @@ struct ColumnScales {
 struct NextWeights {
   bool are_chosen = true;
   double ridge    = 0;
+  /// Bit n: mode n keeps its norms, which may be of any size and count in no target.
+  std::uint32_t kept = 0;
 };
 
 /// The target for the norms of each mode's columns: I_n^(1/4), rounded to a power of two.
@@ -87,7 +90,13 @@ struct HadamardOfGrams {
       else
         others *= scales.of_modes(at);
     }
-    double weight = scales.weights(r) * Kokkos::sqrt(square * grams(mode, r, r)) / component_norm;
+    double squares = square;
+    if (next.kept != 0 && square != 0) {
+      squares = 1;
+      for (int n = 0; n < static_cast<int>(grams.extent(0)); ++n)
+        if (n != mode && (next.kept >> n & 1U) == 0) squares *= grams(n, r, r);
+    }
+    double weight = scales.weights(r) * Kokkos::sqrt(squares * grams(mode, r, r)) / component_norm;
     if (!is_scale(weight)) weight = weight_for(with_ridge(square, others));
     weight            = power_of_two_below(weight);
     scales.weights(r) = weight;
@@ -105,7 +114,8 @@ struct HadamardOfGrams {
 };
 
 /// H = the Hadamard product of grams(m) over m != mode, for hadamard_of_grams or normal_equations.
-/// \param component_norm  a power of two, the target for the product of the norms of a component's columns
+/// \param component_norm  a power of two, the target for the product of the norms of a component's columns in
+///                        modes that do not keep their norms
 /// \param scales  in: those of the current model with all its grams, or weights of 0 if they do not give the
 ///                scale of the new component; out: those of the new one, if `next` says so
 /// \throws UsageError when shapes do not match

@@ -281,9 +281,10 @@ class Cpd(ToolTest):
         self.assertEqual(stopped["result"]["reason"], "converged")
 
     def test_negative_values_are_warned_of(self):
-        path = self.write("signed.tns", "1 1 1 3\n2 2 2 -4\n")
-        result = self.succeed("cpd", path, "-r", 1, "-i", 2, "--nonnegative")
-        self.assertIn("negative values have 64 % of the tensor's squared norm", result.stderr)
+        for power in (-170, 170, 0):
+            path = self.write("signed.tns", f"1 1 1 3e{power}\n2 2 2 -4e{power}\n")
+            result = self.succeed("cpd", path, "-r", 1, "-i", 2, "--nonnegative")
+            self.assertIn("negative values have 64 % of the tensor's squared norm", result.stderr)
         self.assertRegex(result.stdout, r"(?m)^bounds +objective .*, KKT violation .*, zeros .* %, .* %, .* % of")
         result = self.succeed("cpd", path, "-r", 1, "-i", 2, "--nonnegative=0,1")
         self.assertNotIn("negative values", result.stderr)

@@ -23,7 +23,7 @@ OF_THE_TOOL = {
 }
 OF_PYTHON = {
     "X", "train", "validation", "test", "start", "format", "deterministic", "duplicates", "callback", "progress", "threads",
-    "device"
+    "device", "constraints"
 }
 
 

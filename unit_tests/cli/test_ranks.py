@@ -174,13 +174,17 @@ class Ranks(ToolTest):
         """A given start, fixed modes and exact rows are those of one rank; a fixed factor keeps its bits."""
         self.succeed("cpd", self.tensor, "-r", 3, "-i", 2, "--nonnegative", "-o", "start.npz")
         given = zipfile.ZipFile(self.folder / "start.npz")
-        for options in (("--nonnegative",), ("--fix", "0"), ("--fix", "2", "--nonnegative", "--inner", "exact"), ("--fix", "0,2")):
+        for options in (("--nonnegative",), ("--fix", "0"), ("--fix", "2", "--nonnegative", "--inner", "exact"), ("--fix", "0,2"),
+                        ("--nonnegative=1",), ("--fix", "0", "--nonnegative=0")):
             arguments = ("cpd", self.tensor, "-r", 3, "-i", 4, "--tol", 0, "--init", "start.npz", *options)
             one = self.report_of(*arguments)
             for ranks in (2, 3):
                 with self.subTest(options=options, ranks=ranks):
                     report, _ = self.report_on(ranks, *arguments, "-o", "m.npz")
                     self.expect_fits(report, one, 9)
+                    found, wanted = report["result"].get("kkt_violation"), one["result"].get("kkt_violation")
+                    self.assertEqual(found is None, wanted is None)
+                    self.assertAlmostEqual(found or 0, wanted or 0, places=9)
                     model = zipfile.ZipFile(self.folder / "m.npz")
                     for n in (0, 2):
                         if "--fix" in options and str(n) in options[1]:

@@ -75,6 +75,7 @@ class ToolTest(unittest.TestCase):
             (("compare", "model.npz", "x.tns"), [], 0),
             (("check", "x.tns", "--fix", "o.tns"), ["o.tns"], 0),
             (("predict", "learned.npz", "x.tns", "-o", "o.tns"), ["o.tns"], 0),
+            (("predict", "model.npz", "x.tns", "-o", "o.tns", "--residuals", "o.npz"), ["o.tns", "o.npz"], 0),
             (("recommend", "learned.npz", "--mode", 1, "--for", "1,*", "-o", "o.npz"), ["o.npz"], 0),
             (("similar", "learned.npz", "--mode", 0, "--index", 1, "-o", "o.txt"), ["o.txt"], 0),
             (("mttkrp", "x.tns", "--mode", 0, "--factors", "model.npz", "-o", "o.npz"), ["o.npz"], 0),

@@ -21,7 +21,8 @@ struct Projection {
 
 /// Rows for the J slices of X in mode `mode`. Bounds and penalties are those of model.constraints. A mode
 /// without bounds and l1 is solved by least squares. A ridge without bounds counts for a column times its
-/// share of the weight, which all modes of this kind share evenly. Waits for `space`.
+/// share of the weight. All modes of this kind have shares with equal penalties, as at a minimum. Waits for
+/// `space`.
 /// \param X  has the model's stored rows in all modes but `mode`, and no duplicates
 /// \throws UsageError when the mode, the shapes or the constraints do not match, or X has duplicates;
 ///         NumericalError when the norm of X or the fit is not a finite number; MemoryError before allocating

@@ -11,17 +11,11 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "polyad/fit/predict.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/fast_tucker_model.hpp"
 
 namespace polyad {
-
-/// Errors over `entries` observations; zero if there are none, not finite if a prediction is not.
-struct PredictionErrors {
-  count_t entries = 0;
-  double rmse     = 0;
-  double mae      = 0;
-};
 
 /// C^(n) (I_n x R) = A^(n) B^(n) for one mode. Launches on `space` and returns without waiting.
 /// \throws UsageError when the shapes do not match

@@ -181,14 +181,33 @@ void add_fast_tucker(Command command, TrainOptions& options) {
 }
 
 void add_predict(Command command, PredictOptions& options) {
-  command.add_input("MODEL", options.model, "A model of fast-tucker (.npz)")->required()->type_name("");
+  command.add_input("MODEL", options.model, "A model of fast-tucker, cpd or tucker")
+      ->required()
+      ->type_name("");
   add_tensor(command, options.places, options.index_base,
              "Entries to predict: a line with N indices for each, or a tensor; predictions are compared with "
              "its values",
              "Number of the first row; unset: as in the model's training set");
   add_clip(command, options.clip, "Clip predictions to this range, not to the model's");
-  add_cold_start(command, options.cold_start);
+  auto& cold_start = options.cold_start;
+  command
+      .add_option("--cold-start", cold_start,
+                  "Unknown rows: refuse them; bias: predict by the known biases (fast-tucker, unless typed); "
+                  "zero: the value is 0 (cpd, tucker)",
+                  [&cold_start](OptionList& list) {
+                    list.emplace_back("cold_start", std::string(!cold_start                      ? ""
+                                                                : *cold_start == ColdStart::bias ? "bias"
+                                                                : *cold_start == ColdStart::zero ? "zero"
+                                                                                                 : "refuse"));
+                  })
+      ->transform(CLI::CheckedTransformer(std::map<std::string, ColdStart>{
+          {"refuse", ColdStart::refuse}, {"bias", ColdStart::bias}, {"zero", ColdStart::zero}}))
+      ->type_name("HOW");
   add_output(command, options.output, "Write the entries with their predictions")->required();
+  command
+      .add_output("--residuals", options.residuals,
+                  "Write the entries with what is left of their values: the value less the prediction")
+      ->type_name("FILE");
   add_common(command);
   command.footer("Example: polyad predict model.npz wanted.tns -o predicted.tns");
 }
@@ -330,6 +349,8 @@ void check(SimilarOptions const& options) {
 void check(PredictOptions const& options) {
   expect_range(options.clip);
   expect_distinct_files({options.model, options.places}, options.output, options.common.report);
+  expect_distinct_files({options.model, options.places, options.output}, options.residuals,
+                        options.common.report);
 }
 
 }  // namespace
@@ -340,7 +361,7 @@ CompletionCommands::CompletionCommands(CLI::App& app, MeantCommands const& meant
         {app, "fast-tucker", "Fit a FastTucker model to observed entries, to predict others", m_train.common},
         m_train);
   if (meant.have("predict"))
-    add_predict({app, "predict", "Predict entries by a model of fast-tucker", m_predict.common}, m_predict);
+    add_predict({app, "predict", "Predict entries by a model, and compare", m_predict.common}, m_predict);
   if (meant.have("recommend"))
     add_recommend({app, "recommend", "Find the rows of a mode with the highest predictions of a model",
                    m_recommend.common},

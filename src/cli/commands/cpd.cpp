@@ -44,18 +44,20 @@ std::optional<io::HostKtensor> read_start(CpdOptions const& options) {
     throw InputError(options.start.string(), 0, 0,
                      fmt::format("holds a model of rank {}, not {}", start.rank(), options.rank));
   // If the first update computes the first factor anew, these weights matter only without iterations.
-  // Penalties depend on how they are divided among the modes, and at the minimum they are so evenly.
-  auto const rank       = static_cast<std::size_t>(start.rank());
-  std::size_t const all = start.factors.size();
-  auto const modes      = modes_for_weights(options.constraints, all);
-  double const share    = 1 / static_cast<double>(modes.size());
-  for (std::size_t const n : modes)
-    for (std::size_t e = 0; e < start.factors[n].size(); ++e) {
+  // Penalties depend on how they are divided among the modes.
+  auto const rank   = static_cast<std::size_t>(start.rank());
+  auto const shares = shares_of_weights(options.constraints, start.factors.size());
+  double const root = 1 / static_cast<double>(shares.size());
+  for (auto const& share : shares) {
+    auto& factor = start.factors[share.mode];
+    for (std::size_t e = 0; e < factor.size(); ++e) {
       double const weight = start.weights[e % rank];
-      start.factors[n][e] *= modes.size() == 1 ? weight
-                                               : std::copysign(std::pow(std::abs(weight), share),
-                                                               n == modes.front() ? weight : 1);
+      factor[e] *= shares.size() == 1
+                       ? weight
+                       : share.factor * std::copysign(std::pow(std::abs(weight), root),
+                                                      share.mode == shares.front().mode ? weight : 1);
     }
+  }
   std::fill(start.weights.begin(), start.weights.end(), 1.0);
   return start;
 }
@@ -141,10 +143,12 @@ void summarise(CpdOptions const& options, Report const& report, int last, double
 void warn_of_negative_values(std::vector<Constraints> const& constraints, io::CoordinateList const& tensor) {
   if (constraints.empty() || !std::ranges::all_of(constraints, [](auto const& c) { return c.lower >= 0; }))
     return;
-  double negative = 0, all = 0;
+  double largest = 0, negative = 0, all = 0;
+  for (double const value : tensor.values) largest = std::max(largest, std::abs(value));
   for (double const value : tensor.values) {
-    all += value * value;
-    if (value < 0) negative += value * value;
+    double const share = value / largest;  // whose square neither overflows nor vanishes
+    all += share * share;
+    if (value < 0) negative += share * share;
   }
   if (negative > 0)
     say("polyad: warning: all modes are nonnegative, and negative values have {:.3g} % of the tensor's "

@@ -76,13 +76,19 @@ double predict_by_biases(io::HostFastTucker const& model, io::CoordinateList con
 ErrorReport errors_of(io::CoordinateList const& entries, std::vector<double> const& predictions) {
   ErrorReport report{predictions.size(), 0, 0};
   if (predictions.empty()) return report;
+  // Divided by a power of two near the largest of them, so that squares neither overflow nor vanish.
+  double largest = 0;
+  for (std::size_t p = 0; p < predictions.size(); ++p)
+    largest = std::max(largest, std::abs(entries.values[p] - predictions[p]));
+  int const exponent = std::isfinite(largest) && largest > 0 ? std::ilogb(largest) : 0;
   for (std::size_t p = 0; p < predictions.size(); ++p) {
-    double const e = entries.values[p] - predictions[p];
+    double const e = std::scalbn(entries.values[p] - predictions[p], -exponent);
     report.rmse += e * e;
     report.mae += std::abs(e);
   }
-  report.rmse = std::sqrt(report.rmse / static_cast<double>(predictions.size()));
-  report.mae /= static_cast<double>(predictions.size());
+  auto const count = static_cast<double>(predictions.size());
+  report.rmse      = std::scalbn(std::sqrt(report.rmse / count), exponent);
+  report.mae       = std::scalbn(report.mae / count, exponent);
   return report;
 }
 

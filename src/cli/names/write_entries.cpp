@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "cli/names/row_texts.hpp"
 #include "cli/names/words.hpp"
@@ -21,7 +22,7 @@ namespace {
 constexpr std::size_t bytes_at_once = std::size_t(1) << 20;
 
 void write_lines(std::filesystem::path const& path, io::CoordinateList const& list, io::RowNames const& names,
-                 char separator, bool has_header) {
+                 char separator, bool has_header, std::vector<NumberColumn> const& columns) {
   RowTexts const rows(names, list.extents, names.index_base == 0 ? 0 : 1);
   io::AtomicFile file(path);
   std::string text;
@@ -31,12 +32,22 @@ void write_lines(std::filesystem::path const& path, io::CoordinateList const& li
       bool const has_it = mode < names.labels.size() && !names.labels[mode].name.empty();
       text += (has_it ? quoted_if_needed(names.labels[mode].name) : fmt::format("mode_{}", n)) + separator;
     }
-    text += "value\n";
+    if (columns.empty()) text += "value";
+    for (std::size_t c = 0; c < columns.size(); ++c)
+      text += (c > 0 ? std::string(1, separator) : "") + columns[c].name;
+    text += '\n';
   }
+  auto const add_number = [&text](double value) {
+    char number[32];
+    text.append(number, std::to_chars(number, number + sizeof number, value).ptr);
+  };
   for (std::uint64_t p = 0; p < list.nnz(); ++p) {
     for (int n = 0; n < list.order(); ++n) text += rows.text(n, index_of(list, p, n)) + separator;
-    char number[32];
-    text.append(number, std::to_chars(number, number + sizeof number, list.values[p]).ptr);
+    if (columns.empty()) add_number(list.values[p]);
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      if (c > 0) text += separator;
+      add_number(columns[c].numbers[p]);
+    }
     text += '\n';
     if (text.size() < bytes_at_once) continue;
     file.write(text);
@@ -49,15 +60,16 @@ void write_lines(std::filesystem::path const& path, io::CoordinateList const& li
 }  // namespace
 
 void write_entries(std::filesystem::path const& path, io::CoordinateList const& list,
-                   io::RowNames const& names, CommonOptions const& common) {
+                   io::RowNames const& names, CommonOptions const& common,
+                   std::vector<NumberColumn> const& columns) {
   auto const ending   = path.extension();
   bool const is_table = ending == ".csv" || ending == ".tsv";
   bool const has_labels =
       std::any_of(names.labels.begin(), names.labels.end(), [](auto const& mode) { return mode.has_rows(); });
   auto const dialect    = io::dialect_of_ending(path);
   bool const holds_them = dialect && dialect->holds_names();
-  if (is_table) return write_lines(path, list, names, ending == ".csv" ? ',' : '\t', true);
-  if (has_labels && !holds_them) return write_lines(path, list, names, ' ', false);
+  if (is_table) return write_lines(path, list, names, ending == ".csv" ? ',' : '\t', true, columns);
+  if (has_labels && !holds_them) return write_lines(path, list, names, ' ', false, {});
   io::write_tensor(path, list,
                    {.threads    = common.threads,
                     .index_base = names.index_base,

@@ -13,8 +13,8 @@
 
 namespace polyad::cli {
 
-/// The treatment of entries outside the training set's extents.
-enum class ColdStart { refuse, bias };
+/// The treatment of entries outside the training set's extents. Zero is for models without biases.
+enum class ColdStart { refuse, bias, zero };
 
 struct TrainOptions : FastTuckerOptions {
   CommonOptions common;
@@ -50,10 +50,11 @@ struct PredictOptions {
   CommonOptions common;
   std::filesystem::path model;
   std::filesystem::path places;
-  int index_base       = -1;  // -1: as the model says
-  ColdStart cold_start = ColdStart::bias;
-  std::vector<double> clip;  // empty: as the model says
+  int index_base = -1;                  // -1: as the model says
+  std::optional<ColdStart> cold_start;  // nothing: bias if the model has biases, else refuse
+  std::vector<double> clip;             // empty: as the model says
   std::filesystem::path output;
+  std::filesystem::path residuals;  // empty: none
 };
 
 struct RecommendOptions {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstddef>
 #include <string_view>
 
@@ -109,17 +110,23 @@ bool are_constrained(std::vector<Constraints> const& constraints) {
   return !std::ranges::all_of(constraints, &Constraints::is_unconstrained);
 }
 
-std::vector<std::size_t> modes_for_weights(TypedConstraints const& typed, std::size_t order) {
+std::vector<WeightShare> shares_of_weights(TypedConstraints const& typed, std::size_t order) {
   auto const constraints = constraints_of_modes(typed, static_cast<int>(order));
-  std::vector<std::size_t> limited;
-  std::size_t free = order;
+  std::vector<WeightShare> limited, ridges;
+  std::size_t free   = order;
+  double mean_square = 0;  // the logarithm of the ridges' geometric mean
   for (std::size_t n = 0; n < order; ++n) {
     if (is_fixed(typed, n)) continue;
     free = std::min(free, n);
-    if (constraints.empty() || (constraints[n].is_cone() && !constraints[n].is_penalised())) return {n};
-    if (!constraints[n].is_bounded()) limited.push_back(n);
+    if (constraints.empty() || (constraints[n].is_cone() && !constraints[n].is_penalised())) return {{n}};
+    if (!constraints[n].is_bounded()) limited.push_back({n});
+    if (!constraints[n].is_unconstrained()) continue;
+    ridges.push_back({n, 1 / std::sqrt(constraints[n].ridge)});
+    mean_square += std::log(constraints[n].ridge);
   }
-  if (limited.empty() && free < order) limited.push_back(free);
+  for (auto& share : ridges) share.factor *= std::exp(mean_square / (2 * static_cast<double>(ridges.size())));
+  if (!ridges.empty()) return ridges;
+  if (limited.empty() && free < order) limited.push_back({free});
   return limited;
 }
 

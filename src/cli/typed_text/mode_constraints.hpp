@@ -35,8 +35,15 @@ void read_texts(TypedConstraints& typed);
 /// Whether some mode needs more than least squares or a ridge.
 [[nodiscard]] bool are_constrained(std::vector<Constraints> const& constraints);
 
-/// The modes that share the weights of a start evenly: the one whose scale is free, or else those whose scale
-/// is limited by penalties. A fixed mode is none of them.
-[[nodiscard]] std::vector<std::size_t> modes_for_weights(TypedConstraints const& typed, std::size_t order);
+/// A mode's share of the weights w of a start: factor |w|^(1/k) if k modes have shares.
+struct WeightShare {
+  std::size_t mode;
+  double factor = 1;
+};
+
+/// The modes that share the weights of a start: the one whose scale is free, or else those with a ridge
+/// alone, whose penalties are equal at the minimum, or else those whose scale is limited by penalties. A
+/// fixed mode is none of them.
+[[nodiscard]] std::vector<WeightShare> shares_of_weights(TypedConstraints const& typed, std::size_t order);
 
 }  // namespace polyad::cli

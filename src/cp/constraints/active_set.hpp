@@ -62,8 +62,8 @@ public:
     subtract_product(v);
     double const most = largest_change();
     for (int r = 0; r < m_rank; ++r)
-      if (m_place[r] == fixed && m_x[r] > low(r) && m_x[r] < high(r)) enter(r);
-    int last = -1;
+      if (m_place[r] == fixed && m_x[r] > low(r) && m_x[r] < high(r)) enter(r, 2 * epsilon);
+    int last = -1, refinements = 0;
     // Each entry usually moves once or twice. The limit ends what only rounding could prolong.
     for (int step = 0; step < 10 * m_rank + 20; ++step) {
       if (m_count > 0) {
@@ -77,7 +77,11 @@ public:
         }
       }
       auto const [r, direction] = best_release(v);
-      if (r < 0) break;
+      if (r < 0) {
+        if (refinements == 2 || is_least_of_free(v)) break;
+        ++refinements;
+        continue;
+      }
       last = r;
       if (!enter(r)) {
         slide(r, direction);
@@ -89,6 +93,10 @@ public:
   }
 
 private:
+  /// V has rounding errors of Scalar, which a direction of little curvature would amplify: of the start's
+  /// entries only those are free at first whose curvature is above them.
+  static constexpr double epsilon = static_cast<double>(Kokkos::Experimental::epsilon_v<Scalar>);
+
   enum Place : int { fixed = -1, left_out = -2 };  // else the position in P
   struct Move {
     int position;   // in P, of the entry that met the end of its interval; -1: none
@@ -196,7 +204,8 @@ private:
   }
 
   /// Frees entry r. False if it depends on those that are free; then m_z = U'^-1 H_Pr, and it stays fixed.
-  KOKKOS_FUNCTION bool enter(int r) {
+  /// \param negligible  a curvature below R times this share of H_rr counts as zero
+  KOKKOS_FUNCTION bool enter(int r, double negligible = 0x1p-51) {
     int const p = m_count;
     for (int k = m_lane; k < p; k += Lanes) m_z[k] = m_H[row(r) + m_members[k]];
     sync();
@@ -204,7 +213,7 @@ private:
     double const square = m_H[row(r) + r] + m_columns(added_curvature, r);
     double rest         = square;
     for (int k = 0; k < p; ++k) rest -= m_z[k] * m_z[k];
-    if (!(rest > 0x1p-51 * (m_rank + 8) * square)) return false;  // its rounding error
+    if (!(rest > negligible * (m_rank + 8) * square)) return false;  // its rounding error
     for (int k = m_lane; k < p; k += Lanes) U(k, p) = m_z[k];
     if (m_lane == 0) {
       U(p, p)      = Kokkos::sqrt(rest);
@@ -273,11 +282,23 @@ private:
     m_x[r]           = is_last ? end : clipped(m_x[r] + length * step, low(r), high(r));
   }
 
-  /// The rounding error of g_r. \param size  the sum of the components' norms in the row
+  /// The rounding error of g_r, with that of V. \param size  the sum of the components' norms in the row
   [[nodiscard]] KOKKOS_FUNCTION double noise(int r, double v, double size) const {
-    double const terms = Kokkos::abs(v) + size * m_columns(column_length, r) +
-                         Kokkos::abs(m_x[r]) * m_columns(added_curvature, r) + m_columns(threshold, r);
-    return 0x1p-53 * (m_rank + 16) * terms;
+    double const model = Kokkos::abs(v) + size * m_columns(column_length, r);
+    double const terms =
+        model + Kokkos::abs(m_x[r]) * m_columns(added_curvature, r) + m_columns(threshold, r);
+    return 0x1p-53 * (m_rank + 16) * terms + (sizeof(Scalar) < sizeof(double) ? 2 * epsilon * model : 0.0);
+  }
+  /// Whether the free entries are at their minimum but for rounding. They are not after a move from far away,
+  /// as from a start that a ridge makes much smaller: the move has the rounding error of the start's size.
+  [[nodiscard]] KOKKOS_FUNCTION bool is_least_of_free(Scalar const* v) const {
+    double size = 0;
+    for (int s = 0; s < m_rank; ++s) size += Kokkos::abs(m_x[s]) * m_columns(column_length, s);
+    for (int k = 0; k < m_count; ++k) {
+      int const r = m_members[k];
+      if (Kokkos::abs(m_g[r] - slope(r)) > 8 * noise(r, static_cast<double>(v[r]), size)) return false;
+    }
+    return true;
   }
   /// By how much the objective falls at first for each unit by which x_r rises; negative: by which it falls;
   /// 0: it falls in neither direction, or only by rounding.

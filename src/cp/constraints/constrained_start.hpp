@@ -98,14 +98,18 @@ void expect_within_bounds(Space const& space, std::vector<ModeUpdate> const& upd
                  update.constraints()->lower, " and ", update.constraints()->upper);
 }
 
-/// The first free mode whose columns may be multiplied by any positive number; N if there is none.
-[[nodiscard]] inline int scalable_mode(CpAlsOptions const& options, int order) {
-  for (int n = 0; n < order; ++n) {
+/// The free modes whose columns may be multiplied by any positive number: the first of them, or `all`, as
+/// with penalties. Those decide how the modes share a component's scale. A start whose scale is in one mode
+/// alone would cost there so much that the first updates make the model zero.
+[[nodiscard]] inline std::vector<int> scalable_modes(CpAlsOptions const& options, int order, bool all) {
+  std::vector<int> modes;
+  for (int n = 0; n < order && (all || modes.empty()); ++n) {
     if (is_fixed(options, n)) continue;
     auto const update = update_of_mode(options.updates, n);
-    if (update.own() == nullptr && (!update.constraints() || update.constraints()->is_cone())) return n;
+    if (update.own() == nullptr && (!update.constraints() || update.constraints()->is_cone()))
+      modes.push_back(n);
   }
-  return order;
+  return modes;
 }
 
 /// \throws UsageError if rows that are not stored, and are therefore zero, would have to be something else
