@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Machine parameters for sums over the rows of tall matrices (dense/gram.hpp, dense/transposed_product.hpp,
-// dense/normal_equations.hpp), and the strategies of update_factor.
+// dense/normal_equations.hpp), and the strategies of the updates of a factor.
 #pragma once
 
 #include <algorithm>
@@ -45,6 +45,19 @@ void with_update_strategy(count_t rows, count_t rank, bool inner_product_is_want
     return f(TiledUpdate{});
   }
   f(SeparateUpdate{});
+}
+
+/// The coordinate descent of an update with bounds in one pass with its sums, for R <= 32. Devices take it.
+struct DescentByTiles {};
+/// The descent, then the sums, for any R. The caches of a host hold what the second pass reads.
+struct DescentByRows {};
+
+/// Calls f(strategy) for a matrix of `rank` columns.
+template <class Space, class F>
+void with_descent_strategy(count_t rank, F&& f) {
+  if constexpr (is_device_space<Space>)
+    if (rank <= static_cast<count_t>(full_block)) return f(DescentByTiles{});
+  f(DescentByRows{});
 }
 
 /// The division of FusedUpdate's tile of A among a team: a thread has parts of height x width entries. The

@@ -39,7 +39,7 @@ struct UpdateFactor : UpdateTile<Space, Scalar, Block> {
   using Tile::sums_each, Tile::stride, Tile::team, Tile::read, Tile::inner;
   using typename Tile::Pack16, typename Tile::Part;
 
-  static constexpr int groups     = workers / side;  // of rows
+  static constexpr int groups     = workers / side;  // groups of rows
   static constexpr int tile_rows  = groups * height;
   static constexpr int split_rows = tile_rows / splits;
   static_assert(workers % side == 0 && tile_rows % splits == 0 && split_rows <= 32);

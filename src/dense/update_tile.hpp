@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // UpdateTile: what the single-pass updates of a factor share. A team goes over its chunk of A's rows, a tile
-// of rows at a time. The tile lies in the scratch pad, in numbers of the type Sum, and the team sums A'A and
+// of rows at a time. The tile is in the scratch pad, in numbers of the type Sum, and the team sums A'A and
 // <V, A> there:
 //
 //     a tile of V or A into the pad                                load()
@@ -55,7 +55,7 @@ struct UpdateTile {
   static constexpr int workers_each = (workers + team - 1) / team;
   static constexpr int sums_each    = (sums + team - 1) / team;
 
-  static constexpr int stride = Block + pack;  // of the pad's rows: they begin in different banks
+  static constexpr int stride = Block + pack;  // from row to row of the pad: rows begin in different banks
   /// Bytes of a tile of so many rows, with room for the parts of all workers.
   static constexpr int bytes_of_tile(int rows) {
     return std::max(rows * stride, workers * height * width) * int(sizeof(Sum));

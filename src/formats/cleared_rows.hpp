@@ -73,8 +73,8 @@ void clear_rows(Space const& space, Kokkos::View<Index*, typename Space::device_
                 ColumnBlocks blocks, FactorMatrix<Scalar, Space> const& V) {
   if (rows.extent(0) == 0) return;
   // If most rows are listed, as those of a mode where most are empty, one stream over the whole of V is
-  // faster. On a device `blocks` are all columns.
-  if (is_device_space<Space> && rows.extent(0) > V.extent(0) / 2) return zero_matrix(space, V);
+  // faster. Where rows are packed, `blocks` are all columns.
+  if (takes_packed_rows<Space> && rows.extent(0) > V.extent(0) / 2) return zero_matrix(space, V);
   using Kernel = ClearRows<Space, Scalar, Index, Block>;
   // Four rows a thread: enough stores under way, and enough threads for short lists.
   ChunkWalk const chunks{rows.extent(0), items_per_thread<Space>(4, 1024), blocks};

@@ -118,7 +118,7 @@ void expect_update(count_t rows, count_t rank, Constraints const& c, int sweeps)
   detail::descend_by(Strategy(), space, problem, columns, c, sweeps, V, A, sums);
   space.fence("polyad::test");
 
-  // Entries below 10, of which each is a sum of R products. A float that is rounded to its neighbour moves the
+  // Entries are below 10, and each is a sum of R products. A float that is rounded to its neighbour moves the
   // entries after it.
   auto const R           = static_cast<double>(rank);
   double const tolerance = 40 * (2 + R) * static_cast<double>(std::numeric_limits<Scalar>::epsilon());

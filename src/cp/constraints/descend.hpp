@@ -8,8 +8,8 @@
 #include "cp/constraints/descend_rows.hpp"
 #include "cp/constraints/descend_tiles.hpp"
 #include "cp/update_memory.hpp"
+#include "dense/dense_tuning.hpp"
 #include "dense/update_tile.hpp"
-#include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/cp/factor_update.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
@@ -18,20 +18,7 @@
 
 namespace polyad::detail {
 
-/// One pass, R <= 32 (cp/constraints/descend_tiles.hpp). Devices take it.
-struct DescentByTiles {};
-/// The descent, then the sums, for any R (cp/constraints/descend_rows.hpp). A host's caches hold the rows of
-/// a tile anyway.
-struct DescentByRows {};
-
-/// Calls f(strategy) for so many columns.
-template <class Space, class F>
-void with_descent_strategy(count_t rank, F&& f) {
-  if constexpr (is_device_space<Space>)
-    if (rank <= static_cast<count_t>(full_block)) return f(DescentByTiles{});
-  f(DescentByRows{});
-}
-
+/// \sa cp/constraints/descend_tiles.hpp
 template <class Space, class Scalar>
 void descend_by(DescentByTiles, Space const& space, ModeProblem<Space> const& problem,
                 ColumnNumbers<Space> const& columns, Constraints const& bounds, int sweeps,
@@ -58,6 +45,7 @@ void descend_by(DescentByTiles, Space const& space, ModeProblem<Space> const& pr
   });
 }
 
+/// \sa cp/constraints/descend_rows.hpp
 template <class Space, class Scalar>
 void descend_by(DescentByRows, Space const& space, ModeProblem<Space> const& problem,
                 ColumnNumbers<Space> const& columns, Constraints const& bounds, int sweeps,

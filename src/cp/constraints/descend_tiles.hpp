@@ -10,7 +10,7 @@
 //     A to memory                                                  store_tile()
 //     A'A and <V, A>                                               dense/update_tile.hpp
 //
-// H lies in the pad, where all threads of a warp read the same number. Columns beyond R are zero. All numbers
+// H is in the pad, where all threads of a warp read the same number. Columns beyond R are zero. All numbers
 // of the pad are doubles, so that squares of floats stay in range.
 //
 // Bytes: 3 I R s_r. Flops: 2 (1 + sweeps) I B^2 + I B^2, B = 8, 16 or 32.
@@ -21,7 +21,7 @@
 #include "cp/constraints/column_numbers.hpp"
 #include "cp/update_memory.hpp"
 #include "dense/update_tile.hpp"
-#include "kernel/compiler_fence.hpp"
+#include "kernel/prefetch.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/cp/factor_update.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
