@@ -26,11 +26,4 @@ KOKKOS_FORCEINLINE_FUNCTION void prefetch_line([[maybe_unused]] void const* numb
   if constexpr (Row::form == RowForm::simd) __builtin_prefetch(number);
 }
 
-/// The opposite: the compiler moves no access to memory from one side to the other, for kernels whose compiler
-/// would read too much of a table ahead of its use. There is no instruction for it, so the processor and other
-/// threads know nothing of it.
-KOKKOS_FORCEINLINE_FUNCTION void compiler_fence() {
-  asm volatile("" ::: "memory");
-}
-
 }  // namespace polyad::detail
