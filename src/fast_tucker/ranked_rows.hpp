@@ -45,6 +45,18 @@ inline bool is_observed(ObservedRows const& observed, int n, count_t k) {
   return observed.empty() || of_mode(observed, n).empty() || of_mode(observed, n)[k] != 0;
 }
 
+/// \throws UsageError unless nothing is said, or something of all rows of each mode
+template <class Scalar, class Space>
+void expect_observed_fits(FastTuckerModel<Scalar, Space> const& model, ObservedRows const& observed) {
+  if (observed.empty()) return;
+  POLYAD_EXPECTS(observed.size() == static_cast<std::size_t>(model.order()), "it is said of ",
+                 observed.size(), " modes which rows were observed, but the model has ", model.order());
+  for (int n = 0; n < model.order(); ++n)
+    POLYAD_EXPECTS(of_mode(observed, n).empty() || of_mode(observed, n).size() == model.extents()[n],
+                   "it is said of ", of_mode(observed, n).size(), " rows of mode ", n,
+                   " whether they were observed, but the model has ", model.extents()[n]);
+}
+
 /// How many of the rows of mode n have entries, at least 1.
 inline count_t observed_count(ObservedRows const& observed, int n, count_t extent) {
   if (observed.empty() || of_mode(observed, n).empty()) return extent;

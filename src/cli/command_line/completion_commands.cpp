@@ -12,6 +12,7 @@
 #include "cli/command_line/checks.hpp"
 #include "cli/command_line/command.hpp"
 #include "cli/command_line/declared_options.hpp"
+#include "cli/command_line/evaluation/evaluate_command.hpp"
 #include "cli/command_line/shared_options.hpp"
 #include "polyad/formats/capability.hpp"
 
@@ -348,6 +349,10 @@ CompletionCommands::CompletionCommands(CLI::App& app, MeantCommands const& meant
   if (meant.have("similar"))
     add_similar({app, "similar", "Find the rows of a mode that are most alike in a model", m_similar.common},
                 m_similar);
+  if (meant.have("evaluate"))
+    add_evaluate(
+        {app, "evaluate", "Measure the recommendations of a model on test entries", m_evaluate.common},
+        m_evaluate);
 }
 
 std::optional<Options> CompletionCommands::chosen() {
@@ -366,6 +371,10 @@ std::optional<Options> CompletionCommands::chosen() {
   if (is_given(m_app, "similar")) {
     check(m_similar);
     return m_similar;
+  }
+  if (is_given(m_app, "evaluate")) {
+    check(m_evaluate);
+    return m_evaluate;
   }
   return std::nullopt;
 }

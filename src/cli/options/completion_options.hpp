@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/options/file_options.hpp"
+#include "polyad/fast_tucker/evaluation.hpp"
 #include "polyad/fast_tucker/fast_tucker_options.hpp"
 
 namespace polyad::cli {
@@ -79,6 +80,20 @@ struct SimilarOptions {
   std::uint64_t count = 10;
   int index_base      = -1;  // -1: as the model says
   std::filesystem::path output;
+};
+
+struct EvaluateOptions {
+  CommonOptions common;
+  std::filesystem::path model;
+  std::filesystem::path test;
+  std::filesystem::path seen;     // the training set; empty: none
+  int index_base       = -1;      // -1: as the model says
+  std::string items    = "1";     // a mode, its number or name
+  std::string users    = "0";     // likewise
+  std::string contexts = "each";  // or "average"
+  std::vector<double> clip;       // empty: as the model says
+  EvaluationOptions evaluation;   // modes and observed rows are not settled yet
+  std::filesystem::path output;   // metrics of each user; empty: none
 };
 
 }  // namespace polyad::cli
