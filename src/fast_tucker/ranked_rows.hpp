@@ -67,7 +67,7 @@ inline count_t observed_count(ObservedRows const& observed, int n, count_t exten
 /// rows(q, :) = the query's row of A: the mean of all, or zeros where the mode has no such row.
 template <class Scalar, class Space>
 struct TakeRows {
-  QueryNumbers<Space> indices;  // of the batch's queries: number i of each
+  QueryNumbers<Space> indices;  // number i of each of the batch's queries
   count_t stride;               // numbers of a query
   count_t position;             // i
   FactorMatrix<Scalar, Space> A;

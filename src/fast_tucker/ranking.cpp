@@ -30,7 +30,7 @@ struct LeaveOutEmpty {
 /// b.
 template <class Scalar, class Space>
 struct TurnDrifts {
-  FactorMatrix<Scalar, Space> drift;  // of the ranked mode
+  FactorMatrix<Scalar, Space> drift;  // the ranked mode's
   bool ranks_times;
   count_t first;
   count_t times;
@@ -44,7 +44,7 @@ struct TurnDrifts {
   }
 };
 
-/// Scores at a time: some 64 MiB of floats on a device; on a host, what fits its second-level caches.
+/// Scores at a time: about 64 MiB of floats on a device; on a host, what fits its second-level caches.
 template <class Space>
 count_t scores_at_a_time(Space const& space) {
   return items_per_thread<Space>(count_t(1) << 17, count_t(1) << 16) * multiprocessors(space);

@@ -15,7 +15,7 @@ namespace polyad::detail {
 /// How much is scored at a time.
 struct RankingBlocks {
   count_t rows;     // K
-  count_t queries;  // of a batch
+  count_t queries;  // that a batch has
   count_t groups;   // lists of a query
 };
 
@@ -32,7 +32,7 @@ public:
     return Kokkos::subview(matrix, Kokkos::make_pair(count_t(0), rows), Kokkos::ALL);
   }
 
-  /// Appends the best rows of the queries whose weights and bases stand in `weights` and `base`. Waits.
+  /// Appends the best rows of the queries whose weights and bases are in `weights` and `base`. Waits.
   void rank(count_t first_query, count_t queries, SeenRows<Space> const& seen, ValueRange range,
             Rankings& result);
 

@@ -14,6 +14,7 @@
 
 #include "fast_tucker/oracle.hpp"
 #include "polyad/core/error.hpp"
+#include "polyad/fast_tucker/recommend.hpp"
 #include "support/catch.hpp"
 
 namespace polyad::test {
@@ -57,14 +58,15 @@ long double oracle_evaluated_score(HostModel const& model, EvaluatedPlace const&
 }
 
 constexpr std::size_t oracle_metrics = 8;
-using OracleValues = std::map<std::uint64_t, std::vector<std::vector<long double>>>;  // of users: of queries
+using OracleValues =
+    std::map<std::uint64_t, std::vector<std::vector<long double>>>;  // for each user, for each query
 
 /// All metrics of users by their definition. NaN: there is none.
 struct EvaluationOracle {
   HostModel const& model;
   EvaluatedSets const& sets;
   EvaluationOptions const& options;
-  std::vector<bool> has_entries;  // of items
+  std::vector<bool> has_entries;  // for each item
   std::set<std::uint64_t> recommended = {};
   std::uint64_t unreachable           = 0;
 

@@ -55,9 +55,10 @@ struct EvaluationOptions {
   bool rank_seen        = false;  // items that a user has seen stay candidates
   bool baselines        = true;   // biases and popular, where these are known
   bool per_user         = false;  // Evaluation::of_users
-  std::vector<std::vector<std::uint8_t>> observed = {};  // of the training set; as of RankingOptions
-  std::uint64_t rows_at_a_time                    = 0;   // as of RankingOptions: for tests
-  std::uint64_t queries_at_a_time                 = 0;   // the same
+  std::vector<std::vector<std::uint8_t>> observed =
+      {};                               // the rows with training entries, as RankingOptions has them
+  std::uint64_t rows_at_a_time    = 0;  // as of RankingOptions: for tests
+  std::uint64_t queries_at_a_time = 0;  // the same
 };
 
 /// NaN: there is none.
@@ -72,7 +73,7 @@ struct MethodScores {
   std::string method;         // "model", "biases" or "popular"
   std::string activity;       // "all"; or by entries in `seen`: "few" (0 to 3), "some" (4 to 19), "many"
   std::uint64_t users   = 0;  // with relevant entries
-  std::uint64_t entries = 0;  // of the test set
+  std::uint64_t entries = 0;  // test entries
   std::array<Estimate, metric_names.size()> metrics;
   [[nodiscard]] Estimate const& operator[](Metric metric) const {
     return metrics[static_cast<std::size_t>(metric)];
@@ -87,13 +88,13 @@ struct UserScores {
 
 struct Evaluation {
   std::vector<MethodScores> scores;  // by methods; of each "all" first, then classes that have test entries
-  std::uint64_t entries  = 0;        // of the test set
+  std::uint64_t entries  = 0;        // test entries
   std::uint64_t relevant = 0;        // items of queries that are relevant
   std::uint64_t users    = 0;        // with relevant entries
   std::uint64_t queries  = 0;
   std::uint64_t left_out = 0;  // users of the test set without a relevant entry
   std::uint64_t unknown  = 0;  // queries with an index that the model does not have, or that has no entries
-  std::uint64_t unreachable            = 0;   // relevant items that are no candidates
+  std::uint64_t unreachable            = 0;   // relevant items that are not candidates
   std::uint64_t candidates             = 0;   // items with entries in the training set
   std::vector<std::uint64_t> user_rows = {};  // with per_user: the rows of the users, increasing
   std::vector<UserScores> of_users     = {};  // likewise

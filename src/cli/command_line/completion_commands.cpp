@@ -13,6 +13,7 @@
 #include "cli/command_line/command.hpp"
 #include "cli/command_line/declared_options.hpp"
 #include "cli/command_line/evaluation/evaluate_command.hpp"
+#include "cli/command_line/evaluation/split_options.hpp"
 #include "cli/command_line/shared_options.hpp"
 #include "polyad/formats/capability.hpp"
 
@@ -102,9 +103,10 @@ void add_fast_tucker(Command command, TrainOptions& options) {
   command.add_input("--test", options.test, "Entries to report errors on")->type_name("FILE");
   command.add_option("--split", options.split, "Hold this share of the entries out, to report errors on")
       ->type_name("SHARE");
+  add_splits(command, options);
   command
       .add_option("--validate", options.validate,
-                  "Hold this share of the training entries out, for --patience")
+                  "Hold this share of the training entries out, for --patience; chosen as the test set is")
       ->type_name("SHARE");
   command
       .add_option("-j,--factor-columns", options.columns,
@@ -292,7 +294,7 @@ void check(TrainOptions const& options) {
   for (double const share : {options.split, options.validate})
     if (!(share >= 0 && share < 1))
       refuse(fmt::format("--split and --validate take shares from 0 to less than 1, not {}", share));
-  if (options.split > 0 && !options.test.empty()) refuse("--split and --test exclude each other");
+  check_splits(options);
   if ((options.patience > 0) != (options.validate > 0))
     refuse("--patience and --validate need each other: the held-out entries tell the best epoch");
   if (options.ridge_per_entry && !optimizer.ridge_per_entry)

@@ -20,11 +20,17 @@ enum class ColdStart { refuse, bias };
 struct TrainOptions : FastTuckerOptions {
   CommonOptions common;
   std::filesystem::path tensor;
-  std::filesystem::path test;       // empty: none
-  double split           = 0;       // share of the entries held out as test set
-  double validate        = 0;       // share of the training entries held out to tell the best epoch
-  int index_base         = -1;      // -1: as the file says
-  std::string duplicates = "keep";  // or sum, last, error
+  std::filesystem::path test;              // empty: none
+  double split      = 0;                   // share of the entries held out as test set
+  double validate   = 0;                   // share of the training entries held out to tell the best epoch
+  double split_time = 0;                   // share of the entries, the latest, held out as test set
+  std::string split_last;                  // a mode: the last entry of each of its rows is held out
+  std::string split_rows;                  // a mode: `split` is the share of its rows that are held out
+  std::string split_mode;                  // the mode of time for these; empty: time_mode_text
+  std::string split_repeats = "together";  // or "apart": entries at the same place
+  std::string split_ties    = "one";       // or "all": entries of the last time of a row
+  int index_base            = -1;          // -1: as the file says
+  std::string duplicates    = "keep";      // or sum, last, error
   // What is typed in another form than FastTuckerOptions has it.
   std::optional<std::uint64_t> typed_rank;
   std::string optimizer_name = "als";
@@ -44,6 +50,8 @@ struct TrainOptions : FastTuckerOptions {
   std::filesystem::path output;  // empty: none
 
   [[nodiscard]] OptimizerFacts const& optimizer_facts() const { return facts_of(optimizer); }
+  /// Whether a test set is held out.
+  [[nodiscard]] bool splits() const { return split > 0 || split_time > 0 || !split_last.empty(); }
   [[nodiscard]] bool shrinks() const { return optimizer_facts().draws_rows && !ridge && !ridge_per_entry; }
 };
 

@@ -27,7 +27,7 @@ namespace {
 struct RankedQueries {
   Rankings lists;
   std::vector<double> auc;  // NaN: no pair
-  count_t unreachable = 0;  // relevant items that are no candidates
+  count_t unreachable = 0;  // relevant items that are not candidates
 };
 
 /// A batch of queries: those from `first` on.

@@ -13,7 +13,7 @@ namespace polyad::detail {
 
 /// In host memory; empty without entries.
 struct Popularity {
-  std::vector<count_t> entries_of_users;  // of each row of the mode of users
+  std::vector<count_t> entries_of_users;  // a number for each row of the mode of users
   std::vector<count_t> users_of_items;    // users with an entry of the item, for each row of its mode
   count_t users = 0;                      // with entries
 };
