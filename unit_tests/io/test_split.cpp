@@ -65,7 +65,7 @@ TEST_CASE("the latest entries are held out, those of one time together", "[split
   };
   CHECK(by_time({5, 1, 9, 2, 3, 4, 0, 6, 7, 8}, 0.1) == Held{2});
   CHECK(by_time({5, 1, 9, 2, 3, 4, 0, 6, 7, 8}, 0.3) == Held{2, 8, 9});
-  // 1 or 4 of ten entries are nearest to 0.2 and 0.3 of them; of 1 and 3, which are as near to 2, the smaller.
+  // 1 or 4 of ten entries are nearest to 2 and 3. If 1 and 3 are equally near to 2, it is the smaller.
   CHECK(by_time({0, 0, 0, 0, 0, 0, 7, 7, 7, 9}, 0.2) == Held{9});
   CHECK(by_time({0, 0, 0, 0, 0, 0, 7, 7, 7, 9}, 0.3) == Held{6, 7, 8, 9});
   CHECK(by_time({0, 0, 0, 0, 0, 0, 0, 7, 7, 9}, 0.2) == Held{9});

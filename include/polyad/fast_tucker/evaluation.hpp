@@ -5,13 +5,13 @@
 // rankings, next to RMSE and MAE, and compares it with two baselines: the model's biases alone, and the most
 // popular items.
 //
-// A user is a row of one mode and an item is a row of another one. A query is a user with one row of each
-// other mode (the contexts): all combinations that occur in relevant test entries. An entry is relevant if its
-// value is above 0 and at least `relevant`. Entries of one item in one query count once, with the largest
+// A user is a row of one mode, and an item is a row of another one. A query is a user with one row of each
+// other mode (the contexts): all combinations that occur in relevant test entries. An entry is relevant if
+// its value is above 0 and at least `relevant`. Entries of one item in one query count once, with the largest
 // value. The candidates of a query are the items with entries in the training set, without those that `seen`
 // has for the same user in any context. They are ranked as `recommend` does, before predictions are clipped,
 // and the lower row comes first if scores are equal. Let L be the first k, T the relevant items of the query,
-// g(i) the value of a relevant item, 0 for others:
+// and g(i) the value of a relevant item, 0 for others:
 //
 //   precision  |L and T| / k, also if there are fewer than k candidates
 //   recall     |L and T| / |T|
@@ -19,7 +19,7 @@
 //   map        (1 / |T|) sum over the ranks r of relevant items in L of precision(r)
 //   mrr        1 / rank of the first relevant item of L, or 0
 //   hit_rate   1 if L has a relevant item, or 0
-//   auc        the share of the pairs of a relevant and another candidate that the scores order rightly, exact
+//   auc        the share of the pairs of a relevant and another candidate that are in the right order, exact
 //              over all candidates; equal scores count one half
 //   novelty    the mean over L of -log2(users with an entry of the item / users), both in `seen`; an item
 //              without entries counts as one with one user

@@ -73,7 +73,7 @@ void show_tables(Evaluation const& found) {
 }
 
 /// For the report: model.all.ndcg and model.all.ndcg_error and so on.
-OptionList facts_of(Evaluation const& found) {
+OptionList evaluation_facts(Evaluation const& found) {
   OptionList facts{{"entries", found.entries},         {"users", found.users},
                    {"queries", found.queries},         {"relevant", found.relevant},
                    {"left_out", found.left_out},       {"unknown", found.unknown},
@@ -158,7 +158,7 @@ int run(EvaluateOptions const& given, Report& report) {
   Session const session(options.common.threads, options.common.verbose);
   report.backend   = session.backend();
   auto const found = evaluate_model(model, evaluation, std::move(test.file.tensor), std::move(seen));
-  FactsReport result{facts_of(found), {}};
+  FactsReport result{evaluation_facts(found), {}};
   if (!options.output.empty()) {
     write_users(found, test, evaluation.user_mode, base, options.output);
     result.files.push_back(options.output.string());

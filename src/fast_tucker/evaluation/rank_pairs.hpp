@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The AUC of a batch of queries, exact over all candidates: the scores of relevant items are gathered, sorted,
-// and compared with those of all candidates by binary search.
+// The AUC of a batch of queries, exact over all candidates: the scores of relevant items are gathered and
+// sorted. Those of all candidates are compared with them by binary search.
 #pragma once
 
 #include <Kokkos_Core.hpp>
