@@ -25,7 +25,7 @@ def model_of(dtype=np.float64, biases=True):
     rng = np.random.default_rng(1)
     A, B = rng.normal(size=(USERS, 2)).astype(dtype), rng.normal(size=(ITEMS, 2)).astype(dtype)
     bias = [rng.normal(size=USERS).astype(dtype), rng.normal(size=ITEMS).astype(dtype)] if biases else None
-    return polyad.FastTuckerModel([A, B], [np.eye(2, dtype=dtype)] * 2, biases=bias, mean=3.0, range=(0.5, 5))
+    return polyad.FastTuckerModel([A, B], [np.eye(2, dtype=dtype)] * 2, biases=bias or (), mean=3.0, range=(0.5, 5))
 
 
 def scores_of(model):

@@ -273,8 +273,9 @@ public:
         m_options(options),
         m_items(items),
         m_candidates(candidates) {
-    for (count_t p = 0; p < entries.nnz(); ++p)
-      m_user_rows = std::max(m_user_rows, entries.index(p, options.user_mode) + 1);
+    for (count_t p = 0; p < entries.nnz(); ++p) m_test_users.push_back(entries.index(p, options.user_mode));
+    std::sort(m_test_users.begin(), m_test_users.end());
+    m_test_users.erase(std::unique(m_test_users.begin(), m_test_users.end()), m_test_users.end());
     for (count_t i = 0; i < items && known.users > 0; ++i) {
       count_t const users = i < known.users_of_items.size() ? known.users_of_items[i] : 0;
       m_novelty.push_back(std::log2(static_cast<double>(known.users)) -
@@ -287,11 +288,7 @@ public:
   [[nodiscard]] std::vector<count_t> const& users() const { return m_users; }
 
   /// Users of the test set without a relevant entry.
-  [[nodiscard]] count_t users_left_out() const {
-    std::vector<bool> has_entries(m_user_rows, false);
-    for (count_t p = 0; p < m_entries.nnz(); ++p) has_entries[m_entries.index(p, m_options.user_mode)] = true;
-    return static_cast<count_t>(std::count(has_entries.begin(), has_entries.end(), true)) - m_users.size();
-  }
+  [[nodiscard]] count_t users_left_out() const { return m_test_users.size() - m_users.size(); }
 
   /// \param predictions  of all test entries; empty: the method predicts no values
   void add(std::string const& method, RankedQueries const& ranked, std::vector<double> const& predictions,
@@ -330,6 +327,11 @@ public:
 private:
   [[nodiscard]] std::size_t class_of_user(count_t user) const {
     return class_of(user < m_known.entries_of_users.size() ? m_known.entries_of_users[user] : 0);
+  }
+  /// A user's place among those with test entries.
+  [[nodiscard]] std::size_t number_of(count_t user) const {
+    return static_cast<std::size_t>(std::lower_bound(m_test_users.begin(), m_test_users.end(), user) -
+                                    m_test_users.begin());
   }
   [[nodiscard]] bool belongs(count_t user, std::size_t c) const { return c == 0 || class_of_user(user) == c; }
 
@@ -392,9 +394,9 @@ private:
 
   [[nodiscard]] std::vector<ErrorsOfUser> errors_of_users(std::vector<double> const& predictions) const {
     if (predictions.empty()) return {};
-    std::vector<ErrorsOfUser> errors(m_user_rows);
+    std::vector<ErrorsOfUser> errors(m_test_users.size());
     for (count_t p = 0; p < m_entries.nnz(); ++p) {
-      auto& user     = errors[m_entries.index(p, m_options.user_mode)];
+      auto& user     = errors[number_of(m_entries.index(p, m_options.user_mode))];
       double const e = m_entries.values[p] - predictions[p];
       user.squares += e * e;
       user.absolutes += std::abs(e);
@@ -404,8 +406,8 @@ private:
   }
   void add_errors(std::vector<ErrorsOfUser> const& errors, std::size_t c, MethodScores& scores) const {
     std::vector<ErrorsOfUser> of_class;
-    for (count_t user = 0; user < errors.size(); ++user)
-      if (errors[user].entries > 0 && belongs(user, c)) of_class.push_back(errors[user]);
+    for (std::size_t u = 0; u < errors.size(); ++u)
+      if (belongs(m_test_users[u], c)) of_class.push_back(errors[u]);
     scores.metrics[static_cast<std::size_t>(Metric::rmse)] = rmse_of(of_class);
     scores.metrics[static_cast<std::size_t>(Metric::mae)]  = mae_of(of_class);
   }
@@ -416,7 +418,7 @@ private:
   EvaluationOptions const& m_options;
   count_t m_items;
   count_t m_candidates;
-  count_t m_user_rows = 0;
+  std::vector<count_t> m_test_users;  // rows with test entries, increasing
   std::vector<double> m_novelty;
   std::vector<count_t> m_users;
 };
