@@ -57,6 +57,7 @@ class Evaluation:
         Items with entries in the training set.
     """
 
+    @own_keywords
     def __init__(self, found: dict[str, Any], k: int, metrics: list[str], labels: NDArray[Any] | None) -> None:
         self.k = k
         self.metrics = metrics
