@@ -9,7 +9,8 @@
 
 Tensors: :class:`SparseTensor`, :func:`asarray`, :func:`read`, :func:`write`, :func:`generate`.
 Decompositions: :func:`cp_als`, :func:`tucker`; completion: :func:`fast_tucker`, :func:`predict`,
-:func:`recommend`, :func:`similar`. Values of any model: :func:`predict`, :func:`residuals`.
+:func:`recommend`, :func:`similar`; evaluation: :func:`evaluate`, :func:`split`. Values of any model: :func:`predict`,
+:func:`residuals`.
 Products: :func:`mttkrp`, :func:`ttm`, :func:`ttmc`. Formats: :func:`any_format`, :func:`estimate`, :func:`tune`. Estimators in scikit-learn's manner: :class:`CP`,
 :class:`Tucker`, :class:`TensorRecommender`.
 """
@@ -20,6 +21,7 @@ from typing import Any as _Any
 from ._backend import backends, info, set_backend, set_device, set_threads
 from ._errors import BackendError, Error, InputError, KeywordError, MemoryError, NumericalError, UsageError, WriteError
 from ._drivers import cp_als, fast_tucker, tucker
+from ._evaluation import Evaluation, evaluate, split
 from ._functions import (
     Format,
     any_format,
@@ -55,6 +57,7 @@ __all__ = [
     "CP",
     "CPModel",
     "Error",
+    "Evaluation",
     "FastTuckerModel",
     "Format",
     "InputError",
@@ -74,6 +77,7 @@ __all__ = [
     "compare",
     "cp_als",
     "estimate",
+    "evaluate",
     "fast_tucker",
     "generate",
     "hold_out",
@@ -88,6 +92,7 @@ __all__ = [
     "set_device",
     "set_threads",
     "similar",
+    "split",
     "ttm",
     "ttmc",
     "tucker",

@@ -41,7 +41,7 @@ _ours = {
     **dict.fromkeys(("val", "valid", "validation_data", "eval_set", "X_val", "dev"), ("validation",)),
     **dict.fromkeys(("test_set", "testset", "X_test", "test_data"), ("test",)),
     **dict.fromkeys(("trainset", "train_set", "train_data", "X_train"), ("train", "X")),
-    **dict.fromkeys(("N", "k", "K", "top_k", "topk", "n_items", "num_recommendations", "top_n", "count"), ("n",)),
+    **dict.fromkeys(("N", "k", "K", "top_k", "topk", "n_items", "num_recommendations", "top_n", "count"), ("n", "k")),
     **dict.fromkeys(("filter_items", "filter_already_liked_items", "filter_seen", "exclude", "user_items"), ("seen",)),
     **dict.fromkeys(("userid", "user_id", "users", "user_ids"), ("user", "queries")),
     **dict.fromkeys(("itemid", "item_id", "items", "item_ids"), ("item", "rows")),

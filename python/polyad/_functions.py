@@ -1393,7 +1393,8 @@ def hold_out(X: Any, share: float, *, seed: int = 0) -> tuple[SparseTensor, Spar
     share : float
         Of the entries that are held out, 0 to 1.
     seed : int
-        The same entries as ``polyad fast-tucker --split``.
+        The same entries as ``polyad fast-tucker --split-repeats apart --split``. Entries at the same place may be
+        separated; :func:`split` keeps them together, and has other rules.
 
     Returns
     -------

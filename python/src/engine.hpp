@@ -18,6 +18,7 @@
 
 #include "polyad/core/stop_reason.hpp"
 #include "polyad/cp/cp_als_options.hpp"
+#include "polyad/fast_tucker/evaluation.hpp"
 #include "polyad/fast_tucker/fast_tucker_options.hpp"
 #include "polyad/formats/format_candidate.hpp"
 #include "polyad/tensor/stored_rows.hpp"
@@ -278,6 +279,11 @@ constexpr std::uint64_t every_row_of_mode = std::numeric_limits<std::uint64_t>::
 /// \param seen     of the model's order and type, may be null: rows that its entries have are left out
 [[nodiscard]] Ranked recommend(FastTuckerArrays const& model, int mode, Array const& queries,
                                std::uint64_t count, TensorPtr const& seen);
+/// Metrics of the recommendations for test entries.
+/// \param options  without observed rows, which the model has
+/// \param seen     of the types of `test`, may be null
+[[nodiscard]] Evaluation evaluate(FastTuckerArrays const& model, TensorPtr const& test,
+                                  EvaluationOptions options, TensorPtr const& seen);
 /// The rows of a mode that are most alike to `rows` (Q, u64).
 [[nodiscard]] Ranked similar(FastTuckerArrays const& model, int mode, Array const& rows, std::uint64_t count);
 

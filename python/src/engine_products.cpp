@@ -4,6 +4,7 @@
 #include <span>
 
 #include "polyad/cp/project.hpp"
+#include "polyad/fast_tucker/evaluate.hpp"
 #include "polyad/fast_tucker/predict.hpp"
 #include "polyad/fast_tucker/recommend.hpp"
 #include "polyad/fit/predict.hpp"
@@ -211,6 +212,19 @@ Ranked recommend(FastTuckerArrays const& arrays, int mode, Array const& queries,
     using Scalar = typename std::remove_cvref_t<decltype(of.coo)>::scalar_type;
     return to_ranked(
         polyad::recommend(Space(), model_of<Scalar>(arrays), mode, numbers_of(queries), options, of.coo));
+  });
+}
+
+Evaluation evaluate(FastTuckerArrays const& arrays, TensorPtr const& test, EvaluationOptions options,
+                    TensorPtr const& seen) {
+  options.observed = arrays.observed;
+  return visit<TensorOf>(*test, [&](auto const& of) {
+    using Coo           = std::remove_cvref_t<decltype(of.coo)>;
+    using Scalar        = typename Coo::scalar_type;
+    auto const* const s = dynamic_cast<std::remove_cvref_t<decltype(of)> const*>(seen.get());
+    POLYAD_EXPECTS(!seen || s != nullptr, "test entries and those that were seen have the same types");
+    return polyad::evaluate(Space(), model_of<Scalar>(arrays), of.coo, options,
+                            s != nullptr ? s->coo : Coo());
   });
 }
 

@@ -28,6 +28,7 @@
 #include "polyad/io/fast_tucker_file.hpp"
 #include "polyad/io/input_file.hpp"
 #include "polyad/io/model_file.hpp"
+#include "polyad/io/split.hpp"
 #include "polyad/io/tensor_file.hpp"
 #include "row_names.hpp"
 
@@ -628,6 +629,33 @@ nb::tuple to_python(Ranked&& ranked) {
   return nb::make_tuple(array(kept->starts), array(kept->rows), array(kept->scores), kept->unknown);
 }
 
+nb::dict to_python(Evaluation&& evaluation) {
+  auto const kept = std::make_shared<Evaluation>(std::move(evaluation));
+  nb::list scores, of_users;
+  for (auto const& method : kept->scores) {
+    nb::list metrics;
+    for (auto const& metric : method.metrics)
+      metrics.append(nb::make_tuple(metric.value, metric.error, metric.users));
+    scores.append(nb::make_tuple(method.method, method.activity, method.users, method.entries, metrics));
+  }
+  for (auto& method : kept->of_users)
+    of_users.append(nb::make_tuple(
+        method.method, to_python(method.values.data(), {kept->user_rows.size(), metrics_of_user}, kept)));
+  nb::dict out;
+  out["scores"]      = scores;
+  out["entries"]     = kept->entries;
+  out["relevant"]    = kept->relevant;
+  out["users"]       = kept->users;
+  out["queries"]     = kept->queries;
+  out["left_out"]    = kept->left_out;
+  out["unknown"]     = kept->unknown;
+  out["unreachable"] = kept->unreachable;
+  out["candidates"]  = kept->candidates;
+  out["user_rows"]   = to_python(kept->user_rows.data(), {kept->user_rows.size()}, kept);
+  out["of_users"]    = of_users;
+  return out;
+}
+
 nb::tuple cp_to_python(io::HostKtensor&& model) {
   nb::list factors;
   for (std::size_t n = 0; n < model.factors.size(); ++n)
@@ -908,6 +936,31 @@ NB_MODULE(POLYAD_MODULE, m) {
         return to_python(std::move(*found));
       },
       nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
+  m.attr("metric_names") = std::vector<std::string>(metric_names.begin(), metric_names.end());
+  m.def(
+      "evaluate",
+      [](nb::dict const& given, std::shared_ptr<Tensor> const& test, std::shared_ptr<Tensor> const& seen,
+         int user_mode, int item_mode, std::uint64_t count, double relevant, bool average_contexts,
+         bool rank_seen, bool baselines, bool per_user) {
+        auto const model = fast_tucker_model(given);
+        EvaluationOptions options;
+        options.user_mode        = user_mode;
+        options.item_mode        = item_mode;
+        options.count            = count;
+        options.relevant         = relevant;
+        options.average_contexts = average_contexts;
+        options.rank_seen        = rank_seen;
+        options.baselines        = baselines;
+        options.per_user         = per_user;
+        std::optional<Evaluation> found;
+        {
+          Turn const turn;
+          found = evaluate(model, test, options, seen);
+        }
+        return to_python(std::move(*found));
+      },
+      nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+      nb::arg(), nb::arg(), nb::arg());
   m.def("similar", [](nb::dict const& given, int mode, OnHost const& rows, std::uint64_t count) {
     auto const model  = fast_tucker_model(given);
     Array const asked = from_python(rows);
@@ -1097,6 +1150,26 @@ NB_MODULE(POLYAD_MODULE, m) {
       parts = io::hold_out(list_of(tensor), share, seed);
     }
     return nb::make_tuple(arrays_of(std::move(parts->first)), arrays_of(std::move(parts->second)));
+  });
+  m.def("split", [](Tensor const& tensor, std::string const& by, double share, int mode, int time_mode,
+                    bool one_of_ties, std::uint64_t seed) {
+    io::SplitOptions options;
+    options.rule        = by == "entries" ? io::SplitRule::entries
+                          : by == "rows"  ? io::SplitRule::rows
+                          : by == "time"  ? io::SplitRule::time
+                          : by == "last"  ? io::SplitRule::last
+                                          : io::SplitRule::coordinates;
+    options.share       = share;
+    options.mode        = mode;
+    options.time_mode   = time_mode;
+    options.one_of_ties = one_of_ties;
+    options.seed        = seed;
+    std::optional<io::Split> parts;
+    {
+      nb::gil_scoped_release const released;
+      parts = io::split(list_of(tensor), options);
+    }
+    return nb::make_tuple(arrays_of(std::move(parts->kept)), arrays_of(std::move(parts->held)));
   });
   m.def("write_fast_tucker",
         [](std::string const& path, std::vector<Matrix> const& factors, std::vector<Matrix> const& cores,

@@ -25,7 +25,7 @@ PAGES = ["CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "data/README.md"]
 MENU = {
     "Start": ["docs/install.md", "docs/troubleshooting.md", "docs/slurm.md"],
     "Tutorial": ["docs/tutorial/uber.md", "docs/tutorial/ratings.md", "docs/tutorial/larger-than-gpu.md"],
-    "How-to": ["docs/which-command.md", "docs/how-to.md", "docs/python.md", "docs/library.md", "docs/fast-tucker.md", "docs/fast-tucker-method.md",
+    "How-to": ["docs/which-command.md", "docs/how-to.md", "docs/python.md", "docs/library.md", "docs/fast-tucker.md", "docs/evaluation.md", "docs/fast-tucker-method.md",
                "docs/which-format.md", "docs/distributed.md", "docs/gallery.md"],
     "Formats explained": ["docs/formats.md"],
     "Coming from": ["docs/coming-from.md"],
@@ -46,9 +46,9 @@ GENERATED = {"*All measurements*": "docs/performance/tables.md", "*The cost mode
              "*Python reference*": "reference/python.md", "*Gallery*": "docs/gallery.md"}
 
 PYTHON = {
-    "Tensors": ["SparseTensor", "asarray", "read", "write", "generate", "hold_out"],
+    "Tensors": ["SparseTensor", "asarray", "read", "write", "generate", "hold_out", "split"],
     "Decompositions": ["cp_als", "tucker", "CPModel", "TuckerModel", "load", "compare"],
-    "Completion": ["fast_tucker", "predict", "recommend", "similar", "FastTuckerModel", "Rankings"],
+    "Completion": ["fast_tucker", "predict", "recommend", "similar", "evaluate", "FastTuckerModel", "Rankings", "Evaluation"],
     "Formats and products": ["any_format", "Format", "estimate", "tune", "mttkrp", "ttm", "ttmc"],
     "Estimators": ["CP", "Tucker", "TensorRecommender"],
     "Backends": ["backends", "set_backend", "set_threads", "set_device", "info"],

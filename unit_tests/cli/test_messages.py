@@ -65,11 +65,12 @@ NUMBERS = {
                ("--tol", "--time-limit"), ("--max-memory",)),
     "fast-tucker": (("no.tns",), {"-r": False, "-j": False, "-i": True, "--patience": True,
                                   "--time-bins": False, "--seed": False, "--bias-sweeps": False},
-                    ("--split", "--validate", "--lr", "--beta1", "--beta2", "--epsilon", "--core-lr", "--lr-decay", "--reg", "--shrink", "--core-reg",
+                    ("--split", "--split-time", "--validate", "--lr", "--beta1", "--beta2", "--epsilon", "--core-lr", "--lr-decay", "--reg", "--shrink", "--core-reg",
                      "--bias-reg", "--time-reg", "--time-limit"), ("--max-memory", "--device-memory")),
     "recommend": (("no.npz", "--mode", "1", "--for", "1"), {"-n": False, "--index-base": False}, (),
                   ("--max-memory",)),
     "similar": (("no.npz", "--mode", "1", "--index", "1"), {"-n": False}, (), ()),
+    "evaluate": (("no.npz", "no.tns"), {"-k": False, "-t": False}, ("--relevant",), ("--max-memory",)),
     "predict": (("no.npz", "no.tns", "-o", "p.tns"), {"-t": False}, (), ("--max-memory",)),
     "ttm": (("no.tns", "--mode", "0", "--matrix", "no.npz", "-o", "p.tns"), {}, (), ()),
     "ttmc": (("no.tns", "--mode", "0", "--matrices", "no.npz", "-o", "p.npz"), {}, (), ()),
@@ -99,10 +100,11 @@ class Numbers(ToolTest):
                 self.assertIn(option, text)
             listed = set(re.findall(r"(--[a-z-]+) (?:N|K|R|X|S|BYTES|MODE|I|J|B|SHARE|R1|P1|J\[|X\[|B\[)(?=[ \[,\n])", text))
             short = {"-r": ("--rank", "--ranks"), "-i": ("--iterations",), "-t": ("--threads",), "-j": ("--factor-columns",),
-                     "-n": ("--count", "--nnz")}
+                     "-n": ("--count", "--nnz"), "-k": ("--count",)}
             known = {name for option in (*whole, *others, *sizes) for name in short.get(option, (option,))}
             self.assertLessEqual(listed - known - {"--threads", "--max-memory", "--for", "--dims", "--checkpoint-every"},
-                                 {"--index", "--index-base", "--time-limit", "--mode", "--time-mode"}, command)
+                                 {"--index", "--index-base", "--time-limit", "--mode", "--time-mode", "--user-mode", "--split-mode", "--split-last",
+                                  "--split-rows"}, command)
 
     def test_whole_numbers(self):
         for command, (_, options, _, _) in NUMBERS.items():

@@ -18,7 +18,7 @@ FUNCTIONS = {"CpAlsOptions": "cp_als", "TuckerOptions": "tucker", "FastTuckerOpt
 # Not members of a driver's options, but the input, the output and the process.
 OF_THE_TOOL = {
     "help", "report", "threads", "verbose", "quiet", "index-base", "max-memory", "precision", "device-memory", "output",
-    "format", "deterministic", "duplicates", "drop-zeros", "init", "tune", "grid", "test", "split", "validate", "cold-start",
+    "format", "deterministic", "duplicates", "drop-zeros", "init", "tune", "grid", "test", "split", "split-last", "split-mode", "split-repeats", "split-rows", "split-ties", "split-time", "validate", "cold-start",
     "lr"
 }
 OF_PYTHON = {

@@ -78,6 +78,7 @@ class ToolTest(unittest.TestCase):
             (("predict", "model.npz", "x.tns", "-o", "o.tns", "--residuals", "o.npz"), ["o.tns", "o.npz"], 0),
             (("recommend", "learned.npz", "--mode", 1, "--for", "1,*", "-o", "o.npz"), ["o.npz"], 0),
             (("similar", "learned.npz", "--mode", 0, "--index", 1, "-o", "o.txt"), ["o.txt"], 0),
+            (("evaluate", "learned.npz", "x.tns", "--seen", "x.tns", "--rank-seen", "-o", "o.csv"), ["o.csv"], 0),
             (("mttkrp", "x.tns", "--mode", 0, "--factors", "model.npz", "-o", "o.npz"), ["o.npz"], 0),
             (("project", "model.npz", "x.tns", "--mode", 0, "-o", "o.npz"), ["o.npz"], 0),
             (("ttm", "x.tns", "--mode", 1, "--matrix", "u.npz", "-o", "o.tns"), ["o.tns"], 0),

@@ -12,6 +12,8 @@
 #include "cli/command_line/checks.hpp"
 #include "cli/command_line/command.hpp"
 #include "cli/command_line/declared_options.hpp"
+#include "cli/command_line/evaluation/evaluate_command.hpp"
+#include "cli/command_line/evaluation/split_options.hpp"
 #include "cli/command_line/shared_options.hpp"
 #include "polyad/formats/capability.hpp"
 
@@ -101,9 +103,10 @@ void add_fast_tucker(Command command, TrainOptions& options) {
   command.add_input("--test", options.test, "Entries to report errors on")->type_name("FILE");
   command.add_option("--split", options.split, "Hold this share of the entries out, to report errors on")
       ->type_name("SHARE");
+  add_splits(command, options);
   command
       .add_option("--validate", options.validate,
-                  "Hold this share of the training entries out, for --patience")
+                  "Hold this share of the training entries out, for --patience; chosen as the test set is")
       ->type_name("SHARE");
   command
       .add_option("-j,--factor-columns", options.columns,
@@ -310,7 +313,7 @@ void check(TrainOptions const& options) {
   for (double const share : {options.split, options.validate})
     if (!(share >= 0 && share < 1))
       refuse(fmt::format("--split and --validate take shares from 0 to less than 1, not {}", share));
-  if (options.split > 0 && !options.test.empty()) refuse("--split and --test exclude each other");
+  check_splits(options);
   if ((options.patience > 0) != (options.validate > 0))
     refuse("--patience and --validate need each other: the held-out entries tell the best epoch");
   if (options.ridge_per_entry && !optimizer.ridge_per_entry)
@@ -369,6 +372,10 @@ CompletionCommands::CompletionCommands(CLI::App& app, MeantCommands const& meant
   if (meant.have("similar"))
     add_similar({app, "similar", "Find the rows of a mode that are most alike in a model", m_similar.common},
                 m_similar);
+  if (meant.have("evaluate"))
+    add_evaluate(
+        {app, "evaluate", "Measure the recommendations of a model on test entries", m_evaluate.common},
+        m_evaluate);
 }
 
 std::optional<Options> CompletionCommands::chosen() {
@@ -387,6 +394,10 @@ std::optional<Options> CompletionCommands::chosen() {
   if (is_given(m_app, "similar")) {
     check(m_similar);
     return m_similar;
+  }
+  if (is_given(m_app, "evaluate")) {
+    check(m_evaluate);
+    return m_evaluate;
   }
   return std::nullopt;
 }

@@ -28,6 +28,7 @@ private:
   PredictOptions m_predict;
   RecommendOptions m_recommend;
   SimilarOptions m_similar;
+  EvaluateOptions m_evaluate;
 };
 
 }  // namespace polyad::cli

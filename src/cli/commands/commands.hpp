@@ -16,6 +16,7 @@ int run(TrainOptions const& options, Report& report);
 int run(PredictOptions const& options, Report& report);
 int run(RecommendOptions const& options, Report& report);
 int run(SimilarOptions const& options, Report& report);
+int run(EvaluateOptions const& options, Report& report);
 int run(StatsOptions const& options, Report& report);
 int run(InfoOptions const& options, Report& report);
 int run(ConvertOptions const& options, Report& report);

@@ -19,6 +19,7 @@
 #include "cli/run/interrupt.hpp"
 #include "cli/run/ranks.hpp"
 #include "cli/run/session.hpp"
+#include "cli/splits/held_out_sets.hpp"
 #include "cli/streams/messages.hpp"
 #include "cli/streams/note_unkept.hpp"
 #include "cli/streams/progress.hpp"
@@ -30,22 +31,11 @@
 #include "polyad/core/quantity_text.hpp"
 #include "polyad/io/atomic_file.hpp"
 #include "polyad/io/checkpoint.hpp"
-#include "polyad/io/clean_list.hpp"
 #include "polyad/io/tensor_file.hpp"
 
 namespace polyad::cli {
 
 namespace {
-
-// Streams of random numbers, different from those of the start (src/fast_tucker/start.cpp).
-constexpr std::uint64_t test_stream       = 100;
-constexpr std::uint64_t validation_stream = 101;
-
-/// Divides a list of which each rank has a part, as on one rank.
-std::pair<io::CoordinateList, io::CoordinateList> split_off(io::CoordinateList const& list, double share,
-                                                            std::uint64_t seed, std::uint64_t stream) {
-  return io::hold_out(list, share, seed, stream, sums_of_ranks(list.nnz()).before);
-}
 
 /// A binary training set may not say what the text counted from of which it was made. A test set in text then
 /// has to show its base, or the command says it.
@@ -92,7 +82,8 @@ EntriesForModel read_test(TrainOptions const& options, InputReport const& train)
 }
 
 /// On several ranks, a part of each set on each, and all cold entries on rank 0. Settles the mode of time.
-CompletionSets read_sets(TrainOptions& options, Report& report) {
+/// \param splits  lines about the sets that were held out
+CompletionSets read_sets(TrainOptions& options, Report& report, std::vector<std::string>& splits) {
   CompletionSets sets;
   std::string const file = options.tensor.string();
   TensorInput const input{
@@ -129,12 +120,15 @@ CompletionSets read_sets(TrainOptions& options, Report& report) {
   if (!options.test.empty()) {
     test = read_test(options, *report.input);
     warn_of_unknown_labels(test, sets.train.extents);
-  } else if (options.split > 0) {
-    std::tie(sets.train, sets.test) = split_off(sets.train, options.split, options.seed, test_stream);
   }
+  auto const keep = [&](HeldOutSet&& parts) {
+    sets.train = std::move(parts.kept);
+    if (!parts.text.empty()) splits.push_back(std::move(parts.text));
+    return std::move(parts.held);
+  };
+  if (options.splits()) sets.test = keep(hold_out_test(options, std::move(sets.train), sets.names.labels));
   if (options.validate > 0)
-    std::tie(sets.train, sets.validation) =
-        split_off(sets.train, options.validate, options.seed, validation_stream);
+    sets.validation = keep(hold_out_validation(options, std::move(sets.train), sets.names.labels));
   if (!options.test.empty()) {
     auto const first = sums_of_ranks(test.file.tensor.nnz()).before;
     auto extents     = test.file.tensor.extents;
@@ -221,11 +215,13 @@ void share_shape(TrainOptions const& options, std::size_t order, std::optional<F
   state->columns.assign(first.begin() + 2, first.end());
 }
 
-void summarise(TrainOptions const& options, Report const& report, int last, double seconds) {
+void summarise(TrainOptions const& options, Report const& report, std::vector<std::string> const& splits,
+               int last, double seconds) {
   auto const& result  = std::get<CompletionReport>(report.result);
   auto const& backend = *report.backend;
   show("entries  {}: {}, {} to learn from\n", report.input->path, dims_text(report.input->dims),
        report.input->nnz);
+  for (auto const& split : splits) show("split    {}\n", split);
   bool const learns = !result.choice || result.choice->learns;
   if (learns) {
     show("model    FastTucker of rank {}, J {}, {}, {}, {} with concurrency {}\n", result.rank,
@@ -266,6 +262,9 @@ void expect_distributed(TrainOptions const& options) {
     throw UsageError(fmt::format(
         "--optimizer {} works on one rank only so far: take {}, or start polyad without mpirun",
         options.optimizer_name, optimizer_names([](auto const& facts) { return facts.runs_on_ranks; })));
+  if (options.split_time > 0 || !options.split_last.empty() || !options.split_rows.empty())
+    throw UsageError(
+        fmt::format("--split-time, --split-last and --split-rows are for one rank only so far: {}", alone));
   if (options.duplicates != "keep")
     throw UsageError(fmt::format("--duplicates {} of fast-tucker is for one rank only so far: {}",
                                  options.duplicates, alone));
@@ -294,7 +293,8 @@ int run(TrainOptions const& given, Report& report) {
   };
   if (ranks().size > 1) start_session();  // ranks exchange what they read
   report.process_bytes = peak_memory_bytes();
-  auto sets            = read_sets(options, report);
+  std::vector<std::string> splits;
+  auto sets = read_sets(options, report, splits);
   share_shape(options, sets.train.extents.size(), resumed);
   auto const cold = std::exchange(sets.cold, {});
   note_unkept(options.common, {options.output, options.checkpoint}, "-o, --report or --checkpoint");
@@ -329,7 +329,7 @@ int run(TrainOptions const& given, Report& report) {
     result.files.insert(result.files.begin(), options.output.string());
   }
   if (is_root && report.format) warn_of_losses(*report.format);
-  summarise(options, report, last, seconds);
+  summarise(options, report, splits, last, seconds);
   if (diverged) {
     report.error = fmt::format(
         "diverged in epoch {}: lower --lr{} or raise --reg{}; {}", last + 1,

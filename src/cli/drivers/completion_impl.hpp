@@ -186,7 +186,7 @@ void expect_completion_fits(Communicator<Space> const& world, TrainOptions const
   count_t lists = 0, divided = 0;
   for (auto const* set : {&sets.train, &sets.validation, &sets.test}) {
     lists += listed_bytes(*set, simulates);
-    bool const was_split = options.split > 0 || (options.validate > 0 && set != &sets.test);
+    bool const was_split = options.splits() || (options.validate > 0 && set != &sets.test);
     if (was_split) divided += listed_bytes(*set, simulates);
   }
   count_t const free   = available_memory(space) + lists;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/drivers/ranking.hpp"
 
+#include <type_traits>
 #include <utility>
 
 #include "cli/tensors/device_tensor.hpp"
+#include "polyad/fast_tucker/evaluate.hpp"
 #include "polyad/fast_tucker/recommend.hpp"
 #include "polyad/io/saved_models.hpp"
 
@@ -41,6 +43,23 @@ RankedRows similar_rows(io::HostFastTucker const& host, int mode, std::vector<st
   options.observed = host.observed;
   return to_ranked(
       similar(space, io::to_model<double>(space, host), mode, std::span<count_t const>(rows), options));
+}
+
+Evaluation evaluate_model(io::HostFastTucker const& host, EvaluationOptions options,
+                          io::CoordinateList&& test, io::CoordinateList&& seen) {
+  Space const space;
+  auto const model = io::to_model<double>(space, host);
+  options.observed = host.observed;
+  auto const run   = [&](auto index) {
+    using Index      = typename decltype(index)::type;
+    using Tensor     = CooTensor<double, Index, Space>;
+    bool const knows = seen.nnz() > 0;
+    auto const tests = upload_list<double, Index>(space, std::move(test));
+    return evaluate(space, model, tests, options,
+                    knows ? upload_list<double, Index>(space, std::move(seen)) : Tensor());
+  };
+  return needs_wide_index(test) || needs_wide_index(seen) ? run(std::type_identity<std::uint64_t>{})
+                                                          : run(std::type_identity<std::uint32_t>{});
 }
 
 }  // namespace polyad::cli

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The part of `polyad recommend` and `polyad similar` that runs on the backend. Free of Kokkos, so that its
-// callers are.
+// The part of `polyad recommend`, `polyad similar` and `polyad evaluate` that runs on the backend. Free of
+// Kokkos, so that its callers are.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "polyad/fast_tucker/evaluation.hpp"
 #include "polyad/io/coordinate_list.hpp"
 #include "polyad/io/fast_tucker_file.hpp"
 
@@ -27,5 +28,9 @@ struct RankedRows {
 /// Needs a Session.
 [[nodiscard]] RankedRows similar_rows(io::HostFastTucker const& model, int mode,
                                       std::vector<std::uint64_t> const& rows, std::uint64_t count);
+
+/// Needs a Session. \param options  without observed rows: the model has them \param seen  may be empty
+[[nodiscard]] Evaluation evaluate_model(io::HostFastTucker const& model, EvaluationOptions options,
+                                        io::CoordinateList&& test, io::CoordinateList&& seen);
 
 }  // namespace polyad::cli

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/options/file_options.hpp"
+#include "polyad/fast_tucker/evaluation.hpp"
 #include "polyad/fast_tucker/fast_tucker_options.hpp"
 
 namespace polyad::cli {
@@ -19,11 +20,17 @@ enum class ColdStart { refuse, bias, zero };
 struct TrainOptions : FastTuckerOptions {
   CommonOptions common;
   std::filesystem::path tensor;
-  std::filesystem::path test;       // empty: none
-  double split           = 0;       // share of the entries held out as test set
-  double validate        = 0;       // share of the training entries held out to tell the best epoch
-  int index_base         = -1;      // -1: as the file says
-  std::string duplicates = "keep";  // or sum, last, error
+  std::filesystem::path test;              // empty: none
+  double split      = 0;                   // share of the entries held out as test set
+  double validate   = 0;                   // share of the training entries held out to tell the best epoch
+  double split_time = 0;                   // share of the entries, the latest, held out as test set
+  std::string split_last;                  // a mode: the last entry of each of its rows is held out
+  std::string split_rows;                  // a mode: `split` is the share of its rows that are held out
+  std::string split_mode;                  // the mode of time for these; empty: time_mode_text
+  std::string split_repeats = "together";  // or "apart": entries at the same place
+  std::string split_ties    = "one";       // or "all": entries of the last time of a row
+  int index_base            = -1;          // -1: as the file says
+  std::string duplicates    = "keep";      // or sum, last, error
   // What is typed in another form than FastTuckerOptions has it.
   std::optional<std::uint64_t> typed_rank;
   std::string optimizer_name = "als";
@@ -43,6 +50,8 @@ struct TrainOptions : FastTuckerOptions {
   std::filesystem::path output;  // empty: none
 
   [[nodiscard]] OptimizerFacts const& optimizer_facts() const { return facts_of(optimizer); }
+  /// Whether a test set is held out.
+  [[nodiscard]] bool splits() const { return split > 0 || split_time > 0 || !split_last.empty(); }
   [[nodiscard]] bool shrinks() const { return optimizer_facts().draws_rows && !ridge && !ridge_per_entry; }
 };
 
@@ -80,6 +89,20 @@ struct SimilarOptions {
   std::uint64_t count = 10;
   int index_base      = -1;  // -1: as the model says
   std::filesystem::path output;
+};
+
+struct EvaluateOptions {
+  CommonOptions common;
+  std::filesystem::path model;
+  std::filesystem::path test;
+  std::filesystem::path seen;     // the training set; empty: none
+  int index_base       = -1;      // -1: as the model says
+  std::string items    = "1";     // a mode, its number or name
+  std::string users    = "0";     // likewise
+  std::string contexts = "each";  // or "average"
+  std::vector<double> clip;       // empty: as the model says
+  EvaluationOptions evaluation;   // modes and observed rows are not settled yet
+  std::filesystem::path output;   // metrics of each user; empty: none
 };
 
 }  // namespace polyad::cli

@@ -56,6 +56,6 @@ struct InfoOptions {
 using Options = std::variant<CpdOptions, StatsOptions, InfoOptions, ConvertOptions, CheckOptions,
                              CompareOptions, GenOptions, MttkrpOptions, TtmOptions, TtmcOptions,
                              TuckerOptions, TrainOptions, PredictOptions, RecommendOptions, SimilarOptions,
-                             EstimateOptions, TuneOptions, ProjectOptions>;
+                             EstimateOptions, TuneOptions, ProjectOptions, EvaluateOptions>;
 
 }  // namespace polyad::cli

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Splits of a list of entries: some to learn from, and some that are held out to test on. A random split says
+// how well missing entries are filled in. It does not say how well the future, the next choice of a user, or
+// a new user is predicted: there are rules for these. A rule is a function of the entries and the seed, the
+// same for any number of threads and, but for SplitRule::entries and without a mode of time, for any order of
+// the list.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "polyad/io/coordinate_list.hpp"
+
+namespace polyad::io {
+
+enum class SplitRule {
+  entries,      // at random; entries at the same place may be separated
+  coordinates,  // at random; entries at the same place stay together
+  rows,         // all entries of randomly drawn rows of `mode`
+  time,         // the latest entries; those of one time stay together
+  last          // the latest entries of each row of `mode`
+};
+
+struct SplitOptions {
+  SplitRule rule = SplitRule::coordinates;
+  double share   = 0.1;  // to hold out, 0 to 1: of the entries or, by `rows`, of the rows with entries
+  int mode       = -1;   // `rows` and `last` need it
+  int time_mode  = -1;   // `time` and `last` use it; -1 with `last`: later in the list is later
+  /// `last` draws one of several entries of the last time, with the entries at its place. Otherwise it holds
+  /// all of them out.
+  bool one_of_ties     = false;
+  std::uint64_t seed   = 0;
+  std::uint64_t stream = 100;  // another stream draws others; `polyad fast-tucker --split` has stream 100
+  std::uint64_t first  = 0;    // the number of the list's first entry, for `entries`
+};
+
+/// For each entry 1 if it is held out, else 0.
+///
+/// `time` holds out the number of entries that is nearest to the share, of two equally near the smaller one.
+/// At least the last time is held out, and at least the first one stays. `rows` rounds the number of rows; at
+/// least one is held out, and at least one stays. `last` leaves rows alone that would have no entry left. A
+/// share of 0 and an empty list hold out nothing.
+/// \throws UsageError for a share outside 0 to 1, or of 1 by `time` and `rows`; for a mode that the list does
+///         not have; when all entries have the same time, by `time`, or the same row, by `rows`
+[[nodiscard]] std::vector<std::uint8_t> held_out_entries(CoordinateList const& list,
+                                                         SplitOptions const& options);
+
+struct Split {
+  CoordinateList kept;
+  CoordinateList held;
+  std::uint64_t repeated  = 0;  // entries of the list at a place that an earlier one has
+  std::uint64_t separated = 0;  // held-out entries at a place that a kept one has
+};
+
+/// Both parts keep order, duplicates and extents. \throws as held_out_entries
+[[nodiscard]] Split split(CoordinateList const& list, SplitOptions const& options);
+
+}  // namespace polyad::io
