@@ -23,6 +23,7 @@ from ._functions import (
     _expect_same_rows,
     _factors_of,
     _fixed_modes,
+    _modes_by_number,
     _group,
     _interruptible,
     _limit,
@@ -90,7 +91,7 @@ def cp_als(
         factors. If one mode has a penalty, each other one has one, too, or bounds on both sides: the scale of the
         components would escape into a mode without.
     nonnegative : bool, list of modes, or dict of mode: bool
-        Factors without negative entries.
+        Factors without negative entries. Here and below a mode is its number, from 0, or its name.
     lower, upper : float or None, sequence of N of them, or dict of mode: float
         Bounds of the entries. A mode with bounds other than 0, or with an l1, has its own scale in the model.
     l1 : float, sequence of N floats, or dict of mode: float
@@ -99,8 +100,8 @@ def cp_als(
         Sweeps over each row in an update with bounds or l1: cyclic coordinate descent, HALS (Cichocki & Phan, 2009). "exact"
         solves each row exactly. Such a run depends on the scale of a start; a random one is multiplied by
         <X, M> / ||M||^2.
-    fix : int or sequence of int
-        Modes whose factors stay those of `start`, with their order and bits. A model's weights go to another mode. With
+    fix : int, str, or sequence of them
+        Modes, by number or name, whose factors stay those of `start`, with their order and bits. A model's weights go to another mode. With
         `restarts`, the other modes are drawn.
     @help AnyFormatOptions@
     format : +
@@ -153,8 +154,9 @@ def cp_als(
     held = X if isinstance(X, Format) else without_repeats(X, duplicates, model)
     _expect_same_rows("the start", model, held)
     order = len(held.shape)
-    updates = _updates(nonnegative, lower, upper, l1, ridge, inner, order)
-    fixed = _fixed_modes(fix, order)
+    limits = (given if isinstance(given, str) else _modes_by_number(given, held) for given in (nonnegative, lower, upper, l1, ridge))
+    updates = _updates(*limits, inner, order)
+    fixed = _fixed_modes(_modes_by_number(fix, held), order)
     options = {
         @values CpAlsOptions@
         "updates": updates,

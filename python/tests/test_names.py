@@ -235,6 +235,24 @@ def test_repeated_entries_have_one_option(tmp_path):
         with pytest.raises(polyad.UsageError, match="duplicates is"):
             make(table, duplicates="first")
     assert polyad.fast_tucker(table, rank=1, ridge=1.0).history[-1]["train"]["entries"] == 3
+    # What reads keeps; what computes has the option of the tool's commands.
+    assert polyad.asarray(table).nnz == polyad.read(tmp_path / "x.tns").nnz == polyad.SparseTensor([[0], [0]], [1.0, 2.0]).nnz + 1 == 3
+    assert polyad.cp_als(polyad.asarray(table), 1, max_iterations=1).fit == polyad.cp_als(table, 1, duplicates="sum", max_iterations=1).fit
+
+
+@packages
+def test_results_are_frames_on_request(of, parts, model):
+    test = parts[1].reset_index(drop=True)
+    frame = polyad.predict(model, of(test), frame=True)
+    assert list(frame.columns) == ["user", "item", "prediction"]
+    assert frame[["user", "item"]].equals(test[["user", "item"]].astype(frame[["user", "item"]].dtypes.to_dict()))
+    np.testing.assert_array_equal(frame.prediction, polyad.predict(model, of(test)))
+    new = pd.DataFrame({"user": ["nobody", test.user[0]], "item": [test.item[0]] * 2})
+    assert polyad.predict(model, of(new), cold_start="bias", frame=True).user.tolist() == ["nobody", test.user[0]]
+    assert polyad.predict(model, [[0, 1]], frame=True).user.tolist() == [model.labels[0][0]]
+    best = polyad.recommend(model, "item", [[test.user[0]]], n=3, frame=True)
+    assert best.equals(polyad.recommend(model, "item", [[test.user[0]]], n=3).to_frame()) and len(best) == 3
+    assert polyad.similar(model, "item", [0], n=2, frame=True).columns.tolist()[-2:] == ["similar", "score"]
 
 
 def test_models_of_files_count_as_the_files(tmp_path):

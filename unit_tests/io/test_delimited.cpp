@@ -240,6 +240,18 @@ TEST_CASE("table: faults have their place", "[io]") {
           "t:1:6: the value of column '2' is not a number: '2,5'; decimals have a point");
   REQUIRE(table_error("1;31;2,5\n2;40;3,5\n") ==
           "t:1:6: the value of column '2' is not a number: '2,5'; decimals have a point");
+  std::string const lone_return =
+      "a carriage return is inside a line, which ends with a line feed, or with both";
+  REQUIRE(table_error("user,item,rating\rann,tea,1\rbob,rice,2\r") == "t:1:17: " + lone_return);
+  REQUIRE(table_error(head + "b\rc,y,2\n") == "t:3:2: " + lone_return);
+  REQUIRE(table_error("user,item,rating\n\"ann,tea,1\nbob,rice,2\n") ==
+          "t:2:1: begins a quoted field that is not closed");
+  REQUIRE(table_error("user,item,rating\n\"ann\"x,tea,1\nbob,rice,2\n") ==
+          "t:2:6: a closing quote is followed by more of the field; a quote within one is written twice");
+  REQUIRE(table_error("user,item,rating\nann,tea,1,\nbob,rice,2,\n") ==
+          "t:2:11: expected 3 fields, comma-separated, found 4: 'ann,tea,1,'");
+  REQUIRE(table_error("user,item\nann,tea,1\nbob,rice,2\n") ==
+          "t:2:9: expected 2 fields, comma-separated, found 3: 'ann,tea,1'");
   REQUIRE(table_error("user,item,rating\n") ==
           "t:1:1: may name the columns or be a row: no column holds numbers; say which with the header: "
           "'user,item,rating'");

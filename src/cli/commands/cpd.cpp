@@ -13,6 +13,7 @@
 #include "cli/drivers/factor.hpp"
 #include "cli/drivers/factor_on_ranks.hpp"
 #include "cli/names/row_texts.hpp"
+#include "cli/names/settle_modes.hpp"
 #include "cli/report/file_name_format.hpp"
 #include "cli/run/interrupt.hpp"
 #include "cli/run/ranks.hpp"
@@ -43,20 +44,6 @@ std::optional<io::HostKtensor> read_start(CpdOptions const& options) {
   if (start.rank() != options.rank)
     throw InputError(options.start.string(), 0, 0,
                      fmt::format("holds a model of rank {}, not {}", start.rank(), options.rank));
-  // If the first update computes the first factor anew, these weights matter only without iterations.
-  // Penalties depend on how they are divided among the modes, and at the minimum they are so evenly.
-  auto const rank       = static_cast<std::size_t>(start.rank());
-  std::size_t const all = start.factors.size();
-  auto const modes      = modes_for_weights(options.constraints, all);
-  double const share    = 1 / static_cast<double>(modes.size());
-  for (std::size_t const n : modes)
-    for (std::size_t e = 0; e < start.factors[n].size(); ++e) {
-      double const weight = start.weights[e % rank];
-      start.factors[n][e] *= modes.size() == 1 ? weight
-                                               : std::copysign(std::pow(std::abs(weight), share),
-                                                               n == modes.front() ? weight : 1);
-    }
-  std::fill(start.weights.begin(), start.weights.end(), 1.0);
   return start;
 }
 
@@ -243,8 +230,10 @@ int run(CpdOptions const& given, Report& report) {
     tensor = read_input(input_of(options), options.common, report);
     if (tensor.order() < 2)
       throw InputError(options.tensor.string(), 0, 0, "has one mode only; CP needs two or more");
+    settle_modes(options, *report.input, tensor.order());
     if (start) {
       expect_start_fits(options, *start, tensor);
+      share_weights(*start, options.constraints);
       expect_same_rows(start->names.labels, options.start.string(), report.input->labels,
                        options.tensor.string());
     }

@@ -261,14 +261,10 @@ void summarise(TrainOptions const& options, Report const& report, int last, doub
 
 /// Refuses options that several ranks do not support.
 void expect_distributed(TrainOptions const& options) {
-  char const* const alone = "start polyad without mpirun for them, or leave them out";
   if (!options.optimizer_facts().runs_on_ranks)
     throw UsageError(fmt::format(
         "--optimizer {} works on one rank only so far: take {}, or start polyad without mpirun",
         options.optimizer_name, optimizer_names([](auto const& facts) { return facts.runs_on_ranks; })));
-  if (options.duplicates != "keep")
-    throw UsageError(fmt::format("--duplicates {} of fast-tucker is for one rank only so far: {}",
-                                 options.duplicates, alone));
 }
 
 }  // namespace

@@ -274,8 +274,10 @@ char const* RecordParser::take_plain_field(std::size_t column, char const* p, Pa
   while (*p != '\n' && !separator.is_at(p)) ++p;
   char const* end = p;
   if (*p == '\n' && end > begin && end[-1] == '\r') --end;
-  if (end > begin && separator.is_padding(end[-1])) return nullptr;
-  return take(column, {begin, static_cast<std::size_t>(end - begin)}, result, false) ? p : nullptr;
+  auto const size = static_cast<std::size_t>(end - begin);
+  if (size > 0 && (separator.is_padding(end[-1]) || std::memchr(begin, '\r', size) != nullptr))
+    return nullptr;
+  return take(column, {begin, size}, result, false) ? p : nullptr;
 }
 
 /// A record that is not plain is left to the careful path.
