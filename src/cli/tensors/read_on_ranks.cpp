@@ -15,7 +15,7 @@ namespace polyad::cli {
 
 namespace {
 
-/// Tells the other ranks what the first one has read, and what they do not know otherwise.
+/// Gives the other ranks the facts of the file, which the first one alone has read.
 void share_facts(Report& report) {
   if (ranks().rank > 0) report.input.emplace();
   auto& facts      = *report.input;
