@@ -15,13 +15,19 @@ namespace polyad::cli {
 
 namespace {
 
+/// Whether it has digits and signs alone: no mode has such a name, nor such a number if that is too large.
+bool is_like_number(std::string const& mode) {
+  return mode.find_first_not_of("+-0123456789") == std::string::npos;
+}
+
 ModePenalty mode_penalty(std::string const& option, std::string const& text, NumberSign sign) {
   std::size_t const colon = text.rfind(':');  // a name may have one
   std::string mode        = colon == std::string::npos ? "0" : text.substr(0, colon);
   std::string number      = colon == std::string::npos ? text : text.substr(colon + 1);
   ModePenalty result;
   bool const is_number = settle_whole_number<int>(mode).empty();
-  if (!settle_number(number).empty() || mode.empty() || (is_number && mode.front() == '-'))
+  if (!settle_number(number).empty() || mode.empty() || (is_number && mode.front() == '-') ||
+      (!is_number && is_like_number(mode)))
     throw UsageError(
         fmt::format("{} takes X, or MODE:X with the number of a mode, from 0 on, or its name, not '{}'",
                     option, printable(text)));
