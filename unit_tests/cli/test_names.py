@@ -206,6 +206,17 @@ class NamesTest(ToolTest):
                                  ("gives 2 indices", "--mode", "item", "--for", "f,f")):
             self.fail_with(2, "recommend", "m.npz", *arguments, says=says)
 
+    def test_labels_may_have_quotes_and_places_no_values(self):
+        self.named()
+        plain, quoted = (self.succeed("similar", "m.npz", "--mode", "user", "--index", of, "-n", 2).stdout for of in ("*", '"*"'))
+        self.assertEqual(plain, quoted)
+        self.fail_with(2, "similar", "m.npz", "--mode", "user", "--index", '"*', says="not closed")
+        self.write("q.csv", 'item,user\n5,"bob, jr."\n-9,*\n')
+        result = self.succeed("predict", "m.npz", "q.csv", "-o", "p.csv")
+        self.assertNotIn("RMSE", result.stdout)
+        self.assertEqual([line.rsplit(",", 1)[0] for line in (self.folder / "p.csv").read_text().splitlines()],
+                         ["user,item", '"bob, jr.",5', '"*",-9'])
+
     def test_entries_are_matched_by_labels(self):
         self.named()
         # Other numbers, the modes in another order, and a user that the model does not know.

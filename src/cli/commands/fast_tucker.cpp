@@ -27,6 +27,7 @@
 #include "cli/tensors/read_on_ranks.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
+#include "polyad/core/per_mode.hpp"
 #include "polyad/core/quantity_text.hpp"
 #include "polyad/io/atomic_file.hpp"
 #include "polyad/io/checkpoint.hpp"
@@ -149,6 +150,21 @@ CompletionSets read_sets(TrainOptions& options, Report& report) {
   if (report.input->nnz == 0) throw InputError(file, 0, 0, "leaves no entry to learn from");
   stop_if_interrupted("reading the entries");
   return sets;
+}
+
+/// Says that steps of time are too short if most entries have a step of their own.
+void warn_of_single_times(TrainOptions const& options, io::CoordinateList const& train) {
+  int const mode = options.bias.time_mode;
+  if (mode < 0 || ranks().size > 1 || 2 * of_mode(train.extents, mode) <= train.nnz()) return;
+  std::vector<std::uint64_t> times(train.nnz());
+  for (std::uint64_t p = 0; p < times.size(); ++p) times[p] = index_of(train, p, mode);
+  std::sort(times.begin(), times.end());
+  auto const distinct = static_cast<std::uint64_t>(std::unique(times.begin(), times.end()) - times.begin());
+  if (2 * distinct <= train.nnz()) return;
+  say("polyad: warning: {} entries have {} different times in mode {}, so that nothing can be learned of "
+      "most times. "
+      "Take longer steps; of a table, --time COLUMN --time-unit day makes some\n",
+      train.nnz(), distinct, mode);
 }
 
 /// The learning rates of sgd belong to the scale of the values.
@@ -294,6 +310,7 @@ int run(TrainOptions const& given, Report& report) {
   share_shape(options, sets.train.extents.size(), resumed);
   auto const cold = std::exchange(sets.cold, {});
   note_unkept(options.common, {options.output, options.checkpoint}, "-o, --report or --checkpoint");
+  warn_of_single_times(options, sets.train);
   warn_of_cold(cold.nnz());
   if (!session) start_session();
   report.backend = session->backend();

@@ -34,7 +34,7 @@ int run(PredictOptions const& options, Report& report) {
   auto entries =
       read_for_model({.path = options.places}, base, model.names, model.extents, options.common, true);
   report.input         = entries.facts;
-  bool const no_values = entries.lacks_values;
+  bool const no_values = entries.lacks_values || (entries.facts.table && entries.facts.table->value.empty());
   auto& places         = entries.file.tensor;
   RowTexts const rows(entries.names, places.extents, base);
 
