@@ -21,7 +21,7 @@ class ColumnLabels {
 public:
   explicit ColumnLabels(ReadMemory& memory) : m_memory(&memory) {}
 
-  /// Numbers a label within this thread, but some labels later, when the cache has what is needed: *to becomes
+  /// Numbers a label within this thread, but some labels later, when the cache has its bucket: *to becomes
   /// the number at the latest in finish(). A text must stay until then.
   /// \param place  in the file; it increases from call to call
   void number_later(std::int64_t label, std::uint64_t place, std::uint32_t* to) {

@@ -92,8 +92,8 @@ private:
   std::size_t m_mask = 0;
 };
 
-/// Folds 16 bytes into a product of two numbers of 64 bits. The constants are not UTF-8, so that no text makes
-/// a factor 0.
+/// Folds 16 bytes into a product of two numbers of 64 bits. Neither constant is UTF-8, so that no text
+/// makes a factor 0.
 [[nodiscard]] inline std::size_t folded(std::uint64_t a, std::uint64_t b) noexcept {
   using Wide         = unsigned __int128;
   Wide const product = static_cast<Wide>(a ^ 0x9E3779B97F4A7C15) * (b ^ 0xD6E8FEB86659FD93);
