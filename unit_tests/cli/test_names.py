@@ -246,6 +246,7 @@ class NamesTest(ToolTest):
         self.named()
         for command in ("stats", "check"):
             self.assertIn("mode 0      user: 6 labels, 'alice', 'bob, jr.', '*', ...", self.run_tool(command, "x.npz").stdout)
+            self.assertEqual(self.report_of(command, "x.npz")["input"]["modes"], [{"name": "user", "labels": 6}, {"name": "item", "labels": 10}])
         self.succeed("convert", "x.npz", "y.npz")
         arrays = self.read_npz("y.npz")
         self.assertEqual(bytes(arrays["labels_0"]).decode(), "".join(self.users))
