@@ -210,6 +210,16 @@ class Ranks(ToolTest):
         for here, there in zip(report["iterations"], one["iterations"]):
             self.assertAlmostEqual(here["fit"], there["fit"], delta=1e-7)  # exact but for a root of rounding
 
+    def test_constraints_name_modes(self):
+        """Rank 0 alone knows the names."""
+        entries = random_tensor((9, 6, 5), 120)
+        self.write("t.csv", "user,item,day,rating\n" + "".join(f"u{i},i{j},d{k},{x}\n" for (i, j, k), x in entries.items()))
+        of_names = ("cpd", "t.csv", "-r", 2, "-i", 4, "--tol", 0, "--nonnegative=user", "--l1=item:0.1", "--ridge=user:0.1", "--ridge=day:0.2")
+        self.expect_fits(self.report_on(2, *of_names)[0], self.report_of(*of_names), 7)
+        result = self.mpirun(2, "cpd", "t.csv", "-r", 2, "--nonnegative=usr")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("one of the names user, item, day, not 'usr'", result.stderr)
+
     def test_last_and_sum_see_all_parts(self):
         """Rank 0 reads everything, and the other ranks know what it found."""
         lines = tns(random_tensor((30, 20, 10), 300)).splitlines()
