@@ -326,6 +326,14 @@ class NamesOfModesAndProducts(ToolTest):
         self.write("plain.tns", "1 1 1 2\n2 2 2 1\n")
         self.fail_with(2, "project", "m.npz", "plain.tns", "--mode", "user", "-o", "x.npz", says="two different numberings")
 
+    def test_too_short_steps_of_time_are_warned_of(self):
+        entries = [(k % 9, k % 7, k, 1 + k % 5) for k in range(60)]
+        learn = ("--time-mode", 2, "--time-bins", 2, "-r", 1, "-j", 1, "--shrink", 5, "-i", 1)
+        for step, warns in ((1, True), (20, False)):
+            self.write("t.tns", "".join(f"{u + 1} {i + 1} {t // step + 1} {x}\n" for u, i, t, x in entries))
+            said = self.succeed("fast-tucker", "t.tns", *learn).stderr
+            self.assertEqual("60 entries have 60 different times in mode 2" in said, warns)
+
     def test_products_have_names(self):
         self.succeed("cpd", "a.csv", "-r", 2, "-i", 3, "-o", "m.npz")
         for table in ("a.csv", "b.csv"):

@@ -53,7 +53,8 @@ struct Field {
 struct Record {
   std::vector<std::string> fields;
   std::vector<std::uint64_t> columns;  // where each begins in its line, from 1
-  char const* next = nullptr;
+  std::uint64_t line = 1;              // where it begins in the text
+  char const* next   = nullptr;
 };
 [[nodiscard]] std::optional<Record> take_record(Separator separator, char const* p, char const* end,
                                                 Field* fault = nullptr);

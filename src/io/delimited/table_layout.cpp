@@ -34,9 +34,11 @@ std::string_view first_line(std::string_view text) {
 std::vector<Record> records_of(Separator separator, std::string_view text, Field* fault = nullptr) {
   std::vector<Record> records;
   char const *p = text.data(), *const end = p + text.size();
+  std::uint64_t line = 1;
   while (p < end && records.size() < most_sample_records) {
     if (auto const* const next = behind_empty_line(separator, p, end)) {
       p = next;
+      ++line;
       continue;
     }
     auto record = take_record(separator, p, end, fault);
@@ -44,6 +46,8 @@ std::vector<Record> records_of(Separator separator, std::string_view text, Field
       if (records.empty()) records.emplace_back();  // wrong, or cut off
       break;
     }
+    record->line = line;
+    line += static_cast<std::uint64_t>(std::count(p, record->next, '\n'));
     p = record->next;
     records.push_back(std::move(*record));
   }
@@ -267,6 +271,7 @@ std::optional<TableLayout> recognise_table(std::string_view sample, bool is_whol
         file, layout.lines + 1, 0,
         text.empty() ? "holds no nonzeros" : "the first line is not a record: " + in_quotes(line));
   }
+  for (auto& record : records) record.line += layout.lines;
   auto header         = options.header ? options.header : is_header(records, options);
   bool const is_blank = separator->kind == Separator::Kind::blanks || separator->mark == '\t';
   if (!options.is_set() && is_blank && !shows_words(records, header.value_or(false))) return std::nullopt;
