@@ -142,6 +142,14 @@ find_package(Threads REQUIRED)
 find_package(ZLIB)
 find_package(LibLZMA)
 find_package(Zstd)
+# Header-only and for the library's own sources: what is installed does not need it.
+find_path(POLYAD_ROBIN_MAP_INCLUDE_DIR tsl/robin_set.h)
+if(NOT POLYAD_ROBIN_MAP_INCLUDE_DIR)
+  message(FATAL_ERROR "The header tsl/robin_set.h was not found. Run scripts/setup, install robin-map-dev, or name the folder "
+                      "of https://github.com/Tessil/robin-map with -DPOLYAD_ROBIN_MAP_INCLUDE_DIR=PATH/include.")
+endif()
+mark_as_advanced(POLYAD_ROBIN_MAP_INCLUDE_DIR)
+include_directories(SYSTEM ${POLYAD_ROBIN_MAP_INCLUDE_DIR})
 
 if(POLYAD_ENABLE_NCCL AND NOT (POLYAD_ENABLE_MPI AND POLYAD_BACKEND STREQUAL cuda))
   message(FATAL_ERROR "POLYAD_ENABLE_NCCL works with POLYAD_BACKEND=cuda and POLYAD_ENABLE_MPI=ON only")

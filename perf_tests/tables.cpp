@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <exception>
 #include <filesystem>
 #include <fstream>
@@ -143,7 +144,7 @@ void measure_numbering(std::uint64_t rows, std::uint64_t labels, int threads) {
       auto& numbers       = rows_of_columns.emplace_back(rows);
       auto const of       = static_cast<std::uint64_t>(threads);
       auto const begin_of = [&](std::uint64_t t) { return rows / of * t + std::min(t, rows % of); };
-      std::vector<io::ColumnLabels> own;
+      std::deque<io::ColumnLabels> own;
       for (std::uint64_t t = 0; t < of; ++t) own.emplace_back(memory);
       detail::for_each_on_threads(threads, of, [&](std::uint64_t t) {
         for (std::uint64_t k = begin_of(t); k < begin_of(t + 1); ++k) {

@@ -23,6 +23,7 @@ from ._functions import (
     _expect_same_rows,
     _factors_of,
     _fixed_modes,
+    _modes_by_number,
     _group,
     _interruptible,
     _limit,
@@ -119,6 +120,7 @@ def cp_als(
         components would escape into a mode without.
     nonnegative : bool, N of them, list of modes, or dict of mode: bool
         Factors without negative entries. If all modes are so, a warning says the share of negative values in ||X||^2.
+        Here and below a mode is its number, from 0, or its name.
     lower, upper : float or None, sequence of N of them, or dict of mode: float
         Bounds of the entries. A mode with bounds other than 0, or with an l1, has its own scale in the model.
     l1 : float, sequence of N floats, or dict of mode: float
@@ -130,8 +132,8 @@ def cp_als(
         Sweeps over each row in an update with bounds or l1: cyclic coordinate descent, HALS (Cichocki & Phan, 2009). "exact"
         solves each row exactly. Such a run depends on the scale of a start; a random one is multiplied by
         <X, M> / ||M||^2.
-    fix : int or sequence of int
-        Modes whose factors stay those of `start`, with their order and bits. A model's weights go to another mode. With
+    fix : int, str, or sequence of them
+        Modes, by number or name, whose factors stay those of `start`, with their order and bits. A model's weights go to another mode. With
         `restarts`, the other modes are drawn.
     format : str
         Storage format: auto, or a name with options.
@@ -186,8 +188,9 @@ def cp_als(
     _expect_same_rows("the start", model, held)
     order = len(held.shape)
     separate = {"nonnegative": nonnegative, "lower": lower, "upper": upper, "l1": l1, "ridge": ridge}
+    separate = {name: given if isinstance(given, str) else _modes_by_number(given, held) for name, given in separate.items()}
     updates = _updates(**_settled(constraints, separate, order), inner=inner, order=order)
-    fixed = _fixed_modes(fix, order)
+    fixed = _fixed_modes(_modes_by_number(fix, held), order)
     if isinstance(held, SparseTensor):
         _warn_of_negative_values(updates, held)
     options = {

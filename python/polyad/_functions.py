@@ -11,6 +11,7 @@ import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
@@ -21,7 +22,7 @@ from ._keywords import own_keywords
 from ._models import CPModel, FastTuckerModel, Rankings, TuckerModel
 from ._names import Names, Unknown, rows_of, same_numbering
 from ._table import columns_of, is_table
-from ._tensor import SparseTensor, _coordinates, _extents, _trusted, asarray, without_repeats
+from ._tensor import SparseTensor, _coordinates, _extents, _trusted, asarray, frame_of, without_repeats
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -232,6 +233,19 @@ def _per_mode(name: str, given: Any, order: int) -> list[float]:
         if len(numbers) != order:
             raise UsageError(f"{name} has {len(numbers)} numbers, and the tensor {order} modes")
     return numbers if any(numbers) else []
+
+
+def _modes_by_number(given: Any, X: Any) -> Any:
+    """A mapping or a sequence of modes, or one mode, with the numbers of modes for their names; other things as they are."""
+    names: Names = getattr(X, "_names", None) or Names()
+    order = len(X.shape)
+    if isinstance(given, Mapping):
+        return {names.mode_number(mode, order): number for mode, number in given.items()}
+    if isinstance(given, str):
+        return names.mode_number(given, order)
+    if isinstance(given, (list, tuple)) and any(isinstance(mode, str) for mode in given):
+        return [names.mode_number(mode, order) for mode in given]
+    return given
 
 
 def _bounds(name: str, given: Any, order: int, usual: float) -> list[float]:
@@ -483,8 +497,36 @@ def _looked_up(X: Any, given: Any, mode: int) -> tuple[Any, list[Any]]:
     return _trusted(coords[kept], np.asarray(tensor.values)[kept], tuple(shape), None), factors
 
 
+def _new_slices(model: CPModel, X: Any, where: int) -> Any:
+    """A tensor of slices along mode `where`, without duplicates. Rows of the other modes get the numbers of the model.
+
+    Raises
+    ------
+    InputError
+        For labels that the model does not have.
+    UsageError
+        If only one of the two has labels in one of the other modes, and they are not numbers.
+    """
+    names: Names = model._names
+    if isinstance(X, Format):
+        return X
+    if is_table(X) and names.mode_names is not None:
+        columns = list(getattr(X, "column_names", X.columns))  # pyarrow, or pandas and polars
+        others = [column for column in columns if column not in names.mode_names]
+        if others and len(columns) == len(names.mode_names) + len(others):
+            X = asarray(X, modes=list(names.mode_names), value=others[-1])
+    tensor = without_repeats(X, "sum")
+    if (tensor.labels is None and names.labels is None) or tensor.ndim != len(model.shape):
+        return tensor
+    order = len(model.shape)
+    labels = [tensor._names.of_mode(n) if n == where else names.of_mode(n) for n in builtins.range(order)]
+    known = Names(labels, names.mode_names, names.index_base)
+    shape = [tensor.shape[n] if n == where else model.shape[n] for n in builtins.range(order)]
+    return asarray(tensor, like=SimpleNamespace(_names=known, shape=shape))
+
+
 def _project(model: CPModel, X: Any, mode: int, threads: int | None) -> Any:
-    """Rows of a model's mode for the slices of X."""
+    """Rows of a model's mode for the slices of X, whose other rows are numbered as the model's."""
     engine = _backend.engine(threads)
     held = X if isinstance(X, Format) else asarray(X)
     where = _mode(mode, len(model.factors))
@@ -686,19 +728,19 @@ def _first_new(model: FastTuckerModel, places: NDArray[Any], also_empty: bool) -
     return k, n, fault
 
 
-def _placed(model: FastTuckerModel, places: Any, what: str) -> tuple[NDArray[Any], list[Unknown]]:
-    """Coordinates by the model's rows. Labels that it does not have get rows after its own."""
+def _placed(model: FastTuckerModel, places: Any, what: str) -> tuple[NDArray[Any], list[Unknown], Names]:
+    """Coordinates by the model's rows, and what these are called. Labels that it does not have get rows after its own."""
     names: Names = model._names
     if is_table(places):
         found = columns_of(places, None, None, True, names, model.shape)
-        return found.coords, found.unknown
+        return found.coords, found.unknown, found.names
     if isinstance(places, SparseTensor):
         if places.labels is not None or places._shows_base:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # who called counts them
                 places = asarray(places, like=model, unknown="new")
-        return places.coords, []
-    return _coordinates(places), []
+        return places.coords, [], names if places.labels is None else places._names
+    return _coordinates(places), [], names
 
 
 def _fault_text(model: Any, coords: NDArray[Any], unknown: Sequence[Unknown], fault: tuple[int, int, str]) -> str:
@@ -808,8 +850,13 @@ def residuals(
 
 @own_keywords
 def predict(
-    model: FastTuckerModel | CPModel | TuckerModel, places: Any, *, cold_start: str | None = None, threads: int | None = None
-) -> NDArray[Any]:
+    model: FastTuckerModel | CPModel | TuckerModel,
+    places: Any,
+    *,
+    cold_start: str | None = None,
+    frame: bool = False,
+    threads: int | None = None,
+) -> Any:
     """What a completion model expects at some places, or the values of a CP or Tucker model there.
 
     Parameters
@@ -823,12 +870,15 @@ def predict(
         set: "refuse" raises UsageError, "bias" predicts by the mean and the biases that are known. Without it, rows
         without entries are predicted by the model, and others refused. A CP or Tucker model refuses rows that it does
         not have; with "zero" the value there is 0.
+    frame : bool
+        Return a ``pandas.DataFrame``: a column for each mode with the labels of the places, or with their numbers from
+        the index base of the model on, and the column prediction.
     threads : int, optional
         As for :func:`set_threads`.
 
     Returns
     -------
-    numpy.ndarray
+    numpy.ndarray or pandas.DataFrame
         One number for each place, of the model's type.
 
     Raises
@@ -845,14 +895,22 @@ def predict(
     >>> polyad.predict(model, [[0, 0], [1, 1]])
     array([ 2., 60.])
     """
+    coords, predictions, names = _predict(model, places, cold_start, threads)
+    return frame_of(_device.to_host(coords), predictions, "prediction", names) if frame else predictions
+
+
+def _predict(
+    model: FastTuckerModel | CPModel | TuckerModel, places: Any, cold_start: str | None, threads: int | None
+) -> tuple[NDArray[Any], NDArray[Any], Names]:
+    """Coordinates, their predictions, and what the rows are called."""
     if isinstance(model, (CPModel, TuckerModel)):
-        coords, unknown = _placed(model, places, "places")
-        return _values_at(model, coords, unknown, None, cold_start, threads)
+        coords, unknown, names = _placed(model, places, "places")
+        return coords, _values_at(model, coords, unknown, None, cold_start, threads), names
     if cold_start not in (None, "refuse", "bias"):
         raise UsageError(f"cold_start is refuse or bias, not {cold_start!r}")
     engine = _backend.engine(threads)
     given, dtype = _given(model)
-    coords, unknown = _placed(model, places, "places")
+    coords, unknown, names = _placed(model, places, "places")
     if coords.shape[1] != len(model.factors):
         raise UsageError(f"places of {coords.shape[1]} numbers for a model of {len(model.factors)} modes")
     on_device = _device.is_on_device(coords)
@@ -864,13 +922,13 @@ def predict(
     out = np.empty(coords.shape[0], dtype=dtype)
     if fault is None:
         engine.predict(given, np.ascontiguousarray(coords) if not on_device else coords, out)
-        return out
+        return coords, out, names
     known = (coords < np.asarray(model.shape)).all(axis=1)
     inside = np.empty(int(known.sum()), dtype=dtype)
     engine.predict(given, np.ascontiguousarray(coords[known], dtype=np.uint64), inside)
     out[known] = inside
     out[~known] = _expected_by_biases(model, np.asarray(coords[~known], dtype=np.int64))
-    return out
+    return coords, out, names
 
 
 def _indices(name: str, given: Any, dimensions: int, shape: str, averages: bool = False) -> NDArray[Any]:
@@ -1001,8 +1059,9 @@ def recommend(
     seen: Any = None,
     clip: tuple[float, float] | None = None,
     *,
+    frame: bool = False,
     threads: int | None = None,
-) -> Rankings:
+) -> Any:
     """The rows of a mode that a completion model predicts most for.
 
     Rows are ranked before predictions are clipped.
@@ -1022,12 +1081,14 @@ def recommend(
         Rows of entries with the query's indices are left out. Values play no part. Labels are matched to the model's.
     clip : tuple of float, optional
         Lowest and highest score, in place of the model's range.
+    frame : bool
+        Return a ``pandas.DataFrame``, as ``to_frame()`` makes it.
     threads : int, optional
         As for :func:`set_threads`.
 
     Returns
     -------
-    Rankings
+    Rankings or pandas.DataFrame
         The scores are predictions. Computed in the model's type. Rows without entries in the training set are left
         out. ``to_frame()`` makes a table with the labels of the rows.
 
@@ -1052,13 +1113,14 @@ def recommend(
     >>> rows.tolist()
     [2, 0]
     """
-    return _recommend(model, mode, queries, n, seen, clip, threads, 4)
+    found = _recommend(model, mode, queries, n, seen, clip, threads, 4)
+    return found.to_frame() if frame else found
 
 
 @own_keywords
 def similar(
-    model: FastTuckerModel, mode: int | str, rows: Any, n: int = 10, *, threads: int | None = None
-) -> Rankings:
+    model: FastTuckerModel, mode: int | str, rows: Any, n: int = 10, *, frame: bool = False, threads: int | None = None
+) -> Any:
     """The rows of a mode that are most alike, by the cosine of their rows of ``factor @ core``.
 
     Parameters
@@ -1070,12 +1132,14 @@ def similar(
         Rows of the mode: numbers from 0, or labels as texts. None is compared with itself.
     n : int
         Rows of each query; all others that there are where the mode has fewer.
+    frame : bool
+        Return a ``pandas.DataFrame``, as ``to_frame()`` makes it.
     threads : int, optional
         As for :func:`set_threads`.
 
     Returns
     -------
-    Rankings
+    Rankings or pandas.DataFrame
         The scores are cosines, from -1 to 1; of a row of zeros 0.
 
     Raises
@@ -1102,7 +1166,8 @@ def similar(
             raise UsageError(str(Unknown(model._names.mode_text(where), unknown)))
     asked = _indices("rows", asked_rows, 1, "one dimension")
     ranked = Rankings._of(*engine.similar(given, where, asked, _count("n", n, 1)))
-    return _named(ranked, model, where, {where: asked})
+    found = _named(ranked, model, where, {where: asked})
+    return found.to_frame() if frame else found
 
 
 def _mode(mode: Any, order: int) -> int:

@@ -379,7 +379,7 @@ class CPModel(_Decomposition):
         names = ("lower", "upper", "l1", "ridge")
         self.constraints = [dict(zip(names, map(float, numbers))) for numbers in found] or None
 
-    def transform(self, X: Any, *, mode: int = 0, threads: int | None = None) -> NDArray[Any]:
+    def transform(self, X: Any, *, mode: int | str = 0, threads: int | None = None) -> NDArray[Any]:
         """Rows of one mode for new slices, while the other modes stay as they are.
 
         Each row is the exact minimum of ||X - M||^2 / 2 and the mode's penalties, under its bounds (`constraints`). It takes
@@ -388,8 +388,10 @@ class CPModel(_Decomposition):
         Parameters
         ----------
         X : SparseTensor, Format, or what :func:`asarray` takes
-            Without duplicates. Of any number of slices in `mode`; its other modes are those of the model.
-        mode : int
+            Duplicates are summed. Of any number of slices in `mode`; its other modes are those of the model, and their
+            rows are matched by labels.
+        mode : int or str
+            Its number, from 0, or its name.
         threads : int, optional
             As for :func:`set_threads`.
 
@@ -402,6 +404,8 @@ class CPModel(_Decomposition):
         ------
         UsageError
             If the tensor does not fit the model.
+        InputError
+            If its other modes have labels that the model does not have.
         MemoryError, NumericalError
 
         Examples
@@ -412,9 +416,10 @@ class CPModel(_Decomposition):
         >>> model.transform(X).shape
         (30, 3)
         """
-        from ._functions import _project
+        from ._functions import _mode, _new_slices, _project
 
-        return _project(self, X, mode, threads)  # type: ignore[no-any-return]
+        where = _mode(self._mode_number(mode), len(self.factors))
+        return _project(self, _new_slices(self, X, where), where, threads)  # type: ignore[no-any-return]
 
     @classmethod
     def from_pyttb(cls, model: Any) -> CPModel:

@@ -113,9 +113,9 @@ class SparseTensor:
         One for each nonzero. float32 computes in single precision.
     shape : sequence of int, optional
         The sizes of the modes; without it one more than the largest coordinate.
-    duplicates : {"error", "sum", "last", "keep"}
-        Nonzeros at one place: make them an error, sum them, take the last one, or keep them all. "last" is for arrays
-        in host memory.
+    duplicates : {"keep", "sum", "last", "error"}
+        Nonzeros at one place: keep them all, as every reader does, sum them, take the last one, or make them an error.
+        What is computed from them has an option of the same name. "last" is for arrays in host memory.
     allow_non_finite : bool
         Take NaN and infinite values.
     labels : sequence, optional
@@ -160,7 +160,7 @@ class SparseTensor:
         values: Any,
         shape: Sequence[int] | None = None,
         *,
-        duplicates: str = "error",
+        duplicates: str = "keep",
         allow_non_finite: bool = False,
         labels: Sequence[Any] | None = None,
         mode_names: Sequence[Any] | None = None,
@@ -365,18 +365,7 @@ class SparseTensor:
         0  ann  rice    4.5
         """
         here = self.to_host()
-        columns: dict[str, Any] = {}
-        for n in range(self.ndim):
-            rows = here.coords[:, n].astype(np.int64)
-            labels = self._names.of_mode(n)
-            named = self.mode_names is not None and self.mode_names[n] is not None
-            column = rows + (self.index_base or 0) if labels is None else labels[rows]
-            columns[str(self.mode_names[n]) if named and self.mode_names is not None else f"mode_{n}"] = column
-        name = "value"
-        while name in columns:
-            name += "_"
-        columns[name] = np.asarray(here.values)
-        return import_module("pandas").DataFrame(columns)
+        return frame_of(here.coords, here.values, "value", self._names)
 
     def to_scipy(self) -> Any:
         """A ``scipy.sparse.coo_array``; more than two modes want scipy 1.13 or newer."""
@@ -428,6 +417,29 @@ def _cast(values: NDArray[Any], wanted: np.dtype[Any]) -> NDArray[Any]:
         first = int(np.argmax(wrong))
         raise UsageError(f"the value of nonzero {first}, {values[first]}, does not fit a {wanted}")
     return cast
+
+
+def frame_of(coords: NDArray[Any], numbers: Any, name: str, names: Names) -> Any:
+    """A ``pandas.DataFrame`` of places and their numbers: a column for each mode, and one called `name`.
+
+    A row beyond the labels of its mode is None.
+    """
+    columns: dict[str, Any] = {}
+    for n in range(coords.shape[1]):
+        rows = coords[:, n].astype(np.int64)
+        labels = names.of_mode(n)
+        named = names.mode_names is not None and names.mode_names[n] is not None
+        if labels is None:
+            column: Any = rows + (names.index_base or 0)
+        elif len(rows) and rows.max() >= len(labels):
+            column = np.array([labels[row] if row < len(labels) else None for row in rows], dtype=object)
+        else:
+            column = labels[rows]
+        columns[str(names.mode_names[n]) if named and names.mode_names is not None else f"mode_{n}"] = column
+    while name in columns:
+        name += "_"
+    columns[name] = np.asarray(numbers)
+    return import_module("pandas").DataFrame(columns)
 
 
 def _repeats_text(count: int) -> str:
@@ -552,7 +564,7 @@ def asarray(
     *,
     modes: Sequence[Any] | None = None,
     value: Any = None,
-    duplicates: str = "error",
+    duplicates: str = "keep",
     allow_non_finite: bool = False,
     like: Any = None,
     unknown: str = "error",

@@ -14,12 +14,12 @@ import numpy as np
 
 from ._errors import InputError, UsageError, not_fitted_error
 from ._drivers import cp_als, fast_tucker, tucker
-from ._functions import _count, _expected_by_biases, _mode, _range, _recommend, mttkrp, predict, similar, ttmc
+from ._functions import _count, _expected_by_biases, _mode, _project, _range, _recommend, mttkrp, predict, similar, ttmc
 from ._keywords import own_keywords
 from ._models import CPModel, FastTuckerModel, Rankings, TuckerModel
 from ._names import Names
 from ._table import numbers_of
-from ._tensor import SparseTensor, _trusted, asarray
+from ._tensor import SparseTensor, _trusted, asarray, without_repeats
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -187,7 +187,7 @@ class CP(_Estimator):
 
     def fit(self, X: Any, y: Any = None) -> CP:
         """Factor the tensor. `y` plays no part."""
-        tensor = asarray(X)
+        tensor = without_repeats(X, "sum")
         self.model_ = cp_als(tensor, **self.get_params())
         self.fit_ = self.model_.fit
         values = np.asarray(tensor.to_host().values, dtype=np.float64)
@@ -215,7 +215,7 @@ class CP(_Estimator):
         if tensor.shape[1:] != self.model_.shape[1:]:
             raise UsageError(f"a tensor of {tensor.shape}, but {self.model_.shape} was fitted")
         if self.model_.constraints is not None:
-            return np.asarray(self.model_.transform(tensor), dtype=np.float64) * self.model_.weights
+            return np.asarray(_project(self.model_, tensor, 0, None), dtype=np.float64) * self.model_.weights
         gram = np.ones((self.model_.rank, self.model_.rank))
         for factor in others:
             doubles = np.asarray(factor, dtype=np.float64)

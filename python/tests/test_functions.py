@@ -730,7 +730,7 @@ def test_fixed_modes_stay_as_they_are():
     model = polyad.cp_als(X, 3, start=given, fix=0, max_iterations=0)
     direct = polyad.cp_als(X, 3, start=given, max_iterations=0)
     assert (model.factors[0] == start[0]).all() and model.fit == pytest.approx(direct.fit, abs=1e-9)
-    for fix, says in (([0, 1, 2], "all 3 modes are fixed"), ([1, 1], "mode 1 twice"), (3, "modes 0 to 2"), ("a", "fix")):
+    for fix, says in (([0, 1, 2], "all 3 modes are fixed"), ([1, 1], "mode 1 twice"), (3, "modes 0 to 2"), ("a", "the name 'a'")):
         with pytest.raises(polyad.UsageError, match=says):
             polyad.cp_als(X, 3, start=start, fix=fix)
     with pytest.raises(polyad.UsageError, match="needs a start"):

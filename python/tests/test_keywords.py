@@ -122,6 +122,7 @@ def test_ranges_that_hold():
 def test_repeated_places_are_observations():
     coords = np.array([[0, 0], [1, 1], [0, 0]])
     with pytest.raises(polyad.InputError, match="polyad.asarray"):
-        polyad.SparseTensor(coords, [5.0, 3.0, 4.0])
-    dense = polyad.SparseTensor(coords, [5.0, 3.0, 4.0], duplicates="keep")
+        polyad.SparseTensor(coords, [5.0, 3.0, 4.0], duplicates="error")
+    dense = polyad.SparseTensor(coords, [5.0, 3.0, 4.0])
+    assert dense.nnz == 3
     assert polyad.fast_tucker(dense).shape == (2, 2)

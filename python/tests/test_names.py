@@ -235,6 +235,24 @@ def test_repeated_entries_have_one_option(tmp_path):
         with pytest.raises(polyad.UsageError, match="duplicates is"):
             make(table, duplicates="first")
     assert polyad.fast_tucker(table, rank=1, ridge=1.0).history[-1]["train"]["entries"] == 3
+    # What reads keeps; what computes has the option of the tool's commands.
+    assert polyad.asarray(table).nnz == polyad.read(tmp_path / "x.tns").nnz == polyad.SparseTensor([[0], [0]], [1.0, 2.0]).nnz + 1 == 3
+    assert polyad.cp_als(polyad.asarray(table), 1, max_iterations=1).fit == polyad.cp_als(table, 1, duplicates="sum", max_iterations=1).fit
+
+
+@packages
+def test_results_are_frames_on_request(of, parts, model):
+    test = parts[1].reset_index(drop=True)
+    frame = polyad.predict(model, of(test), frame=True)
+    assert list(frame.columns) == ["user", "item", "prediction"]
+    assert frame[["user", "item"]].equals(test[["user", "item"]].astype(frame[["user", "item"]].dtypes.to_dict()))
+    np.testing.assert_array_equal(frame.prediction, polyad.predict(model, of(test)))
+    new = pd.DataFrame({"user": ["nobody", test.user[0]], "item": [test.item[0]] * 2})
+    assert polyad.predict(model, of(new), cold_start="bias", frame=True).user.tolist() == ["nobody", test.user[0]]
+    assert polyad.predict(model, [[0, 1]], frame=True).user.tolist() == [model.labels[0][0]]
+    best = polyad.recommend(model, "item", [[test.user[0]]], n=3, frame=True)
+    assert best.equals(polyad.recommend(model, "item", [[test.user[0]]], n=3).to_frame()) and len(best) == 3
+    assert polyad.similar(model, "item", [0], n=2, frame=True).columns.tolist()[-2:] == ["similar", "score"]
 
 
 def test_models_of_files_count_as_the_files(tmp_path):
@@ -354,3 +372,37 @@ def test_estimators_match_the_labels_of_other_modes():
     np.testing.assert_allclose(fitted.transform(turned)[order], fitted.transform(new), rtol=1e-9)
     with pytest.raises(polyad.InputError, match="'milk'"):
         fitted.transform(pd.DataFrame({"user": ["zoe"], "item": ["milk"], "rating": [1.0]}))
+
+
+def visits(seed=0):
+    rng = np.random.default_rng(seed)
+    rows = [(u, i, d, float(rng.uniform(1, 5))) for u in ("ann", "bob", "cy", "dee") for i in ("tea", "rice", "soup") for d in ("mon", "tue")]
+    return pd.DataFrame(rows, columns=["user", "item", "day", "rating"])
+
+
+def test_constraints_take_names_of_modes():
+    table = visits()
+    named = polyad.cp_als(table, 2, nonnegative=["user"], l1={"item": 0.1}, ridge={"user": 0.1, "day": 0.2}, max_iterations=5)
+    numbered = polyad.cp_als(table, 2, nonnegative=[0], l1={1: 0.1}, ridge={0: 0.1, 2: 0.2}, max_iterations=5)
+    assert named.fit == numbered.fit and named.constraints == numbered.constraints
+    fixed = polyad.cp_als(table, 2, start=named, fix="user", max_iterations=2)
+    np.testing.assert_array_equal(fixed.factors[0], named.factors[0])
+    with pytest.raises(polyad.UsageError, match="'usr'"):
+        polyad.cp_als(table, 2, nonnegative=["usr"])
+
+
+@packages
+def test_new_slices_are_matched_by_labels(of):
+    table = visits()
+    model = polyad.cp_als(table, 2, max_iterations=9)
+    expected = model.transform(table, mode="user")
+    others = table[table.user != "ann"].sample(frac=1, random_state=1)[["day", "rating", "item", "user"]]
+    moved = others[["day", "item", "user", "rating"]]
+    order = [["ann", "bob", "cy", "dee"].index(user) for user in dict.fromkeys(others.user)]
+    np.testing.assert_allclose(model.transform(of(moved), mode="user"), expected[order], rtol=1e-10)
+    twice = pd.concat([moved, moved])
+    np.testing.assert_allclose(model.transform(of(twice), mode="user"), 2 * expected[order], rtol=1e-10)
+    with pytest.raises(polyad.InputError, match="'cake'"):
+        model.transform(of(moved.assign(item="cake")), mode="user")
+    with pytest.raises(polyad.UsageError, match="two different numberings"):
+        model.transform(polyad.SparseTensor([[0, 0, 0]], [1.0], (4, 3, 2)), mode="user")

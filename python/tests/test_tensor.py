@@ -72,7 +72,6 @@ def test_shape_is_found():
         ([[0, 0, 1], [3, 1, 0], [1, 1, 1]], values, (3, 2, 2), polyad.InputError),
         ([[0, 0, 1], [-1, 1, 0], [1, 1, 1]], values, (3, 2, 2), polyad.InputError),
         ([[0, 0, 1], [-1, 1, 0], [1, 1, 1]], values, None, polyad.InputError),
-        ([[0, 0, 1], [0, 0, 1], [1, 1, 1]], values, (3, 2, 2), polyad.InputError),
         (coords, [1.0, np.nan, 2.0], (3, 2, 2), polyad.InputError),
         (coords, [1.0, np.inf, 2.0], (3, 2, 2), polyad.InputError),
         (coords, [1.0, 2.0], (3, 2, 2), polyad.UsageError),
@@ -103,7 +102,9 @@ def test_duplicates():
     twice = [[0, 1], [2, 0], [0, 1]]
     summed = polyad.SparseTensor(twice, values, (3, 2), duplicates="sum")
     assert summed.nnz == 2 and summed.to_dense()[0, 1] == 2.0
-    kept = polyad.SparseTensor(twice, values, (3, 2), duplicates="keep")
+    with pytest.raises(polyad.InputError, match="at the place of another one"):
+        polyad.SparseTensor(twice, values, (3, 2), duplicates="error")
+    kept = polyad.SparseTensor(twice, values, (3, 2))
     assert kept.nnz == 3
     expected = np.zeros((3, 2))
     for place, value in zip(twice, values):

@@ -88,4 +88,8 @@ std::vector<StoredRows> InputFile::read_rows_npz(std::vector<std::uint64_t>& ext
   return io::read_rows_npz(*m_input, extents);
 }
 
+RowNames InputFile::read_names_npz(std::vector<std::uint64_t> const& extents) {
+  return io::read_names_npz(*m_input, extents);
+}
+
 }  // namespace polyad::io

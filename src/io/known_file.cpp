@@ -21,14 +21,20 @@ struct Signature {
   std::string_view bytes, what, advice;
   std::size_t place = 0;
 
-  /// A signature of letters could begin a text. A byte that no text has must follow it.
+  /// A signature of letters could begin a text. Bytes that no text has must follow it: the next one, or a
+  /// control character soon, since the first number of a Feather file may begin with a letter.
   [[nodiscard]] bool begins(std::string_view start) const {
     if (start.size() < place || !start.substr(place).starts_with(bytes)) return false;
     auto const is_text = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
     if (place > 0 || bytes.size() > 6 || !std::all_of(bytes.begin(), bytes.end(), is_text)) return true;
-    if (start.size() == bytes.size()) return false;
-    auto const next = static_cast<unsigned char>(start[bytes.size()]);
-    return (next < 0x20 || next > 0x7E) && next != '\t' && next != '\r' && next != '\n';
+    constexpr std::size_t soon = 64;
+    auto const following       = start.substr(bytes.size(), soon);
+    auto const is_control      = [](char c) {
+      auto const byte = static_cast<unsigned char>(c);
+      return (byte < 0x20 && c != '\t' && c != '\r' && c != '\n') || byte == 0x7F;
+    };
+    return !following.empty() && (static_cast<unsigned char>(following.front()) > 0x7E ||
+                                  std::any_of(following.begin(), following.end(), is_control));
   }
 };
 

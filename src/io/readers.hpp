@@ -24,5 +24,6 @@ namespace polyad::io {
 [[nodiscard]] HostArray read_array_npz(RawInput& input, std::string const& name, std::size_t order);
 [[nodiscard]] std::map<int, HostArray> read_factors_npz(RawInput& input);
 [[nodiscard]] std::vector<StoredRows> read_rows_npz(RawInput& input, std::vector<std::uint64_t>& extents);
+[[nodiscard]] RowNames read_names_npz(RawInput& input, std::vector<std::uint64_t> const& extents);
 
 }  // namespace polyad::io

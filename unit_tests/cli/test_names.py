@@ -206,6 +206,17 @@ class NamesTest(ToolTest):
                                  ("gives 2 indices", "--mode", "item", "--for", "f,f")):
             self.fail_with(2, "recommend", "m.npz", *arguments, says=says)
 
+    def test_labels_may_have_quotes_and_places_no_values(self):
+        self.named()
+        plain, quoted = (self.succeed("similar", "m.npz", "--mode", "user", "--index", of, "-n", 2).stdout for of in ("*", '"*"'))
+        self.assertEqual(plain, quoted)
+        self.fail_with(2, "similar", "m.npz", "--mode", "user", "--index", '"*', says="not closed")
+        self.write("q.csv", 'item,user\n5,"bob, jr."\n-9,*\n')
+        result = self.succeed("predict", "m.npz", "q.csv", "-o", "p.csv")
+        self.assertNotIn("RMSE", result.stdout)
+        self.assertEqual([line.rsplit(",", 1)[0] for line in (self.folder / "p.csv").read_text().splitlines()],
+                         ["user,item", '"bob, jr.",5', '"*",-9'])
+
     def test_entries_are_matched_by_labels(self):
         self.named()
         # Other numbers, the modes in another order, and a user that the model does not know.
@@ -235,6 +246,7 @@ class NamesTest(ToolTest):
         self.named()
         for command in ("stats", "check"):
             self.assertIn("mode 0      user: 6 labels, 'alice', 'bob, jr.', '*', ...", self.run_tool(command, "x.npz").stdout)
+            self.assertEqual(self.report_of(command, "x.npz")["input"]["modes"], [{"name": "user", "labels": 6}, {"name": "item", "labels": 10}])
         self.succeed("convert", "x.npz", "y.npz")
         arrays = self.read_npz("y.npz")
         self.assertEqual(bytes(arrays["labels_0"]).decode(), "".join(self.users))
@@ -262,6 +274,100 @@ class NamesTest(ToolTest):
                 arrays = {name: content for name, content in {**good, **changes}.items() if content is not None}
                 self.write_npz("bad.npz", arrays)
                 self.fail_with(3, "stats", "bad.npz", says=says)
+
+
+class NamesOfModesAndProducts(ToolTest):
+    """Modes of constraints by name, names of products, and new slices whose rows are numbered otherwise."""
+    write_npz, read_npz = NamesTest.write_npz, NamesTest.read_npz
+
+    def setUp(self):
+        super().setUp()
+        self.users, self.items, self.days = ["ann", "bob", "cy", "dee"], ["tea", "rice", "soup"], ["mon", "tue"]
+        rows = [(u, i, d, 1 + (3 * a + 5 * b + 2 * c) % 7 / 2) for a, u in enumerate(self.users)
+                for b, i in enumerate(self.items) for c, d in enumerate(self.days) if (a + b + c) % 4]
+        table = lambda order, lines: "\n".join(",".join(str(line[k]) for k in order) for line in lines) + "\n"
+        head = ("user", "item", "day", "rating")
+        self.rows = rows
+        self.write("a.csv", table((0, 1, 2, 3), [head, *rows]))
+        self.write("b.csv", table((2, 0, 1, 3), [head, *(row for row in reversed(rows) if row[0] != "ann")]))
+        self.write("new.csv", table((0, 1, 2, 3), [head, ("ann", "cake", "mon", 1), ("zoe", "tea", "tue", 2)]))
+
+    def labels(self, name, mode):
+        arrays = self.read_npz(name)
+        content, ends = bytes(arrays[f"labels_{mode}"]).decode(), arrays[f"label_ends_{mode}"]
+        return [content[begin:end] for begin, end in zip((0, *ends), ends)]
+
+    def test_constraints_name_modes(self):
+        by_name = ("--nonnegative=user,2", "--l1=item:0.1", "--ridge=user:0.1", "--ridge=day:0.2", "--upper=item:9", "--lower=item:-9")
+        by_number = ("--nonnegative=0,2", "--l1=1:0.1", "--ridge=0:0.1", "--ridge=2:0.2", "--upper=1:9", "--lower=1:-9")
+        fits = [self.report_of("cpd", "a.csv", "-r", 2, "-i", 5, *of, "-o", "m.npz")["result"]["fit"] for of in (by_name, by_number)]
+        self.assertEqual(*fits)
+        fits = [self.report_of("cpd", "a.csv", "-r", 2, "-i", 3, "--init", "m.npz", "--fix", of)["result"]["fit"] for of in ("user,day", "0,2")]
+        self.assertEqual(*fits)
+        self.assertNotEqual(fits[0], self.report_of("cpd", "a.csv", "-r", 2, "-i", 3, "--init", "m.npz", "--fix", "item")["result"]["fit"])
+        for option in ("--nonnegative=usr", "--l1=usr:1", "--lower=usr:0", "--upper=usr:0", "--ridge=usr:0"):
+            with self.subTest(option=option):
+                self.fail_with(2, "cpd", "a.csv", "-r", 2, "-q", option, says="one of the names user, item, day, not 'usr'")
+
+    def test_new_slices_are_matched_by_labels(self):
+        self.succeed("cpd", "a.csv", "-r", 2, "-i", 9, "-o", "m.npz")
+        self.succeed("project", "m.npz", "a.csv", "--mode", "user", "-o", "all.npz")
+        self.succeed("project", "m.npz", "b.csv", "--mode", "user", "-o", "some.npz")
+        self.assertEqual(self.labels("all.npz", 0), self.users)
+        found = self.labels("some.npz", 0)
+        self.assertEqual(found, [u for u in dict.fromkeys(row[0] for row in reversed(self.rows)) if u != "ann"])
+        self.assertEqual(self.labels("some.npz", 1), self.labels("m.npz", 1))
+        row_of = lambda name, user: self.read_npz(name)["factor_0"][2 * self.labels(name, 0).index(user):][:2]
+        for user in found:
+            for x, y in zip(row_of("all.npz", user), row_of("some.npz", user)):
+                self.assertAlmostEqual(x, y, delta=1e-12)
+        self.fail_with(3, "project", "m.npz", "new.csv", "--mode", "user", "-q", "-o", "x.npz",
+                       says="has 1 rows of mode 1 (item) that m.npz does not have, such as 'cake'")
+        self.write("plain.tns", "1 1 1 2\n2 2 2 1\n")
+        self.fail_with(2, "project", "m.npz", "plain.tns", "--mode", "user", "-o", "x.npz", says="two different numberings")
+
+    def test_too_short_steps_of_time_are_warned_of(self):
+        entries = [(k % 9, k % 7, k, 1 + k % 5) for k in range(60)]
+        learn = ("--time-mode", 2, "--time-bins", 2, "-r", 1, "-j", 1, "--shrink", 5, "-i", 1)
+        for step, warns in ((1, True), (20, False)):
+            self.write("t.tns", "".join(f"{u + 1} {i + 1} {t // step + 1} {x}\n" for u, i, t, x in entries))
+            said = self.succeed("fast-tucker", "t.tns", *learn).stderr
+            self.assertEqual("60 entries have 60 different times in mode 2" in said, warns)
+
+    def test_products_have_names(self):
+        self.succeed("cpd", "a.csv", "-r", 2, "-i", 3, "-o", "m.npz")
+        for table in ("a.csv", "b.csv"):
+            self.succeed("ttmc", table, "--mode", "item", "--matrices", "m.npz", "-o", f"ttmc-{table}.npz")
+            self.succeed("mttkrp", table, "--mode", "item", "--factors", "m.npz", "-o", f"mttkrp-{table}.npz")
+            for product in ("ttmc", "mttkrp"):
+                self.assertEqual(self.labels(f"{product}-{table}.npz", 0), self.labels("m.npz", 1))
+        self.write("c.csv", (self.folder / "a.csv").read_text().replace("ann", "zoe"))
+        for command in (("ttmc", "--matrices"), ("mttkrp", "--factors")):
+            self.fail_with(3, command[0], "c.csv", "--mode", "item", command[1], "m.npz", "-q", "-o", "x.npz", says="'zoe'")
+        self.write_npz("u.npz", {"matrix": npy([1.0, 0.0, 0.0, 1.0, 1.0, 1.0], "<f8", (3, 2))})
+        self.succeed("ttm", "a.csv", "--mode", "item", "--matrix", "u.npz", "-o", "y.npz")
+        self.assertEqual((self.labels("y.npz", 0), self.labels("y.npz", 2)), (self.labels("m.npz", 0), self.labels("m.npz", 2)))
+        self.assertNotIn("labels_1", self.read_npz("y.npz"))
+        self.assertIn("no place for the names", self.succeed("ttm", "a.csv", "--mode", "item", "--matrix", "u.npz", "-o", "y.tns").stderr)
+
+    def test_repeated_entries_are_treated_as_the_option_says(self):
+        self.write("x.tns", "1 1 5\n2 2 3\n1 1 4\n")
+        self.write("y.tns", "2 2 3\n1 1 4\n")
+        self.write_npz("u.npz", {"matrix": npy([1.0, 0.0, 0.0, 1.0], "<f8", (2, 2))})
+        self.write_npz("v.npz", {f"factor_{n}": npy([1.0, 0.0, 0.0, 1.0], "<f8", (2, 2)) for n in range(2)})
+        commands = (("stats",), ("estimate", "-r", 2), ("tune", "-r", 2, "-i", 1), ("ttm", "--mode", 0, "--matrix", "u.npz", "-o", "o.npz"),
+                    ("ttmc", "--mode", 0, "--matrices", "v.npz", "-o", "o.npz"))
+        for command, *options in commands:
+            with self.subTest(command=command):
+                self.assertEqual(self.report_of(command, "x.tns", *options)["input"]["duplicates"], 1)
+                last = self.report_of(command, "x.tns", *options, "--duplicates", "last")
+                self.assertEqual((last["input"]["nnz"], last["input"]["duplicates"]), (2, 1))
+                if command == "stats":
+                    self.assertEqual(last["result"]["values"]["max"], 4)
+                self.fail_with(3, command, "x.tns", *options, "--duplicates", "error", says="x.tns:3:1: repeats the indices of line 1")
+        for how in ("sum", "last"):
+            self.succeed("ttmc", "x.tns", "--mode", 0, "--matrices", "v.npz", "--duplicates", how, "-o", "o.npz")
+            self.assertEqual(self.read_npz("o.npz")["matrix"], (9.0, 0.0, 0.0, 3.0) if how == "sum" else (4.0, 0.0, 0.0, 3.0))
 
 
 if __name__ == "__main__":

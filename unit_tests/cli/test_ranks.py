@@ -214,6 +214,37 @@ class Ranks(ToolTest):
         for here, there in zip(report["iterations"], one["iterations"]):
             self.assertAlmostEqual(here["fit"], there["fit"], delta=1e-7)  # exact but for a root of rounding
 
+    def test_constraints_name_modes(self):
+        """Rank 0 alone knows the names."""
+        entries = random_tensor((9, 6, 5), 120)
+        self.write("t.csv", "user,item,day,rating\n" + "".join(f"u{i},i{j},d{k},{x}\n" for (i, j, k), x in entries.items()))
+        of_names = ("cpd", "t.csv", "-r", 2, "-i", 4, "--tol", 0, "--nonnegative=user", "--l1=item:0.1", "--ridge=user:0.1", "--ridge=day:0.2")
+        self.expect_fits(self.report_on(2, *of_names)[0], self.report_of(*of_names), 7)
+        result = self.mpirun(2, "cpd", "t.csv", "-r", 2, "--nonnegative=usr")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("one of the names user, item, day, not 'usr'", result.stderr)
+
+    def test_last_and_sum_see_all_parts(self):
+        """Rank 0 reads everything, and the other ranks know what it found."""
+        lines = tns(random_tensor((30, 20, 10), 300)).splitlines()
+        again = [line.rsplit(" ", 1)[0] + " 2.5" for line in lines[:40]]
+        self.write("d.tns", "\n".join(lines + again) + "\n")
+        for how in ("sum", "last"):
+            for command in (("fast-tucker", "-r", 2, "-j", 2, "--shrink", 5, "-i", 3, "--precision", "f64", "--split", 0.1),
+                            ("cpd", "-r", 2, "-i", 3, "--tol", 0)):
+                with self.subTest(how=how, command=command[0]):
+                    one = self.report_of(command[0], "d.tns", *command[1:], "--duplicates", how)
+                    report, _ = self.report_on(2, command[0], "d.tns", *command[1:], "--duplicates", how)
+                    self.assertEqual((report["input"]["nnz"], report["input"]["duplicates"]), (one["input"]["nnz"], 40))
+                    if command[0] == "cpd":
+                        self.expect_fits(report, one)
+                    else:
+                        for part in ("train", "test"):
+                            self.assertAlmostEqual(report["result"]["rmse"][part], one["result"]["rmse"][part], delta=1e-6)
+        result = self.mpirun(2, "fast-tucker", "d.tns", "-r", 2, "--duplicates", "error")
+        self.assertEqual(result.returncode, 3, result.stderr)
+        self.assertIn("d.tns:301:1: repeats the indices of line 1", result.stderr)
+
     def test_real_tensors(self):
         for name in ("uber-apr14", "nycflights13-delay"):
             golden = json.loads((DATA / "golden" / f"{name}.json").read_text())["fits"]["8"]

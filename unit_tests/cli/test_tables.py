@@ -80,6 +80,8 @@ class Tables(ToolTest):
         path = self.write("t.csv", "user,item,rating\na,b,1\n")
         self.assertIn("there is no column 'city'", self.refuse(2, "stats", path, "--columns", "city"))
         self.refuse(2, "stats", path, "--index-base", "1")
+        self.assertIn("--header takes yes or no, not 'maybe'", self.refuse(2, "stats", path, "--header", "maybe"))
+        self.assertIn("not 'minute'", self.refuse(2, "stats", path, "--time", "rating", "--time-unit", "minute"))
         self.refuse(2, "stats", path, "--time", "rating")
 
     def test_second_table(self):

@@ -149,6 +149,8 @@ TEST_CASE("other files: binary files of other programs are named", "[io]") {
   std::vector<std::pair<std::string, std::string>> const files = {
       {"PAR1\x15\x04\x15\x10", "a Parquet file"},
       {"ARROW1\0\0"s, "an Arrow (Feather) file"},
+      {"FEA1\0\0\0\0\1\0\0\0\0\0\0\0"s, "a Feather file"},
+      {"FEA1a\0\0\0\0\0\0\0b\0\0\0\0\0\0\0"s, "a Feather file"},  // the integers 97 and 98
       {"\x93NUMPY\1\0v\0{'descr': '<f8'}\n"s, "an array of numpy"},
       {"\x89HDF\r\n\x1A\n\0\0"s, "an HDF5 file"},
       {"MATLAB 5.0 MAT-file, Platform: GLNXA64\n", "a MATLAB .mat file"},

@@ -36,6 +36,12 @@ struct HostArray {
 [[nodiscard]] std::vector<StoredRows> read_rows_npz(std::filesystem::path const& path,
                                                     std::vector<std::uint64_t>& extents);
 
+/// What an archive calls the rows of its modes (docs/file-formats.md).
+/// \param extents  the rows of each mode
+/// \throws InputError for names of other modes and rows
+[[nodiscard]] RowNames read_names_npz(std::filesystem::path const& path,
+                                      std::vector<std::uint64_t> const& extents);
+
 /// All arrays or nothing. \param single_precision  float instead of double, rounded
 /// \param rows  lists of rows, which are written as read_rows_npz reads them; empty: none
 /// \param names  what the rows are called

@@ -44,6 +44,7 @@ public:
   [[nodiscard]] HostArray read_array_npz(std::string const& name, std::size_t order);
   [[nodiscard]] std::map<int, HostArray> read_factors_npz();
   [[nodiscard]] std::vector<StoredRows> read_rows_npz(std::vector<std::uint64_t>& extents);
+  [[nodiscard]] RowNames read_names_npz(std::vector<std::uint64_t> const& extents);
 
 private:
   std::unique_ptr<RawInput> m_input;

@@ -16,6 +16,7 @@ namespace {
 
 void add_shared(Command& command, EstimateOptions& options) {
   add_tensor(command, options.tensor, options.index_base);
+  add_duplicates(command, options.duplicates, {"sum", "last", "error"});
   add_rank(command, options.rank, "Number of components")->required();
   command
       .add_option("-i,--iterations", options.iterations, "Iterations of CP-ALS that a build is spread over")

@@ -86,6 +86,7 @@ void add_cpd(Command command, CpdOptions& options) {
 
 void add_stats(Command command, StatsOptions& options) {
   add_tensor(command, options.tensor, options.index_base);
+  add_duplicates(command, options.duplicates, {"sum", "last", "error"});
   add_common(command);
   command.footer("Example: polyad stats uber.tns.xz");
 }
@@ -98,7 +99,7 @@ void check(CpdOptions const& options) {
   if (options.tune && options.format != "auto") refuse("--tune chooses a format: leave --format out");
   if (options.tune && !options.resume.empty())
     refuse("--resume goes on in the checkpoint's format: leave --tune out");
-  bool const has_fixed = !options.constraints.fixed.empty();
+  bool const has_fixed = !options.constraints.fixed_texts.empty();
   if (has_fixed && !starts_from_file(options) && options.resume.empty())
     refuse("--fix needs the factors that are to stay: name their model by --init MODEL");
   if (options.restarts > 1 && options.init != "random" && !has_fixed)

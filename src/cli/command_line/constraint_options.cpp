@@ -46,9 +46,10 @@ int inner_sweeps_of(std::string text) {
 void add_constraints(Command& command, CpdOptions& options) {
   auto& typed = options.constraints;
   command.add_flag_with_text("--nonnegative", typed.nonnegative_text, "all",
-                             "Factors without negative entries, or only those of modes: --nonnegative=0,2");
+                             "Factors without negative entries, or only those of modes: --nonnegative=0,2 or "
+                             "--nonnegative=user");
   add_mode_numbers(command, "--lower", typed.lower_texts,
-                   "The least entry of the factors, or of mode MODE's");
+                   "The least entry of the factors, or of those of MODE, a number or a name");
   add_mode_numbers(command, "--upper", typed.upper_texts, "The largest entry; repeatable as --lower");
   add_mode_numbers(command, "--l1", typed.l1_texts,
                    "Penalty: X times the sum of all |entries|, which makes many of them 0");
@@ -68,10 +69,9 @@ void add_constraints(Command& command, CpdOptions& options) {
       ->type_name("K|exact")
       ->capture_default_str();
   command
-      .add_option("--fix", typed.fixed, "With --init MODEL: modes whose factors stay as they are there",
-                  listed_as("fix", typed.fixed, ","))
-      ->delimiter(',')
-      ->check(CLI::Range(0, 15))
+      .add_option("--fix", typed.fixed_texts, "With --init MODEL: modes whose factors stay as they are there",
+                  listed_as("fix", typed.fixed_texts, ","))
+      ->allow_extra_args(false)
       ->type_name("MODES");
 }
 

@@ -8,6 +8,7 @@
 
 #include "cli/command_line/checks.hpp"
 #include "cli/names/words.hpp"
+#include "polyad/core/printable.hpp"
 
 namespace polyad::cli {
 
@@ -24,7 +25,6 @@ using Table = io::DelimitedOptions;
 /// An option of tables of text.
 struct TableOption {
   char const *name, *in_report, *type;
-  bool is_one_of_type;  // the type lists the words that it takes
   void (*settle)(Table& table, std::string const& typed);
   char const* meaning;
 };
@@ -34,21 +34,23 @@ void set_columns(Table& table, std::string const& typed) {
 }
 
 constexpr TableOption table_options[] = {
-    {"--delimiter", "delimiter", "NAME", false,
+    {"--delimiter", "delimiter", "NAME",
      [](Table& table, std::string const& typed) { table.delimiter = io::delimiter(typed); },
      "Of a table of text: comma, tab, semicolon, pipe, colons, blanks; unset: by the first lines"},
-    {"--header", "header", "yes|no", true,
-     [](Table& table, std::string const& typed) { table.header = typed == "yes"; },
+    {"--header", "header", "yes|no",
+     [](Table& table, std::string const& typed) {
+       if (typed != "yes" && typed != "no")
+         refuse("--header takes yes or no, not '" + printable(typed) + "'");
+       table.header = typed == "yes";
+     },
      "Whether the first line of a table names the columns; unset: by the first lines"},
-    {"--columns", "table_columns", "NAME,NAME,...", false, set_columns,
+    {"--columns", "table_columns", "NAME,NAME,...", set_columns,
      "The columns of a table to read, by name or by number from 0 on"},
-    {"--value", "value_column", "NAME", false,
-     [](Table& table, std::string const& typed) { table.value = typed; },
+    {"--value", "value_column", "NAME", [](Table& table, std::string const& typed) { table.value = typed; },
      "The column of a table that holds the values; none: each line counts 1"},
-    {"--time", "time_column", "NAME", false,
-     [](Table& table, std::string const& typed) { table.time = typed; },
+    {"--time", "time_column", "NAME", [](Table& table, std::string const& typed) { table.time = typed; },
      "A column of a table with times: seconds or milliseconds since 1970, or ISO dates"},
-    {"--time-unit", "time_unit", "hour|day|week|month|year", true,
+    {"--time-unit", "time_unit", "hour|day|week|month|year",
      [](Table& table, std::string const& typed) { table.time_unit = io::time_unit(typed); },
      "The steps of --time, in UTC"},
 };
@@ -88,7 +90,6 @@ void add_table(Command& command) {
       if (!typed->empty()) list.emplace_back(one.in_report, *typed);
     });
     option->type_name(one.type)->group(group);
-    if (one.is_one_of_type) option->check(CLI::IsMember(CLI::detail::split(one.type, '|')));
     command.after_parsing([typed, &table, &one] {
       if (!typed->empty()) one.settle(table, *typed);
     });

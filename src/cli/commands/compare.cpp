@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "cli/commands/commands.hpp"
+#include "cli/names/match_stored.hpp"
 #include "cli/names/row_texts.hpp"
 #include "cli/report/file_name_format.hpp"
 #include "cli/streams/messages.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/core/printable.hpp"
 #include "polyad/io/clean_list.hpp"
 #include "polyad/io/input_file.hpp"
 #include "polyad/io/match_rows.hpp"
@@ -67,14 +67,9 @@ io::CoordinateList read_tensor_of(CompareOptions const& options, Operand& of_ten
                                    {.path = of_tensor.path, .index_base_of_text = base, .duplicates = "sum"},
                                    options.common, report);
   if (file.tensor.extents.size() != extents.size()) return std::move(file.tensor);  // is refused below
-  auto known             = names;
-  known.index_base       = base >= 0 ? base : file.report.index_base;
-  io::Labels const other = io::match_rows(file, known, extents, of_tensor.path.string());
-  for (std::size_t n = 0; n < other.size(); ++n)
-    if (other[n].has_rows())
-      throw InputError(of_tensor.path.string(), 0, 0,
-                       fmt::format("has {} rows of mode {} that {} does not have, such as '{}'",
-                                   other[n].rows(), n, of_model.path.string(), printable(other[n].label(0))));
+  auto known       = names;
+  known.index_base = base >= 0 ? base : file.report.index_base;
+  static_cast<void>(match_stored(file, known, extents, -1, of_tensor.path.string(), of_model.path.string()));
   return std::move(file.tensor);
 }
 

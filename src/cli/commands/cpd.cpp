@@ -13,6 +13,7 @@
 #include "cli/drivers/factor.hpp"
 #include "cli/drivers/factor_on_ranks.hpp"
 #include "cli/names/row_texts.hpp"
+#include "cli/names/settle_modes.hpp"
 #include "cli/report/file_name_format.hpp"
 #include "cli/run/interrupt.hpp"
 #include "cli/run/ranks.hpp"
@@ -43,22 +44,6 @@ std::optional<io::HostKtensor> read_start(CpdOptions const& options) {
   if (start.rank() != options.rank)
     throw InputError(options.start.string(), 0, 0,
                      fmt::format("holds a model of rank {}, not {}", start.rank(), options.rank));
-  // If the first update computes the first factor anew, these weights matter only without iterations.
-  // Penalties depend on how they are divided among the modes.
-  auto const rank   = static_cast<std::size_t>(start.rank());
-  auto const shares = shares_of_weights(options.constraints, start.factors.size());
-  double const root = 1 / static_cast<double>(shares.size());
-  for (auto const& share : shares) {
-    auto& factor = start.factors[share.mode];
-    for (std::size_t e = 0; e < factor.size(); ++e) {
-      double const weight = start.weights[e % rank];
-      factor[e] *= shares.size() == 1
-                       ? weight
-                       : share.factor * std::copysign(std::pow(std::abs(weight), root),
-                                                      share.mode == shares.front().mode ? weight : 1);
-    }
-  }
-  std::fill(start.weights.begin(), start.weights.end(), 1.0);
   return start;
 }
 
@@ -247,8 +232,10 @@ int run(CpdOptions const& given, Report& report) {
     tensor = read_input(input_of(options), options.common, report);
     if (tensor.order() < 2)
       throw InputError(options.tensor.string(), 0, 0, "has one mode only; CP needs two or more");
+    settle_modes(options, *report.input, tensor.order());
     if (start) {
       expect_start_fits(options, *start, tensor);
+      share_weights(*start, options.constraints);
       expect_same_rows(start->names.labels, options.start.string(), report.input->labels,
                        options.tensor.string());
     }

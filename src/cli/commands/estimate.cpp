@@ -32,7 +32,9 @@ void print_choice(Report const& report, EstimateOptions const& options) {
 
 int run(EstimateOptions const& options, Report& report) {
   expect_usable_device();
-  auto tensor = read_input(options.tensor, options.index_base, options.common, report);
+  auto tensor = read_input(
+      TensorInput{.path = options.tensor, .index_base = options.index_base, .duplicates = options.duplicates},
+      options.common, report);
   Session const session(options.common.threads, options.common.verbose, options.device_memory);
   report.backend = session.backend();
   static_cast<void>(compact_list(tensor, *report.input));  // as cpd does

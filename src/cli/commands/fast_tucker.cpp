@@ -28,6 +28,7 @@
 #include "cli/tensors/read_on_ranks.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
+#include "polyad/core/per_mode.hpp"
 #include "polyad/core/quantity_text.hpp"
 #include "polyad/io/atomic_file.hpp"
 #include "polyad/io/checkpoint.hpp"
@@ -145,6 +146,21 @@ CompletionSets read_sets(TrainOptions& options, Report& report, std::vector<std:
   return sets;
 }
 
+/// Says that steps of time are too short if most entries have a step of their own.
+void warn_of_single_times(TrainOptions const& options, io::CoordinateList const& train) {
+  int const mode = options.bias.time_mode;
+  if (mode < 0 || ranks().size > 1 || 2 * of_mode(train.extents, mode) <= train.nnz()) return;
+  std::vector<std::uint64_t> times(train.nnz());
+  for (std::uint64_t p = 0; p < times.size(); ++p) times[p] = index_of(train, p, mode);
+  std::sort(times.begin(), times.end());
+  auto const distinct = static_cast<std::uint64_t>(std::unique(times.begin(), times.end()) - times.begin());
+  if (2 * distinct <= train.nnz()) return;
+  say("polyad: warning: {} entries have {} different times in mode {}, so that nothing can be learned of "
+      "most times. "
+      "Take longer steps; of a table, --time COLUMN --time-unit day makes some\n",
+      train.nnz(), distinct, mode);
+}
+
 /// The learning rates of sgd belong to the scale of the values.
 std::string advice_on_rates(TrainOptions const& options, CompletionReport const& result) {
   constexpr double scale_of_ratings = 3;
@@ -257,7 +273,6 @@ void summarise(TrainOptions const& options, Report const& report, std::vector<st
 
 /// Refuses options that several ranks do not support.
 void expect_distributed(TrainOptions const& options) {
-  char const* const alone = "start polyad without mpirun for them, or leave them out";
   if (!options.optimizer_facts().runs_on_ranks)
     throw UsageError(fmt::format(
         "--optimizer {} works on one rank only so far: take {}, or start polyad without mpirun",
@@ -265,9 +280,6 @@ void expect_distributed(TrainOptions const& options) {
   if (options.split_time > 0 || !options.split_last.empty() || !options.split_rows.empty())
     throw UsageError(
         fmt::format("--split-time, --split-last and --split-rows are for one rank only so far: {}", alone));
-  if (options.duplicates != "keep")
-    throw UsageError(fmt::format("--duplicates {} of fast-tucker is for one rank only so far: {}",
-                                 options.duplicates, alone));
 }
 
 }  // namespace
@@ -298,6 +310,7 @@ int run(TrainOptions const& given, Report& report) {
   share_shape(options, sets.train.extents.size(), resumed);
   auto const cold = std::exchange(sets.cold, {});
   note_unkept(options.common, {options.output, options.checkpoint}, "-o, --report or --checkpoint");
+  warn_of_single_times(options, sets.train);
   warn_of_cold(cold.nnz());
   if (!session) start_session();
   report.backend = session->backend();

@@ -9,6 +9,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/drivers/products.hpp"
+#include "cli/names/match_stored.hpp"
 #include "cli/names/row_texts.hpp"
 #include "cli/report/file_name_format.hpp"
 #include "cli/run/session.hpp"
@@ -24,34 +25,16 @@ namespace polyad::cli {
 namespace {
 
 /// Gives the tensor the model's extents in all modes but one.
-/// \throws InputError for a tensor with rows that the model does not have, or that calls them otherwise
-void fit_to_model(io::CoordinateList& tensor, io::HostKtensor const& model, io::RowNames const& names,
-                  ProjectOptions const& options) {
-  auto const refuse = [&](std::string const& reason) {
-    throw InputError(options.input.path.string(), 0, 0, reason);
-  };
-  if (tensor.extents.size() != model.extents.size())
-    refuse(fmt::format("has {} modes, and the model {}", tensor.extents.size(), model.extents.size()));
+/// \throws InputError for a tensor with rows that the model does not have
+void fit_to_model(io::CoordinateList& tensor, io::HostKtensor const& model, ProjectOptions const& options) {
   for (std::size_t n = 0; n < tensor.extents.size(); ++n) {
     if (n == static_cast<std::size_t>(options.mode)) continue;
     if (tensor.extents[n] > model.extents[n])
-      refuse(fmt::format("is {}, but the model {}: only mode {} may have other rows",
-                         dims_text(tensor.extents), dims_text(model.extents), options.mode));
-    bool const has_labels = n < names.labels.size() && names.labels[n].has_rows();
-    if (has_labels && n < model.names.labels.size() && model.names.labels[n].has_rows() &&
-        !(names.labels[n] == model.names.labels[n]))
-      refuse(fmt::format("calls the rows of mode {} otherwise than the model", n));
+      throw InputError(options.input.path.string(), 0, 0,
+                       fmt::format("is {}, but the model {}: only mode {} may have other rows",
+                                   dims_text(tensor.extents), dims_text(model.extents), options.mode));
     tensor.extents[n] = model.extents[n];
   }
-}
-
-/// What the rows of the new model are called: those of the mode as in the tensor.
-io::RowNames names_of_result(io::RowNames names, io::RowNames const& of_tensor, std::size_t mode) {
-  if (names.labels.empty()) return names;
-  std::string const name = names.labels[mode].name;
-  names.labels[mode]     = mode < of_tensor.labels.size() ? of_tensor.labels[mode] : io::ModeLabels();
-  if (names.labels[mode].name.empty()) names.labels[mode].name = name;
-  return names;
 }
 
 }  // namespace
@@ -60,12 +43,20 @@ int run(ProjectOptions const& given, Report& report) {
   ProjectOptions options = given;
   expect_usable_device();
   io::expect_writable(options.output);
-  auto model  = io::read_model(options.model);
-  auto tensor = read_input(options.input, options.common, report);
-  options.mode =
-      mode_of_text(options.mode_text, model.names.labels, static_cast<int>(model.extents.size()), "--mode");
-  auto const of_tensor = report.input->names();
-  fit_to_model(tensor, model, of_tensor, options);
+  auto model                       = io::read_model(options.model);
+  options.input.index_base_of_text = model.names.index_base;
+  auto file                        = read_input_file(options.input, options.common, report);
+  if (file.tensor.extents.size() != model.extents.size())
+    throw InputError(
+        options.input.path.string(), 0, 0,
+        fmt::format("has {} modes, and the model {}", file.tensor.extents.size(), model.extents.size()));
+  auto const& labels = model.names.labels.empty() ? report.input->labels : model.names.labels;
+  options.mode       = mode_of_text(options.mode_text, labels, file.tensor.order(), "--mode");
+  auto names  = match_stored(file, model.names, model.extents, options.mode, options.input.path.string(),
+                             options.model.string());
+  auto tensor = std::move(file.tensor);
+  report.input->dims = tensor.extents;
+  fit_to_model(tensor, model, options);
   auto const mode          = static_cast<std::size_t>(options.mode);
   std::uint64_t const rows = tensor.extents[mode];
   Session const session(options.common.threads, options.common.verbose);
@@ -75,7 +66,7 @@ int run(ProjectOptions const& given, Report& report) {
   model.extents[mode] = rows;
   model.factors[mode] = std::move(found.rows);
   if (!model.rows.empty()) model.rows[mode] = StoredRows(rows);
-  model.names = names_of_result(std::move(model.names), of_tensor, mode);
+  model.names = std::move(names);
   io::write_model(options.output, model, options.precision == "f32");
   report.result = FactsReport{
       {{"rows", rows}, {"columns", model.rank()}, {"fit", found.fit}, {"objective", found.objective}},

@@ -66,6 +66,13 @@ struct Queries {
   std::vector<std::string> unknown;
 };
 
+/// The row of --index: a number or a label, which may have the quotes of CSV.
+Word word_of_index(std::string const& typed) {
+  if (typed.starts_with('"'))
+    if (auto words = split_words(typed, false); words.size() == 1) return std::move(words.front());
+  return {typed, true, 0};
+}
+
 /// Reads the rows of queries by a model's names.
 class QueryReader {
 public:
@@ -248,7 +255,7 @@ int run(SimilarOptions const& options, Report& report) {
   rules.known  = true;
   rules.modes  = {mode};
   auto const queries =
-      queries_of(options.file, {Word{options.index.value_or(""), true, 0}}, QueryReader(model, rows, rules));
+      queries_of(options.file, {word_of_index(options.index.value_or(""))}, QueryReader(model, rows, rules));
   Session const session(options.common.threads, options.common.verbose);
   report.backend = session.backend();
   put(similar_rows(model, mode, queries.indices, options.count), queries, mode, rows, options.output);

@@ -57,7 +57,8 @@ void print(Report const& report) {
 
 int run(StatsOptions const& options, Report& report) {
   expect_usable_device();
-  auto tensor = read_input(options.tensor, options.index_base, options.common, report);
+  auto tensor = read_input(input_to_sum(options.tensor, options.index_base, options.duplicates),
+                           options.common, report);
   Session const session(options.common.threads, options.common.verbose);
   report.backend = session.backend();
   auto facts     = tensor_facts(std::move(tensor), report);

@@ -10,6 +10,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/drivers/products.hpp"
+#include "cli/names/match_stored.hpp"
 #include "cli/names/row_texts.hpp"
 #include "cli/report/file_name_format.hpp"
 #include "cli/run/session.hpp"
@@ -28,14 +29,18 @@ namespace polyad::cli {
 namespace {
 
 /// Reads the tensor and settles the mode.
+/// \param names  of the matrices' rows, if they are a model's; empty: they have none
 template <class CommandOptions>
-io::CoordinateList read_tensor(CommandOptions& options, Report& report) {
+io::TensorFile read_tensor(CommandOptions& options, Report& report, io::RowNames const& names = {}) {
   expect_usable_device();
   io::expect_writable(options.output);
-  auto tensor  = read_input(options.tensor, options.index_base, options.common, report);
-  options.mode = mode_of_text(options.mode_text, report.input->labels, tensor.order(), "--mode");
-  if (tensor.order() < 2) throw InputError(options.tensor.string(), 0, 0, "has one mode only");
-  return tensor;
+  auto input               = input_to_sum(options.tensor, options.index_base, options.duplicates);
+  input.index_base_of_text = names.index_base;
+  auto file                = read_input_file(input, options.common, report);
+  auto const& labels       = names.labels.empty() ? file.labels : names.labels;
+  options.mode             = mode_of_text(options.mode_text, labels, file.tensor.order(), "--mode");
+  if (file.tensor.order() < 2) throw InputError(options.tensor.string(), 0, 0, "has one mode only");
+  return file;
 }
 
 void expect_rows(std::filesystem::path const& file, int mode, io::HostArray const& matrix,
@@ -47,21 +52,52 @@ void expect_rows(std::filesystem::path const& file, int mode, io::HostArray cons
     throw InputError(file.string(), 0, 0, fmt::format("the matrix of mode {} has no columns", mode));
 }
 
-/// If the matrices are those of a model with lists of rows, keeps the nonzeros in these rows, with their
-/// positions in the lists.
-void look_up_rows(io::InputFile& file, std::map<int, io::HostArray> const& matrices,
-                  TtmcOptions const& options, io::CoordinateList& tensor) {
-  // A model has all its factors; a gap is an error that the caller reports.
-  if (matrices.size() != static_cast<std::size_t>(tensor.order())) return;
+/// What else the archive of the matrices says, if they are those of a model.
+struct FactsOfModel {
   std::vector<std::uint64_t> extents;
-  for (auto const& [n, matrix] : matrices) extents.push_back(matrix.shape[0]);
-  auto const rows = file.read_rows_npz(extents);
-  if (rows.empty()) return;
+  std::vector<StoredRows> rows;  // as of HostKtensor
+  io::RowNames names;
+};
+
+FactsOfModel facts_of_model(io::InputFile& file, std::map<int, io::HostArray> const& matrices) {
+  FactsOfModel facts;
+  for (auto const& [n, matrix] : matrices) facts.extents.push_back(matrix.shape[0]);
+  // A model has all its factors; a gap is an error that the caller reports.
+  if (matrices.empty() || matrices.rbegin()->first + 1 != static_cast<int>(matrices.size())) return facts;
+  facts.rows  = file.read_rows_npz(facts.extents);
+  facts.names = file.read_names_npz(facts.extents);
+  return facts;
+}
+
+/// If the model has lists of rows, keeps the nonzeros in these rows, with their positions in the lists.
+void look_up_rows(FactsOfModel const& model, TtmcOptions const& options, io::CoordinateList& tensor) {
+  auto const& [extents, rows, names] = model;
+  if (rows.empty() || extents.size() != static_cast<std::size_t>(tensor.order())) return;
   if (extents != tensor.extents)
     throw InputError(options.matrices.string(), 0, 0,
                      fmt::format("holds a model of {}, but the tensor is {}", dims_text(extents),
                                  dims_text(tensor.extents)));
   io::keep_stored(tensor, rows, options.mode);
+}
+
+/// Writes the product of ttm with the names of its rows, if its file can hold them. The columns of the
+/// matrix, which have taken the place of the rows of a mode, have none.
+void write_product(TtmOptions const& options, io::CoordinateList const& product, io::Labels labels,
+                   InputReport const& input) {
+  if (!labels.empty()) labels[static_cast<std::size_t>(options.mode)] = {};
+  auto const dialect = io::dialect_of_ending(options.output);
+  bool const has_labels =
+      std::any_of(labels.begin(), labels.end(), [](auto const& l) { return l.has_rows(); });
+  bool const holds_them = dialect && dialect->holds_names();
+  if (has_labels && !holds_them)
+    say("polyad: {} has no place for the names of rows: it has their numbers alone\n",
+        FileName(options.output));
+  bool const floats = dialect && dialect->holds_floats();  // text holds values in full
+  io::write_tensor(options.output, product,
+                   {.single_precision = floats && options.precision == "f32",
+                    .threads          = options.common.threads,
+                    .index_base       = holds_them ? input.base_to_keep() : -1,
+                    .labels           = holds_them ? std::move(labels) : io::Labels()});
 }
 
 template <class Values>
@@ -81,17 +117,14 @@ void summarise(Report const& report, std::string const& result, FileName const& 
 int run(TtmOptions const& given, Report& report) {
   TtmOptions options = given;
   auto const matrix  = io::read_array_npz(options.matrix, "matrix", 2);
-  auto tensor        = read_tensor(options, report);
-  expect_rows(options.matrix, options.mode, matrix, tensor.extents[static_cast<std::size_t>(options.mode)]);
+  auto file          = read_tensor(options, report);
+  auto const mode    = static_cast<std::size_t>(options.mode);
+  expect_rows(options.matrix, options.mode, matrix, file.tensor.extents[mode]);
   Session const session(options.common.threads, options.common.verbose);
   report.backend     = session.backend();
-  auto const product = multiply(options, std::move(tensor), matrix, report);
+  auto const product = multiply(options, std::move(file.tensor), matrix, report);
   expect_finite(product.values);
-  auto const dialect = io::dialect_of_ending(options.output);  // text holds values in full
-  bool const floats  = dialect && dialect->holds_floats();
-  io::write_tensor(
-      options.output, product,
-      {.single_precision = floats && options.precision == "f32", .threads = options.common.threads});
+  write_product(options, product, std::move(file.labels), *report.input);
   report.result = FactsReport{{{"dims", dims_text(product.extents)}, {"values", product.nnz()}},
                               {options.output.string()}};
   summarise(report, fmt::format("{}, {} values", dims_text(product.extents), product.nnz()),
@@ -103,8 +136,15 @@ int run(TtmcOptions const& given, Report& report) {
   TtmcOptions options = given;
   io::InputFile file(options.matrices);
   auto const matrices = file.read_factors_npz();
-  auto tensor         = read_tensor(options, report);
-  look_up_rows(file, matrices, options, tensor);
+  auto const model    = facts_of_model(file, matrices);
+  auto input          = read_tensor(options, report, model.names);
+  // Rows of matrices that say nothing of them are those of the tensor, in its order.
+  bool const has_names = !model.names.labels.empty() || model.names.index_base >= 0;
+  auto const names = has_names ? match_stored(input, model.names, model.extents, -1, options.tensor.string(),
+                                              options.matrices.string())
+                               : io::RowNames{report.input->base_to_keep(), input.labels};
+  auto tensor      = std::move(input.tensor);
+  look_up_rows(model, options, tensor);
   for (int n = 0; n < tensor.order(); ++n) {
     if (n == options.mode) continue;
     auto const matrix = matrices.find(n);
@@ -117,7 +157,10 @@ int run(TtmcOptions const& given, Report& report) {
   report.backend     = session.backend();
   auto const product = multiply(options, std::move(tensor), matrices, report);
   expect_finite(product.elements);
-  io::write_arrays_npz(options.output, {{"matrix", product}}, options.precision == "f32");
+  auto const mode = static_cast<std::size_t>(options.mode);
+  io::RowNames of_product{names.index_base, {}};
+  if (!names.labels.empty()) of_product.labels = {names.labels[mode], {}};
+  io::write_arrays_npz(options.output, {{"matrix", product}}, options.precision == "f32", {}, of_product);
   report.result =
       FactsReport{{{"rows", product.shape[0]}, {"columns", product.shape[1]}}, {options.output.string()}};
   summarise(report, dims_text(product.shape), options.output.string());

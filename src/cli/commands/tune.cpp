@@ -24,7 +24,7 @@ int run(TuneOptions const& options, Report& report) {
   expect_usable_device();
   if (options.store) io::expect_writable(choice_path(of.tensor));
   // Reads it as cpd does, since the choice is kept for cpd.
-  auto tensor = read_input(TensorInput{.path = of.tensor, .index_base = of.index_base}, of.common, report);
+  auto tensor = read_input(input_to_sum(of.tensor, of.index_base, of.duplicates), of.common, report);
   if (tensor.order() < 2)
     throw InputError(of.tensor.string(), 0, 0, "has one mode only; CP needs two or more");
   Session const session(of.common.threads, of.common.verbose, of.device_memory);

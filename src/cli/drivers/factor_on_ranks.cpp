@@ -13,6 +13,7 @@
 #include "cli/format_choice/machine.hpp"
 #include "cli/memory/memory_of_ranks.hpp"
 #include "cli/memory/plan_of_rank.hpp"
+#include "cli/names/settle_modes.hpp"
 #include "cli/report/host_facts.hpp"
 #include "cli/run/communicator.hpp"
 #include "cli/run/interrupt.hpp"
@@ -130,7 +131,7 @@ private:
 
 }  // namespace
 
-RanksOutcome factor_on_ranks(CpdOptions const& options, TensorInput const& input,
+RanksOutcome factor_on_ranks(CpdOptions options, TensorInput const& input,
                              std::optional<io::HostKtensor> start, Report& report,
                              OnIteration const& on_iteration) {
   count_t const base = peak_memory_bytes();  // MPI takes some
@@ -142,6 +143,8 @@ RanksOutcome factor_on_ranks(CpdOptions const& options, TensorInput const& input
     throw InputError(
         options.start.string(), 0, 0,
         "holds a model of " + dims_text(start->extents) + ", but the tensor is " + dims_text(tensor.extents));
+  settle_modes(options, *report.input, tensor.order());
+  if (start) share_weights(*start, options.constraints);
   auto const rows            = zeros_are_allowed(options, tensor.order())
                                    ? compact_list_on_ranks(world, tensor, *report.input)
                                    : std::vector<StoredRows>();

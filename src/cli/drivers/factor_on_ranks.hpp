@@ -19,7 +19,7 @@ struct RanksOutcome {
 /// \param start   the model of --init, the same on all ranks
 /// \param report  filled on rank 0, as factor() does; report.ranks too
 /// \throws as read_input() and factor(); MemoryError naming the rank whose share does not fit
-[[nodiscard]] RanksOutcome factor_on_ranks(CpdOptions const& options, TensorInput const& input,
+[[nodiscard]] RanksOutcome factor_on_ranks(CpdOptions options, TensorInput const& input,
                                            std::optional<io::HostKtensor> start, Report& report,
                                            OnIteration const& on_iteration);
 

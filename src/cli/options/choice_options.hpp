@@ -14,10 +14,11 @@ namespace polyad::cli {
 struct EstimateOptions {
   CommonOptions common;
   std::filesystem::path tensor;
-  int index_base        = -1;
-  std::uint64_t rank    = 0;
-  int iterations        = 50;  // that builds are spread over
-  std::string precision = "f64";
+  int index_base         = -1;
+  std::string duplicates = "sum";  // or last, error
+  std::uint64_t rank     = 0;
+  int iterations         = 50;  // that builds are spread over
+  std::string precision  = "f64";
   std::optional<std::uint64_t> device_memory;  // bytes; none: what is free
 };
 

@@ -46,7 +46,8 @@ struct CpdOptions : CpAlsOptions {
 struct StatsOptions {
   CommonOptions common;
   std::filesystem::path tensor;
-  int index_base = -1;
+  int index_base         = -1;
+  std::string duplicates = "sum";  // or last, error
 };
 
 struct InfoOptions {

@@ -14,8 +14,9 @@ namespace polyad::cli {
 struct TtmOptions {
   CommonOptions common;
   std::filesystem::path tensor;
-  int index_base = -1;
-  std::string mode_text;  // as typed: its number or name
+  int index_base         = -1;
+  std::string duplicates = "sum";  // or last, error
+  std::string mode_text;           // as typed: its number or name
   int mode              = 0;
   std::string precision = "f64";
   std::filesystem::path matrix;  // npz with "matrix"
@@ -26,9 +27,10 @@ struct TtmOptions {
 struct TtmcOptions {
   CommonOptions common;
   std::filesystem::path tensor;
-  int index_base = -1;
-  std::string mode_text;      // as typed: its number or name
-  int mode              = 0;  // the one that stays
+  int index_base         = -1;
+  std::string duplicates = "sum";  // or last, error
+  std::string mode_text;           // as typed: its number or name
+  int mode              = 0;       // the one that stays
   std::string precision = "f64";
   std::filesystem::path matrices;  // npz with "factor_0", ...
   std::filesystem::path output;    // npz

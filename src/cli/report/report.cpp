@@ -50,6 +50,9 @@ Json to_json(InputReport const& input) {
                {"stored_rows", input.stored_rows},
                {"read_s", input.read_s}};
   if (input.table) json["table"] = to_json(*input.table);
+  // A mode without a name has an empty one, and a mode without labels has 0 of them.
+  for (auto const& mode : input.labels)
+    json["modes"].push_back({{"name", mode.name}, {"labels", mode.rows()}});
   return json;
 }
 

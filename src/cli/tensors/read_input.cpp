@@ -110,9 +110,8 @@ io::CoordinateList read_input(io::InputFile& file, TensorInput const& input, Com
   return read_input_file(file, input, common, report).tensor;
 }
 
-io::CoordinateList read_input(std::filesystem::path const& path, int index_base, CommonOptions const& common,
-                              Report& report) {
-  return read_input(TensorInput{.path = path, .index_base = index_base}, common, report);
+TensorInput input_to_sum(std::filesystem::path const& path, int index_base, std::string const& duplicates) {
+  return {.path = path, .index_base = index_base, .duplicates = duplicates == "sum" ? "keep" : duplicates};
 }
 
 std::optional<std::uint64_t> line_of_nonzero(std::filesystem::path const& path, std::uint64_t nonzero) {

@@ -15,12 +15,12 @@
 
 namespace polyad::cli {
 
-/// Reads the file and fills in `report.input` as far as it is known.
-/// \throws InputError
-[[nodiscard]] io::CoordinateList read_input(std::filesystem::path const& path, int index_base,
-                                            CommonOptions const& common, Report& report);
+/// The input of a command that sums duplicates itself, on the device.
+[[nodiscard]] TensorInput input_to_sum(std::filesystem::path const& path, int index_base,
+                                       std::string const& duplicates);
 
-/// The same, and treats duplicates, zeros and values as the input says.
+/// Reads the file and fills in `report.input` as far as it is known. Treats duplicates, zeros and values as
+/// the input says.
 /// \param part  the part of the file that this process reads; duplicates that are not kept are treated within
 ///              it
 /// \throws InputError, with the line for a duplicate that is an error

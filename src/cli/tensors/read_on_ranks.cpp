@@ -13,17 +13,38 @@
 
 namespace polyad::cli {
 
+namespace {
+
+/// Gives the other ranks the facts of the file, which the first one alone has read.
+void share_facts(Report& report) {
+  if (ranks().rank > 0) report.input.emplace();
+  auto& facts      = *report.input;
+  auto const yes   = [](bool is) { return std::uint64_t{is ? 1U : 0U}; };
+  auto const first = of_all_ranks({static_cast<std::uint64_t>(facts.base), yes(facts.knows_base),
+                                   yes(facts.is_text), yes(facts.table.has_value())})
+                         .front();
+  if (ranks().rank == 0) return;
+  facts.base       = static_cast<int>(first[0]);
+  facts.knows_base = first[1] != 0;
+  facts.is_text    = first[2] != 0;
+  if (first[3] != 0) facts.table.emplace();
+}
+
+}  // namespace
+
 io::TensorFile read_file_on_ranks(TensorInput const& input, CommonOptions const& common, Report& report) {
-  if (input.duplicates != "error" && input.duplicates != "last")
+  if (input.duplicates == "keep")
     return read_input_file(input, common, report, {ranks().rank, ranks().size, of_all_ranks});
   io::TensorFile file;
   if (ranks().rank == 0) file = read_input_file(input, common, report);
+  share_facts(report);
   auto& extents       = file.tensor.extents;
   auto const all      = mpi_communicator(Kokkos::DefaultExecutionSpace()).host();
   std::uint64_t order = extents.size();
   all.broadcast(&order, 1, 0);
   extents.resize(order);
   all.broadcast(extents.data(), order, 0);
+  if (ranks().rank > 0) report.input->dims = extents;
   return file;
 }
 

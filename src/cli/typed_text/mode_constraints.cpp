@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <string_view>
 
+#include "cli/names/words.hpp"
 #include "cli/typed_text/numbers.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/per_mode.hpp"
@@ -18,21 +19,25 @@ namespace polyad::cli {
 
 namespace {
 
-/// Modes from 0 on, separated by commas.
-std::vector<int> modes_in(std::string const& text) {
+bool is_whole_number(std::string text) {
+  return settle_whole_number<int>(text).empty();
+}
+
+/// The numbers in a list of modes, which commas separate; names are passed over.
+std::vector<int> modes_in(std::string const& option, std::string const& text) {
   std::vector<int> modes;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    std::size_t const end = std::min(text.find(',', begin), text.size());
-    std::string mode      = text.substr(begin, end - begin);
-    int value             = 0;
-    if (!settle_whole_number<int>(mode).empty() || mode.front() == '-')
-      throw UsageError(fmt::format("--nonnegative takes modes from 0 on, as --nonnegative=0,2, not '{}'",
-                                   printable(text)));
+  auto const words = split_words(text, false);
+  for (auto const& word : words) {
+    std::string mode = word.text;
+    int value        = 0;
+    if (mode.empty() || (settle_whole_number<int>(mode).empty() && mode.front() == '-'))
+      throw UsageError(fmt::format("{} takes modes by number, from 0 on, or by name, as {}=0,2, not '{}'",
+                                   option, option, printable(text)));
+    if (!is_whole_number(mode)) continue;
     std::from_chars(mode.data(), mode.data() + mode.size(), value);
     if (std::find(modes.begin(), modes.end(), value) != modes.end())
-      throw UsageError(fmt::format("--nonnegative names mode {} twice", value));
+      throw UsageError(fmt::format("{} names mode {} twice", option, value));
     modes.push_back(value);
-    begin = end + 1;
   }
   return modes;
 }
@@ -72,11 +77,38 @@ void expect_no_escape(TypedConstraints const& typed, std::vector<Constraints> co
 void read_texts(TypedConstraints& typed) {
   typed.all_nonnegative = typed.nonnegative_text == "all";
   if (!typed.all_nonnegative && !typed.nonnegative_text.empty())
-    typed.nonnegative = modes_in(typed.nonnegative_text);
+    typed.nonnegative = modes_in("--nonnegative", typed.nonnegative_text);
   typed.lower = mode_penalties("--lower", typed.lower_texts, NumberSign::any);
   typed.upper = mode_penalties("--upper", typed.upper_texts, NumberSign::any);
   typed.l1    = mode_penalties("--l1", typed.l1_texts);
   typed.ridge = mode_penalties("--ridge", typed.ridge_texts);
+  if (!typed.fixed_texts.empty())
+    typed.fixed = modes_in("--fix", fmt::format("{}", fmt::join(typed.fixed_texts, ",")));
+}
+
+void settle_modes(TypedConstraints& typed,
+                  std::function<int(std::string const& option, std::string const& name)> const& number_of) {
+  auto const in_list = [&](std::string const& option, std::string& text) {
+    std::string numbers;
+    for (auto const& word : split_words(text, false))
+      numbers += (numbers.empty() ? "" : ",") +
+                 (is_whole_number(word.text) ? word.text : std::to_string(number_of(option, word.text)));
+    text = numbers;
+  };
+  auto const before_colons = [&](std::string const& option, std::vector<std::string>& texts) {
+    for (auto& text : texts) {
+      auto const colon = text.rfind(':');
+      if (colon == std::string::npos || is_whole_number(text.substr(0, colon))) continue;
+      text = std::to_string(number_of(option, text.substr(0, colon))) + text.substr(colon);
+    }
+  };
+  if (typed.nonnegative_text != "all") in_list("--nonnegative", typed.nonnegative_text);
+  before_colons("--lower", typed.lower_texts);
+  before_colons("--upper", typed.upper_texts);
+  before_colons("--l1", typed.l1_texts);
+  before_colons("--ridge", typed.ridge_texts);
+  for (auto& text : typed.fixed_texts) in_list("--fix", text);
+  read_texts(typed);
 }
 
 std::vector<Constraints> constraints_of_modes(TypedConstraints const& typed, int order) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bounds and penalties of modes as they are typed: --nonnegative, --nonnegative=2,3, --lower=0:-1, --l1=0.1.
+// Bounds and penalties of modes as they are typed: --nonnegative, --nonnegative=2,3, --lower=0:-1, --l1=0.1,
+// --l1=item:0.1.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -13,8 +15,8 @@ namespace polyad::cli {
 struct TypedConstraints {
   // As typed.
   std::string nonnegative_text;  // "all", or modes; empty: not given
-  std::vector<std::string> lower_texts, upper_texts, l1_texts, ridge_texts;
-  // What they say.
+  std::vector<std::string> lower_texts, upper_texts, l1_texts, ridge_texts, fixed_texts;
+  // What they say, without the modes that have names.
   bool all_nonnegative = false;
   std::vector<int> nonnegative;
   std::vector<ModePenalty> lower, upper, l1, ridge;
@@ -23,6 +25,13 @@ struct TypedConstraints {
 
 /// Reads the texts. \throws UsageError for one that says nothing, and for two of one mode
 void read_texts(TypedConstraints& typed);
+
+/// Replaces names of modes by numbers in the texts, and reads them again.
+/// \param number_of  returns the number of the mode of a name; it is called for each name in the order of the
+///                   texts
+/// \throws UsageError
+void settle_modes(TypedConstraints& typed,
+                  std::function<int(std::string const& option, std::string const& name)> const& number_of);
 
 /// One for each of `order` modes; none at all if no mode has bounds or penalties.
 /// \throws UsageError for a mode that the tensor does not have, bounds without a number between them, and if

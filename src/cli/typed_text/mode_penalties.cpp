@@ -15,22 +15,32 @@ namespace polyad::cli {
 
 namespace {
 
+/// Whether it has digits and signs alone: no mode has such a name, nor such a number if that is too large.
+bool is_like_number(std::string const& mode) {
+  return mode.find_first_not_of("+-0123456789") == std::string::npos;
+}
+
 ModePenalty mode_penalty(std::string const& option, std::string const& text, NumberSign sign) {
-  std::size_t const colon = text.find(':');
+  std::size_t const colon = text.rfind(':');  // a name may have one
   std::string mode        = colon == std::string::npos ? "0" : text.substr(0, colon);
   std::string number      = colon == std::string::npos ? text : text.substr(colon + 1);
   ModePenalty result;
-  int value = 0;
-  if (!settle_whole_number<int>(mode).empty() || !settle_number(number).empty() || mode.front() == '-')
+  bool const is_number = settle_whole_number<int>(mode).empty();
+  if (!settle_number(number).empty() || mode.empty() || (is_number && mode.front() == '-') ||
+      (!is_number && is_like_number(mode)))
     throw UsageError(
-        fmt::format("{} takes X, or MODE:X with a mode from 0 on, not '{}'", option, printable(text)));
-  std::from_chars(mode.data(), mode.data() + mode.size(), value);
+        fmt::format("{} takes X, or MODE:X with the number of a mode, from 0 on, or its name, not '{}'",
+                    option, printable(text)));
   std::from_chars(number.data(), number.data() + number.size(), result.penalty);
   bool const may_be_negative = sign == NumberSign::any;
   if (!std::isfinite(result.penalty) || (result.penalty < 0 && !may_be_negative))
     throw UsageError(fmt::format("{} takes a number{}, not '{}'", option, may_be_negative ? "" : " from 0 on",
                                  printable(text)));
-  if (colon != std::string::npos) result.mode = value;
+  if (!is_number) {
+    result.name = mode;
+  } else if (colon != std::string::npos) {
+    std::from_chars(mode.data(), mode.data() + mode.size(), result.mode.emplace());
+  }
   return result;
 }
 
@@ -42,9 +52,11 @@ std::vector<ModePenalty> mode_penalties(std::string const& option, std::vector<s
   for (auto const& text : texts) {
     auto const penalty = mode_penalty(option, text, sign);
     for (auto const& before : penalties)
-      if (before.mode == penalty.mode)
+      if (before.mode == penalty.mode && before.name == penalty.name)
         throw UsageError(fmt::format("{} is given twice for {}", option,
-                                     penalty.mode ? fmt::format("mode {}", *penalty.mode) : "all modes"));
+                                     penalty.mode           ? fmt::format("mode {}", *penalty.mode)
+                                     : penalty.name.empty() ? "all modes"
+                                                            : "mode " + printable(penalty.name)));
     penalties.push_back(penalty);
   }
   return penalties;

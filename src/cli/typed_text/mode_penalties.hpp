@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Penalties of modes as they are typed: --ridge=0.1 for all modes, --ridge=3:0.5 for mode 3.
+// Penalties of modes as they are typed: --ridge=0.1 for all modes, --ridge=3:0.5 for mode 3,
+// --ridge=user:0.5 for the mode of this name.
 #pragma once
 
 #include <optional>
@@ -10,7 +11,8 @@ namespace polyad::cli {
 
 struct ModePenalty {
   std::optional<int> mode;  // counts from 0; none: all modes that have no penalty of their own
-  double penalty = 0;       // or a bound
+  double penalty   = 0;     // or a bound
+  std::string name = {};    // the name that was typed for a mode whose number is not known yet
 };
 
 /// Whether numbers below 0 are refused.

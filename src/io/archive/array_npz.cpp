@@ -52,6 +52,15 @@ std::vector<StoredRows> read_rows_npz(RawInput& input, std::vector<std::uint64_t
   return NpzReader(input).read_rows(extents);
 }
 
+RowNames read_names_npz(std::filesystem::path const& path, std::vector<std::uint64_t> const& extents) {
+  RawInput input(path);
+  return read_names_npz(input, extents);
+}
+
+RowNames read_names_npz(RawInput& input, std::vector<std::uint64_t> const& extents) {
+  return NpzReader(input).read_names(extents);
+}
+
 void write_arrays_npz(std::filesystem::path const& path, std::map<std::string, HostArray> const& arrays,
                       bool single_precision, std::vector<StoredRows> const& rows, RowNames const& names) {
   AtomicFile file(path);

@@ -46,33 +46,60 @@ Numbering number_integers(std::vector<ColumnLabels*> const& of_threads) {
   return numbering;
 }
 
+/// Adds the labels of one thread to those of another, and notes where each came first.
+/// \return the number of each label in `all`
+std::vector<std::uint32_t> add_labels(TextTable& all, std::vector<std::uint64_t>& first,
+                                      ModeLabels const& labels, std::vector<std::uint64_t> const& own_first) {
+  constexpr std::size_t delay = 16;
+  std::array<TextKey, delay> keys{};
+  std::array<std::size_t, delay> hashes{};
+  std::vector<std::uint32_t> numbers(labels.rows());
+  for (std::size_t k = 0; k < labels.rows() + delay; ++k) {
+    if (k >= delay && k - delay < labels.rows()) {
+      std::size_t const done     = k - delay;
+      std::uint32_t const number = all.number(labels.label(done), keys[done % delay], hashes[done % delay]);
+      if (number == first.size()) first.push_back(own_first[done]);
+      first[number] = std::min(first[number], own_first[done]);
+      numbers[done] = number;
+    }
+    if (k >= labels.rows()) continue;
+    keys[k % delay]   = TextKey(labels.label(k));
+    hashes[k % delay] = keys[k % delay].hash();
+    all.prefetch(hashes[k % delay]);
+  }
+  return numbers;
+}
+
+/// The labels of all threads go to the table of the thread that has the most.
 Numbering number_texts(std::vector<ColumnLabels*> const& of_threads) {
   Numbering numbering;
-  TextTable all;
-  std::vector<std::uint64_t> first;
+  for (auto* labels : of_threads) labels->become_text();
+  auto* const most = *std::max_element(of_threads.begin(), of_threads.end(),
+                                       [](auto* a, auto* b) { return a->size() < b->size(); });
+  TextTable& all   = most->texts();
+  auto first       = most->first();
   for (auto* labels : of_threads) {
-    labels->become_text();
-    auto& rows = numbering.of_each.emplace_back();
-    rows.reserve(labels->size());
-    for (std::size_t k = 0; k < labels->size(); ++k) {
-      std::uint32_t const number = all.number(labels->texts().label(k));
-      if (number == first.size()) first.push_back(labels->first()[k]);
-      first[number] = std::min(first[number], labels->first()[k]);
-      rows.push_back(number);
-    }
+    auto& numbers = numbering.of_each.emplace_back(labels->size());
+    if (labels == most)
+      std::iota(numbers.begin(), numbers.end(), 0U);
+    else
+      numbers = add_labels(all, first, labels->texts().labels(), labels->first());
   }
-  // One thread has met them in order.
   numbering.rows = first.size();
+  // One thread has met them in order.
   if (std::is_sorted(first.begin(), first.end())) {
-    numbering.labels = std::move(all).take_labels();
+    numbering.labels = all.take_labels();
     return numbering;
   }
-  std::vector<std::uint32_t> order(first.size()), row_of(first.size());
-  std::iota(order.begin(), order.end(), 0U);
-  std::sort(order.begin(), order.end(), [&](auto a, auto b) { return first[a] < first[b]; });
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> order(first.size());
+  for (std::uint32_t k = 0; k < order.size(); ++k) order[k] = {first[k], k};
+  std::sort(order.begin(), order.end());
+  std::vector<std::uint32_t> row_of(first.size());
+  numbering.labels.bytes.reserve(all.labels().bytes.size());
+  numbering.labels.ends.reserve(order.size());
   for (std::uint32_t row = 0; row < order.size(); ++row) {
-    row_of[order[row]] = row;
-    numbering.labels.add(all.labels().label(order[row]));
+    row_of[order[row].second] = row;
+    numbering.labels.add(all.labels().label(order[row].second));
   }
   for (auto& rows : numbering.of_each)
     for (auto& row : rows) row = row_of[row];
@@ -82,34 +109,34 @@ Numbering number_texts(std::vector<ColumnLabels*> const& of_threads) {
 }  // namespace
 
 void ColumnLabels::become_text() {
-  if (m_is_text) return;
-  m_is_text = true;
-  for (auto const label : m_integers.labels())
+  if (is_text()) return;
+  for (auto const label : m_integers->labels())
     static_cast<void>(m_texts.number(PrintedInteger(label).text()));
-  m_integers = {};
+  m_integers.reset();
   count_memory();
 }
 
-std::uint32_t ColumnLabels::number_printed(std::int64_t label, std::uint64_t place) {
-  return number_text(PrintedInteger(label).text(), place);
+std::uint32_t ColumnLabels::number_printed(std::int64_t label) {
+  return m_texts.number(PrintedInteger(label).text());
 }
 
 void ColumnLabels::count_memory() {
-  m_held.resize(*m_memory, "the labels of a column",
-                m_integers.bytes() + m_texts.bytes() + m_first.capacity() * sizeof(std::uint64_t));
+  m_held.resize(
+      *m_memory, "the labels of a column",
+      (m_integers ? m_integers->bytes() : 0) + m_texts.bytes() + m_first.capacity() * sizeof(std::uint64_t));
 }
 
 Numbering number_rows(std::vector<ColumnLabels*> const& of_threads, ReadMemory& memory) {
   std::uint64_t labels = 0, bytes = 0;
   bool is_text = false;
-  for (auto const* own : of_threads) {
+  for (auto* own : of_threads) {
     labels += own->size();
-    bytes += own->texts().bytes.size();
+    bytes += own->texts().labels().bytes.size();
     is_text |= own->is_text();
   }
-  // Numbers, places, a table of at most four slots for a label, and the labels themselves.
-  std::uint64_t const each =
-      2 * sizeof(std::uint32_t) + 2 * sizeof(std::uint64_t) + 4 * sizeof(std::uint64_t);
+  // Numbers, places, their order, a table that doubles, and the labels themselves.
+  constexpr std::uint64_t of_table = 4 * 28;
+  std::uint64_t const each = 2 * sizeof(std::uint32_t) + 4 * sizeof(std::uint64_t) + (is_text ? of_table : 0);
   HeldMemory held;
   held.resize(memory, "the labels of a column", labels * each + 2 * bytes);
   detail::expect_fits_host("the labels of a column", labels * each + 2 * bytes);

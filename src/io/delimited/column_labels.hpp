@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "io/delimited/label_table.hpp"
@@ -15,43 +16,35 @@
 namespace polyad::io {
 
 /// All labels are integers until one is not: then all are texts, and keep their numbers. An integer has one
-/// form, as it is printed: 7 is one, but 007 and +7 are texts.
+/// form, as it is printed: 7 is one, but 007 and +7 are texts. It stays where it was made, as its tables do.
 class ColumnLabels {
 public:
   explicit ColumnLabels(ReadMemory& memory) : m_memory(&memory) {}
 
-  /// The number of a label within this thread. \param place  in the file; it increases from call to call
-  std::uint32_t number_integer(std::int64_t label, std::uint64_t place) {
-    if (m_is_text) return number_printed(label, place);
-    std::uint32_t const number = m_integers.number(label);
-    return settle(number, m_integers.size(), place);
-  }
-  std::uint32_t number_text(std::string_view label, std::uint64_t place) {
-    if (!m_is_text) become_text();
-    std::uint32_t const number = m_texts.number(label);
-    return settle(number, m_texts.size(), place);
-  }
-
-  /// As number_integer and number_text, but some labels later, when the cache has what is needed: *to becomes
-  /// the number at the latest in finish(). The text must stay until then.
+  /// Numbers a label within this thread, but some labels later, when the cache has its bucket: *to becomes
+  /// the number at the latest in finish(). A text must stay until then.
+  /// \param place  in the file; it increases from call to call
   void number_later(std::int64_t label, std::uint64_t place, std::uint32_t* to) {
-    m_integers.prefetch(label);
-    push({{}, static_cast<std::uint64_t>(label), place, to});
+    std::size_t const hash = IntegerTable::hash_of(label);
+    if (m_integers) m_integers->prefetch(hash);
+    push({{}, {}, label, hash, place, to});
   }
   void number_later(std::string_view label, std::uint64_t place, std::uint32_t* to) {
-    std::uint64_t const hash = TextTable::hash_of(label);
+    TextKey const key(label);
+    std::size_t const hash = key.hash();
     m_texts.prefetch(hash);
-    push({label, hash, place, to});
+    push({label, key, 0, hash, place, to});
   }
   void finish() {
     while (m_done < m_pushed) pop();
   }
 
   void become_text();
-  [[nodiscard]] bool is_text() const noexcept { return m_is_text; }
+  [[nodiscard]] bool is_text() const noexcept { return !m_integers; }
   [[nodiscard]] std::size_t size() const noexcept { return m_first.size(); }
-  [[nodiscard]] std::vector<std::int64_t> const& integers() const noexcept { return m_integers.labels(); }
-  [[nodiscard]] ModeLabels const& texts() const noexcept { return m_texts.labels(); }
+  /// Unless they are texts.
+  [[nodiscard]] std::vector<std::int64_t> const& integers() const noexcept { return m_integers->labels(); }
+  [[nodiscard]] TextTable& texts() noexcept { return m_texts; }
   /// Where each label came first.
   [[nodiscard]] std::vector<std::uint64_t> const& first() const noexcept { return m_first; }
 
@@ -60,8 +53,11 @@ private:
   static constexpr std::size_t delay = 16;
   struct Pending {
     std::string_view text;  // empty: an integer
-    std::uint64_t number_or_hash = 0, place = 0;
-    std::uint32_t* to = nullptr;
+    TextKey key;
+    std::int64_t integer = 0;
+    std::size_t hash     = 0;
+    std::uint64_t place  = 0;
+    std::uint32_t* to    = nullptr;
   };
   void push(Pending const& pending) {
     if (m_pushed - m_done == delay) pop();
@@ -69,32 +65,26 @@ private:
   }
   void pop() {
     Pending const& next = m_pending[m_done++ % delay];
-    if (next.text.empty()) {
-      *next.to = number_integer(static_cast<std::int64_t>(next.number_or_hash), next.place);
+    if (!next.text.empty()) {
+      if (!is_text()) become_text();
+      *next.to = m_texts.number(next.text, next.key, next.hash);
     } else {
-      if (!m_is_text) become_text();
-      std::uint32_t const number = m_texts.number(next.text, next.number_or_hash);
-      *next.to                   = settle(number, m_texts.size(), next.place);
+      *next.to = is_text() ? number_printed(next.integer) : m_integers->number(next.integer, next.hash);
     }
+    if (*next.to < m_first.size()) return;
+    m_first.push_back(next.place);
+    if ((m_first.size() & (m_first.size() - 1)) == 0) count_memory();
   }
-  std::uint32_t settle(std::uint32_t number, std::size_t labels, std::uint64_t place) {
-    if (labels > m_first.size()) {
-      m_first.push_back(place);
-      if ((labels & (labels - 1)) == 0) count_memory();
-    }
-    return number;
-  }
-  std::uint32_t number_printed(std::int64_t label, std::uint64_t place);
+  std::uint32_t number_printed(std::int64_t label);
   void count_memory();
 
   ReadMemory* m_memory;
   HeldMemory m_held;
-  IntegerTable m_integers;
+  std::optional<IntegerTable> m_integers{std::in_place};  // none: they are texts
   TextTable m_texts;
   std::vector<std::uint64_t> m_first;
   std::array<Pending, delay> m_pending{};
   std::size_t m_pushed = 0, m_done = 0;
-  bool m_is_text = false;
 };
 
 /// The rows of a mode.

@@ -138,7 +138,7 @@ private:
       if (text.empty()) continue;
       auto const form = form_of_time(text);
       if (!form)
-        throw InputError(m_file, 0, 0,
+        throw InputError(m_file, m_rows.records[r].line, m_rows.records[r].columns[time],
                          "the times of column '" + m_layout.names[time] +
                              "' are neither seconds nor milliseconds since 1970 nor ISO dates: '" +
                              std::string(text.substr(0, 40)) + "'");

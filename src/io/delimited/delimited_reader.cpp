@@ -6,6 +6,7 @@
 #include <chrono>
 #include <deque>
 #include <limits>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -58,11 +59,11 @@ public:
       auto const [kind, n] = m_layout.columns[c];
       if (kind == ColumnUse::Kind::labels) {
         std::vector<ColumnLabels*> of_threads;
-        for (auto& labels : m_labels) of_threads.push_back(&labels[n]);
+        for (auto& labels : m_labels) of_threads.push_back(labels[n].get());
         m_numberings[n]        = number_rows(of_threads, m_memory);
         file.tensor.extents[n] = m_numberings[n].rows;
         file.labels[n]         = std::move(m_numberings[n].labels);
-        for (auto& labels : m_labels) labels[n] = ColumnLabels(m_memory);
+        for (auto& labels : m_labels) labels[n].reset();
       } else if (kind == ColumnUse::Kind::time) {
         file.tensor.extents[n] = number_steps(file.labels[n]);
       }
@@ -116,7 +117,8 @@ private:
       std::scoped_lock const lock(m_mutex);
       thread = m_labels.size();
       labels = &m_labels.emplace_back();
-      for (std::size_t n = 0; n < m_layout.order; ++n) labels->emplace_back(m_memory);
+      for (std::size_t n = 0; n < m_layout.order; ++n)
+        labels->push_back(std::make_unique<ColumnLabels>(m_memory));
     }
     RecordParser parser(m_layout, m_options.allow_non_finite, *labels, slabs);
     try {

@@ -1,151 +1,132 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Numbers labels in the order in which they come: hash tables with open addressing and linear probing.
+// Numbers labels from 0 on, in the order in which they come.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <cstring>
-#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "io/memory/read_memory.hpp"
+#include "io/delimited/number_table.hpp"
 #include "polyad/io/labels.hpp"
 
 namespace polyad::io {
 
-/// Integers in [-2^63, 2^63), numbered from 0 on.
+/// Integers in [-2^63, 2^63).
 class IntegerTable {
 public:
-  /// Loads what number() needs into the cache.
-  void prefetch(std::int64_t label) const noexcept {
-    if (!m_slots.empty()) __builtin_prefetch(&m_slots[place(label)]);
+  [[nodiscard]] static std::size_t hash_of(std::int64_t label) noexcept {
+    return folded(static_cast<std::uint64_t>(label), 0);
   }
-  /// The number of a label, which is new if it is that of size() before the call.
-  std::uint32_t number(std::int64_t label) {
-    if (2 * m_labels.size() >= m_slots.size()) grow();
-    for (std::size_t at = place(label);; at = (at + 1) & (m_slots.size() - 1)) {
-      Slot& slot = m_slots[at];
-      if (slot.number == empty) {
-        slot = {label, static_cast<std::uint32_t>(m_labels.size())};
-        m_labels.push_back(label);
-        return slot.number;
-      }
-      if (slot.label == label) return slot.number;
-    }
+  /// Loads what number() needs into the cache.
+  void prefetch(std::size_t hash) const noexcept { m_table.prefetch(hash); }
+  /// The number of a label, which is new if it is that of size() before the call. \throws MemoryError
+  std::uint32_t number(std::int64_t label, std::size_t hash) {
+    std::uint32_t const found = m_table.find(label, hash);
+    return found == Table::nothing_found ? add(label) : found;
   }
   [[nodiscard]] std::size_t size() const noexcept { return m_labels.size(); }
   [[nodiscard]] std::vector<std::int64_t> const& labels() const noexcept { return m_labels; }
   [[nodiscard]] std::uint64_t bytes() const noexcept {
-    return m_slots.capacity() * sizeof(Slot) + m_labels.capacity() * sizeof(std::int64_t);
+    return m_table.bytes() + m_labels.capacity() * sizeof(std::int64_t);
   }
 
 private:
-  static constexpr std::uint32_t empty = ~std::uint32_t{0};
-  struct Slot {
-    std::int64_t label   = 0;
-    std::uint32_t number = empty;
+  struct Entry {
+    std::int64_t label;
+    std::uint32_t number;
   };
-  /// Multiplies by 2^64 over the golden ratio, and takes the upper bits (Knuth, The Art of Computer
-  /// Programming 3, 6.4).
-  [[nodiscard]] std::size_t place(std::int64_t label) const noexcept {
-    return static_cast<std::size_t>((static_cast<std::uint64_t>(label) * 0x9E3779B97F4A7C15) >> m_shift);
-  }
-  void grow();
+  struct Hash {
+    std::size_t operator()(Entry const& entry) const noexcept { return hash_of(entry.label); }
+  };
+  struct Equal {
+    using is_transparent = void;
+    bool operator()(Entry const& a, Entry const& b) const noexcept { return a.label == b.label; }
+    bool operator()(std::int64_t a, Entry const& b) const noexcept { return a == b.label; }
+    bool operator()(Entry const& a, std::int64_t b) const noexcept { return a.label == b; }
+  };
+  using Table = NumberTable<Entry, Hash, Equal>;
+  std::uint32_t add(std::int64_t label);
 
-  std::vector<Slot> m_slots;
+  Table m_table;
   std::vector<std::int64_t> m_labels;
-  int m_shift = 64;
 };
 
-/// Texts, numbered from 0 on. A slot has the beginning of its text, so that most texts are compared where
-/// their slots are.
+/// What a table has of a text: all of a short one, so that it is compared where its bucket is, and a hash and
+/// the beginning of a long one.
+struct TextKey {
+  static constexpr std::size_t most_bytes = 15;
+  std::array<char, most_bytes + 1> bytes{};  // the last one: the length, or most_bytes + 1 of a long text
+
+  TextKey() = default;
+  explicit TextKey(std::string_view text) noexcept;
+  [[nodiscard]] bool is_short() const noexcept { return bytes[most_bytes] <= static_cast<char>(most_bytes); }
+  [[nodiscard]] std::size_t hash() const noexcept {
+    std::uint64_t a = 0, b = 0;
+    std::memcpy(&a, bytes.data(), sizeof a);
+    std::memcpy(&b, bytes.data() + sizeof a, sizeof b);
+    return folded(a, b);
+  }
+  friend bool operator==(TextKey const&, TextKey const&) = default;
+};
+
 class TextTable {
 public:
-  /// Folds one word of eight bytes after the other into a product of two numbers of 64 bits.
-  [[nodiscard]] static std::uint64_t hash_of(std::string_view label) noexcept {
-    std::uint64_t hash = 0x9E3779B97F4A7C15 ^ label.size();
-    char const* p      = label.data();
-    std::size_t left   = label.size();
-    for (; left >= sizeof(std::uint64_t); p += sizeof(std::uint64_t), left -= sizeof(std::uint64_t)) {
-      std::uint64_t word = 0;
-      std::memcpy(&word, p, sizeof word);
-      hash = mixed(hash ^ word);
-    }
-    if (left > 0) {
-      std::uint64_t word = 0;
-      std::memcpy(&word, p, left);
-      hash = mixed(hash ^ word);
-    }
-    return mixed(hash);
-  }
+  static constexpr std::uint32_t nothing_found = ~std::uint32_t{0};
+
   /// Loads what number() needs into the cache.
-  void prefetch(std::uint64_t hash) const noexcept {
-    if (!m_slots.empty()) __builtin_prefetch(&m_slots[hash >> m_shift]);
+  void prefetch(std::size_t hash) const noexcept { m_table.prefetch(hash); }
+  /// The number of a label, which is new if it is that of size() before the call. \throws MemoryError
+  std::uint32_t number(std::string_view label) {
+    TextKey const key(label);
+    return number(label, key, key.hash());
   }
-  /// The number of a label, which is new if it is that of size() before the call.
-  std::uint32_t number(std::string_view label) { return number(label, hash_of(label)); }
-  std::uint32_t number(std::string_view label, std::uint64_t hash) {
-    if (2 * m_labels.rows() >= m_slots.size()) grow();
-    Slot const wanted = slot_of(label, hash);
-    for (std::size_t at = hash >> m_shift;; at = (at + 1) & (m_slots.size() - 1)) {
-      Slot& slot = m_slots[at];
-      if (slot.number == empty) {
-        slot        = wanted;
-        slot.number = static_cast<std::uint32_t>(m_labels.rows());
-        m_labels.add(label);
-        return slot.number;
-      }
-      if (is_that(slot, wanted, label)) return slot.number;
-    }
+  std::uint32_t number(std::string_view label, TextKey const& key, std::size_t hash) {
+    std::uint32_t const found = m_table.find(Wanted{key, label}, hash);
+    return found == nothing_found ? add(label, key) : found;
   }
   /// The number of a label, or nothing_found.
   [[nodiscard]] std::uint32_t find(std::string_view label) const {
-    if (m_slots.empty()) return empty;
-    std::uint64_t const hash = hash_of(label);
-    Slot const wanted        = slot_of(label, hash);
-    for (std::size_t at = hash >> m_shift;; at = (at + 1) & (m_slots.size() - 1)) {
-      Slot const& slot = m_slots[at];
-      if (slot.number == empty || is_that(slot, wanted, label)) return slot.number;
-    }
+    TextKey const key(label);
+    return m_table.find(Wanted{key, label}, key.hash());
   }
-  static constexpr std::uint32_t nothing_found = ~std::uint32_t{0};
-
   [[nodiscard]] std::size_t size() const noexcept { return m_labels.rows(); }
   [[nodiscard]] ModeLabels const& labels() const noexcept { return m_labels; }
-  [[nodiscard]] ModeLabels take_labels() && { return std::move(m_labels); }
+  /// Nothing can be looked up afterwards.
+  [[nodiscard]] ModeLabels take_labels() { return std::move(m_labels); }
   [[nodiscard]] std::uint64_t bytes() const noexcept {
-    return m_slots.capacity() * sizeof(Slot) + m_labels.bytes.capacity() +
-           m_labels.ends.capacity() * sizeof(std::uint64_t);
+    return m_table.bytes() + m_labels.bytes.capacity() + m_labels.ends.capacity() * sizeof(std::uint64_t);
   }
 
 private:
-  static constexpr std::uint32_t empty     = nothing_found;
-  static constexpr std::size_t start_bytes = 16;
-  struct Slot {
-    char start[start_bytes] = {};  // the label's, and zeros after it
-    std::uint64_t check     = 0;   // the bytes of a short label, a hash of a long one
-    std::uint32_t number    = empty;
+  struct Entry {
+    TextKey key;
+    std::uint32_t number;
   };
-  [[nodiscard]] static Slot slot_of(std::string_view label, std::uint64_t hash) noexcept {
-    Slot slot;
-    bool const is_short = label.size() <= start_bytes;
-    std::memcpy(slot.start, label.data(), is_short ? label.size() : start_bytes);
-    slot.check = is_short ? label.size() : hash | ~(~std::uint64_t{0} >> 1);
-    return slot;
-  }
-  [[nodiscard]] bool is_that(Slot const& slot, Slot const& wanted, std::string_view label) const noexcept {
-    return slot.check == wanted.check && std::memcmp(slot.start, wanted.start, start_bytes) == 0 &&
-           (label.size() <= start_bytes || m_labels.label(slot.number) == label);
-  }
-  [[nodiscard]] static std::uint64_t mixed(std::uint64_t x) noexcept {
-    x *= 0xD6E8FEB86659FD93;
-    return x ^ (x >> 32);
-  }
-  void grow();
+  struct Wanted {
+    TextKey const& key;
+    std::string_view text;
+  };
+  struct Hash {
+    std::size_t operator()(Entry const& entry) const noexcept { return entry.key.hash(); }
+  };
+  struct Equal {
+    using is_transparent = void;
+    ModeLabels const* labels;
+    bool operator()(Entry const& a, Wanted const& b) const noexcept {
+      return a.key == b.key && (a.key.is_short() || labels->label(a.number) == b.text);
+    }
+    bool operator()(Wanted const& a, Entry const& b) const noexcept { return (*this)(b, a); }
+    bool operator()(Entry const& a, Entry const& b) const noexcept {
+      return a.key == b.key && (a.key.is_short() || labels->label(a.number) == labels->label(b.number));
+    }
+  };
+  std::uint32_t add(std::string_view label, TextKey const& key);
 
-  std::vector<Slot> m_slots;
   ModeLabels m_labels;
-  int m_shift = 64;
+  NumberTable<Entry, Hash, Equal> m_table{Equal{&m_labels}};
 };
 
 }  // namespace polyad::io

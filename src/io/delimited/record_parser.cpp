@@ -145,7 +145,7 @@ bool RecordParser::take_value(std::string_view text, ParsedRecords& result) {
 }
 
 void RecordParser::finish_labels() {
-  for (auto& labels : m_labels) labels.finish();
+  for (auto& labels : m_labels) labels->finish();
 }
 
 /// Takes the text of a column. \return whether it is right; else m_reason says why not
@@ -170,7 +170,7 @@ bool RecordParser::take(std::size_t column, std::string_view text, ParsedRecords
     result.most  = std::max(result.most, row);
     return true;
   }
-  auto& labels        = m_labels[use.mode];
+  auto& labels        = *m_labels[use.mode];
   std::int64_t number = 0;
   if (read_short_integer(text, number)) {
     labels.number_later(number, m_place, &row);
@@ -261,8 +261,8 @@ char const* RecordParser::take_number(std::size_t column, char const* p, ParsedR
   std::int64_t number   = 0;
   char const* const end = take_short_integer(p, number);
   if (!ends(end)) return nullptr;
-  m_labels[use.mode].number_later(number, m_place,
-                                  &result.rows.begin()[m_record * m_layout.order + use.mode]);
+  m_labels[use.mode]->number_later(number, m_place,
+                                   &result.rows.begin()[m_record * m_layout.order + use.mode]);
   return end;
 }
 
@@ -274,8 +274,10 @@ char const* RecordParser::take_plain_field(std::size_t column, char const* p, Pa
   while (*p != '\n' && !separator.is_at(p)) ++p;
   char const* end = p;
   if (*p == '\n' && end > begin && end[-1] == '\r') --end;
-  if (end > begin && separator.is_padding(end[-1])) return nullptr;
-  return take(column, {begin, static_cast<std::size_t>(end - begin)}, result, false) ? p : nullptr;
+  auto const size = static_cast<std::size_t>(end - begin);
+  if (size > 0 && (separator.is_padding(end[-1]) || std::memchr(begin, '\r', size) != nullptr))
+    return nullptr;
+  return take(column, {begin, size}, result, false) ? p : nullptr;
 }
 
 /// A record that is not plain is left to the careful path.

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,7 +19,7 @@
 namespace polyad::io {
 
 /// The labels that one thread has met, a column for each mode. Of a column of times it holds none.
-using ThreadLabels = std::vector<ColumnLabels>;
+using ThreadLabels = std::vector<std::unique_ptr<ColumnLabels>>;
 
 /// A step is kept as a number of 32 bits: hours of the years 0 to 9999 are within 2^31 of 1970.
 inline constexpr std::int64_t step_offset = std::int64_t{1} << 31;

@@ -114,26 +114,32 @@ Field take_field(Separator separator, char const* p, char const* end, std::strin
   while (separator.is_padding(*p)) ++p;
   if (*p == '"') return take_quoted(separator, p, end, buffer);
   Field field;
-  field.begin = p;
-  while (*p != '\n' && !separator.is_at(p)) {
-    if (*p == '"' && field.fault == nullptr) {
-      field.fault  = p;
-      field.reason = "a quote is inside a field that does not begin with one";
-    }
-    ++p;
+  field.begin     = p;
+  auto const fail = [&](std::string_view reason) {
+    if (field.fault != nullptr) return;
+    field.fault  = p;
+    field.reason = reason;
+  };
+  for (; *p != '\n' && !separator.is_at(p); ++p) {
+    if (*p == '"') fail("a quote is inside a field that does not begin with one");
+    if (*p == '\r' && p[1] != '\n')
+      fail("a carriage return is inside a line, which ends with a line feed, or with both");
   }
   field.text = trimmed(separator, field.begin, p, *p == '\n');
   finish_field(separator, p, field);
   return field;
 }
 
-std::optional<Record> take_record(Separator separator, char const* p, char const* end) {
+std::optional<Record> take_record(Separator separator, char const* p, char const* end, Field* fault) {
   Record record;
   std::string buffer;
   char const* line = p;
   for (;;) {
     Field const field = take_field(separator, p, end, buffer);
-    if (field.fault != nullptr) return std::nullopt;
+    if (field.fault != nullptr) {
+      if (fault != nullptr) *fault = field;
+      return std::nullopt;
+    }
     for (char const* q = p; q < field.begin; ++q)
       if (*q == '\n') line = q + 1;
     record.fields.emplace_back(field.text);

@@ -53,9 +53,11 @@ struct Field {
 struct Record {
   std::vector<std::string> fields;
   std::vector<std::uint64_t> columns;  // where each begins in its line, from 1
-  char const* next = nullptr;
+  std::uint64_t line = 1;              // where it begins in the text
+  char const* next   = nullptr;
 };
-[[nodiscard]] std::optional<Record> take_record(Separator separator, char const* p, char const* end);
+[[nodiscard]] std::optional<Record> take_record(Separator separator, char const* p, char const* end,
+                                                Field* fault = nullptr);
 
 /// Whether the line at p holds nothing but blanks. \return the byte after its line end, else null
 [[nodiscard]] char const* behind_empty_line(Separator separator, char const* p, char const* end);

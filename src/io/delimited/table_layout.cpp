@@ -30,19 +30,24 @@ std::string_view first_line(std::string_view text) {
 }
 
 /// The records of the sample, of which the last may be cut off.
-std::vector<Record> records_of(Separator separator, std::string_view text) {
+/// \param fault  of the record after them, which is wrong or cut off
+std::vector<Record> records_of(Separator separator, std::string_view text, Field* fault = nullptr) {
   std::vector<Record> records;
   char const *p = text.data(), *const end = p + text.size();
+  std::uint64_t line = 1;
   while (p < end && records.size() < most_sample_records) {
     if (auto const* const next = behind_empty_line(separator, p, end)) {
       p = next;
+      ++line;
       continue;
     }
-    auto record = take_record(separator, p, end);
+    auto record = take_record(separator, p, end, fault);
     if (!record) {
       if (records.empty()) records.emplace_back();  // wrong, or cut off
       break;
     }
+    record->line = line;
+    line += static_cast<std::uint64_t>(std::count(p, record->next, '\n'));
     p = record->next;
     records.push_back(std::move(*record));
   }
@@ -61,19 +66,25 @@ bool holds_numbers_and_blanks(std::string_view line) {
 struct Fitness {
   Separator separator;
   std::vector<Record> records;
-  std::size_t fields = 0, alike = 0;
+  std::size_t fields = 0, alike = 0, least = 0;
 
-  [[nodiscard]] bool is_plausible() const { return fields > 1 && 2 * alike > records.size(); }
+  /// A mark that every record has separates fields, even if their numbers differ.
+  [[nodiscard]] bool is_plausible() const {
+    bool const is_mark = separator.kind != Separator::Kind::blanks && records.size() > 1;
+    return fields > 1 && (2 * alike > records.size() || (is_mark && least > 1));
+  }
   [[nodiscard]] bool is_even() const { return alike == records.size(); }
 };
 
 Fitness fitness_of(std::string_view delimiter, std::string_view text) {
-  Fitness fitness{Separator::of(delimiter), {}, 0, 0};
+  Fitness fitness{Separator::of(delimiter), {}};
   fitness.records = records_of(fitness.separator, text);
   if (fitness.records.empty()) return fitness;
-  fitness.fields = fitness.records.front().fields.size();
-  for (Record const& record : fitness.records)
+  fitness.fields = fitness.least = fitness.records.front().fields.size();
+  for (Record const& record : fitness.records) {
     fitness.alike += record.fields.size() == fitness.fields ? 1 : 0;
+    fitness.least = std::min(fitness.least, record.fields.size());
+  }
   return fitness;
 }
 
@@ -198,6 +209,14 @@ void expect_distinct_names(Record const& header, std::uint64_t line, std::string
   }
 }
 
+/// \param lines  before the text
+InputError fault_of(std::string const& file, std::uint64_t lines, std::string_view text, Field const& field) {
+  auto const before = text.substr(0, static_cast<std::size_t>(field.fault - text.data()));
+  auto const begin  = before.rfind('\n') + 1;  // 0 if there is none
+  return {file, lines + 1 + static_cast<std::uint64_t>(std::count(before.begin(), before.end(), '\n')),
+          before.size() - begin + 1, std::string(field.reason)};
+}
+
 /// "# user" names the column user.
 void strip_comment_mark(std::string& name) {
   if (!name.starts_with('#')) return;
@@ -232,6 +251,9 @@ std::optional<TableLayout> recognise_table(std::string_view sample, bool is_whol
     return std::nullopt;
   if (!separator) {
     auto const found = find_separator(rest);
+    if (!found && line.find('\r') != std::string_view::npos && line.find_first_of(",;|:\"") < line.find('\r'))
+      throw InputError(file, comments.lines + 1, line.find('\r') + 1,
+                       "a carriage return is inside a line, which ends with a line feed, or with both");
     if (!found && !options.is_set()) return std::nullopt;
     if (!found)
       throw InputError(
@@ -241,16 +263,19 @@ std::optional<TableLayout> recognise_table(std::string_view sample, bool is_whol
   }
   layout.separator = *separator;
   pass_comments(text, layout, separator);
-  auto records = records_of(*separator, text);
+  Field fault;
+  auto records = records_of(*separator, text, &fault);
   if (records.empty() || records.front().fields.empty()) {
     if (!options.is_set()) return std::nullopt;
     throw InputError(
         file, layout.lines + 1, 0,
         text.empty() ? "holds no nonzeros" : "the first line is not a record: " + in_quotes(line));
   }
+  for (auto& record : records) record.line += layout.lines;
   auto header         = options.header ? options.header : is_header(records, options);
   bool const is_blank = separator->kind == Separator::Kind::blanks || separator->mark == '\t';
   if (!options.is_set() && is_blank && !shows_words(records, header.value_or(false))) return std::nullopt;
+  if (!header && fault.fault != nullptr) throw fault_of(file, layout.lines, text, fault);
   if (!header)
     throw InputError(
         file, layout.lines + 1, 1,

@@ -35,7 +35,7 @@ struct TableLayout {
 };
 
 /// Bytes of text, from the beginning, that decide.
-inline constexpr std::size_t sample_bytes = std::size_t{1} << 16;
+inline constexpr std::size_t sample_bytes = std::size_t{1} << 18;
 
 /// The layout of the table that begins so. Nothing if it is coordinate text, or no table at all; then the
 /// reader of coordinate text decides. \param is_whole  the sample is all of the text

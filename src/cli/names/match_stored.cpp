@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/names/match_stored.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "polyad/core/error.hpp"
+#include "polyad/core/printable.hpp"
+#include "polyad/io/match_rows.hpp"
+
+namespace polyad::cli {
+
+namespace {
+
+bool all_have_names(io::Labels const& labels) {
+  return !labels.empty() &&
+         std::none_of(labels.begin(), labels.end(), [](auto const& mode) { return mode.name.empty(); });
+}
+
+}  // namespace
+
+io::RowNames match_stored(io::TensorFile& file, io::RowNames const& names, std::vector<std::uint64_t> extents,
+                          int own_mode, std::string const& tensor, std::string const& model) {
+  io::RowNames known   = names;
+  auto const with_base = [&] {
+    if (known.index_base < 0) known.index_base = file.report.index_base;
+    return std::move(known);
+  };
+  if (known.labels.empty() && file.labels.empty()) return with_base();
+  if (file.tensor.extents.size() != extents.size()) return with_base();  // is refused by the caller
+  for (std::size_t n = 0; names.labels.empty() && n < extents.size(); ++n)
+    known.labels.push_back({.name = file.labels[n].name});
+  if (own_mode >= 0) {
+    auto const mode  = static_cast<std::size_t>(own_mode);
+    std::size_t from = mode;
+    if (all_have_names(known.labels) && all_have_names(file.labels))
+      if (auto const found = io::find_mode(file.labels, known.labels[mode].name))
+        from = static_cast<std::size_t>(*found);
+    std::string const name = known.labels[mode].name;
+    known.labels[mode]     = file.labels.empty() ? io::ModeLabels() : file.labels[from];
+    if (!name.empty()) known.labels[mode].name = name;
+    extents[mode] = file.tensor.extents[from];
+  }
+  auto const unknown = io::match_rows(file, known, extents, tensor);
+  for (std::size_t n = 0; n < unknown.size(); ++n)
+    if (unknown[n].has_rows())
+      throw InputError(
+          tensor, 0, 0,
+          fmt::format("has {} rows of mode {}{} that {} does not have, such as '{}'", unknown[n].rows(), n,
+                      unknown[n].name.empty() ? "" : " (" + printable(unknown[n].name) + ")", model,
+                      printable(unknown[n].label(0))));
+  return with_base();
+}
+
+}  // namespace polyad::cli

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/names/settle_modes.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "cli/names/row_texts.hpp"
+#include "cli/run/ranks.hpp"
+#include "cli/typed_text/mode_constraints.hpp"
+
+namespace polyad::cli {
+
+void settle_modes(CpdOptions& options, InputReport const& tensor, int order) {
+  settle_modes(options.constraints, [&](std::string const& option, std::string const& name) {
+    int mode = 0;
+    if (ranks().rank == 0) mode = mode_of_text(name, tensor.labels, order, option);
+    if (ranks().size > 1)
+      mode = static_cast<int>(of_all_ranks({static_cast<std::uint64_t>(mode)}).front().front());
+    return mode;
+  });
+}
+
+void share_weights(io::HostKtensor& start, TypedConstraints const& constraints) {
+  // If the first update computes the first factor anew, these weights matter only without iterations.
+  // Penalties depend on how they are divided among the modes.
+  auto const rank   = static_cast<std::size_t>(start.rank());
+  auto const shares = shares_of_weights(constraints, start.factors.size());
+  double const root = 1 / static_cast<double>(shares.size());
+  for (auto const& share : shares) {
+    auto& factor = start.factors[share.mode];
+    for (std::size_t e = 0; e < factor.size(); ++e) {
+      double const weight = start.weights[e % rank];
+      factor[e] *= shares.size() == 1
+                       ? weight
+                       : share.factor * std::copysign(std::pow(std::abs(weight), root),
+                                                      share.mode == shares.front().mode ? weight : 1);
+    }
+  }
+  std::fill(start.weights.begin(), start.weights.end(), 1.0);
+}
+
+}  // namespace polyad::cli
