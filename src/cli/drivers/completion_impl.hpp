@@ -3,6 +3,9 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <sstream>
@@ -243,6 +246,46 @@ FastTuckerData<Scalar, Index, Space> to_data(Space const& space, CompletionSets&
   return data;
 }
 
+/// What is subtracted from all values before they become floats: their mean, if it is so much larger than
+/// their deviation that floats would lose digits of what is to be learned; else 0. The same on all ranks.
+inline double centre_of_values(io::CoordinateList const& train) {
+  constexpr double digits_to_lose = 64;
+  auto const& values              = train.values;
+  auto const bits                 = [](double x) { return std::bit_cast<std::uint64_t>(x); };
+  double first                    = 0;
+  bool found                      = false;
+  for (auto const& rank : of_all_ranks({values.empty() ? 0ULL : 1ULL, bits(values.empty() ? 0.0 : values[0])}))
+    if (rank[0] != 0 && !found) {
+      first = std::bit_cast<double>(rank[1]);
+      found = true;
+    }
+  double sum = 0, squares = 0;  // of differences from one value, which do not cancel
+  for (double const x : values) {
+    sum += x - first;
+    squares += (x - first) * (x - first);
+  }
+  double count = 0, sums = 0, all_squares = 0;
+  for (auto const& rank : of_all_ranks({bits(static_cast<double>(values.size())), bits(sum), bits(squares)})) {
+    count += std::bit_cast<double>(rank[0]);
+    sums += std::bit_cast<double>(rank[1]);
+    all_squares += std::bit_cast<double>(rank[2]);
+  }
+  if (count == 0) return 0;
+  double const offset    = sums / count;
+  double const mean      = first + offset;
+  double const deviation = std::sqrt(std::max(0.0, all_squares / count - offset * offset));
+  bool const loses       = deviation > 0 && std::abs(mean) > digits_to_lose * deviation;
+  return loses && std::isfinite(mean) ? mean : 0;
+}
+
+/// Subtracts the centre from all values that become floats, and from the range.
+inline void centre_values(double centre, CompletionSets& sets, PredictionRange& range) {
+  for (auto* set : {&sets.train, &sets.validation, &sets.test})
+    for (double& x : set->values) x -= centre;
+  range.lowest -= centre;
+  range.highest -= centre;
+}
+
 template <class Scalar, class Index>
 CompletedModel complete_as(TrainOptions const& options, CompletionSets&& sets, Report& report,
                            OnEpoch const& on_epoch, OnSearch const& on_search,
@@ -252,6 +295,8 @@ CompletedModel complete_as(TrainOptions const& options, CompletionSets&& sets, R
   int const order         = sets.train.order();
   FastTuckerOptions asked = options;
   asked.bias.drift        = drift_of(options, order);
+  double const centre     = sizeof(Scalar) == 4 && asked.biases ? centre_of_values(sets.train) : 0;
+  if (centre != 0) centre_values(centre, sets, asked.range);
   AnyFormatOptions format;
   format.format         = options.format;
   format.deterministic  = options.deterministic;
@@ -275,6 +320,10 @@ CompletedModel complete_as(TrainOptions const& options, CompletionSets&& sets, R
     return on_search({search.candidates, to_report(search.biases), to_report(search.model), search.seconds});
   };
   auto result = fast_tucker(space, data, asked, tell, format, tell_search);
+  if (centre != 0) {
+    result.model.mean += centre;
+    result.model.range = {options.range.lowest, options.range.highest};
+  }
   report_imbalance(report, result.imbalance);
   report_peak_memory(report);
 
