@@ -155,7 +155,9 @@ void chosen(Archive& archive, FastTuckerState& state, std::uint64_t order, std::
   errors(archive, state.choice_biases);
   errors(archive, state.choice_model);
   if (of_version < 2) {
-    state.choice_epochs = state.has_choice ? 6 : 0;  // as many as it always had
+    // As many as it always had. A state that is written has them.
+    std::uint64_t const always = state.has_choice ? 6 : 0;
+    if (state.choice_epochs != always) state.choice_epochs = always;
     return;
   }
   archive.u64(state.choice_epochs, std::numeric_limits<int>::max());
@@ -224,15 +226,21 @@ void fields(Archive& archive, FastTuckerState& state, Matrices& of, std::uint64_
       [&](std::size_t k) { return k % 2 == 0 ? J(k / 2) : state.rank; });
 }
 
+/// The lowest version that holds the state, so that earlier Polyads read what they can.
+std::uint64_t version_of(FastTuckerState const& state) {
+  bool const is_new = !state.left_to_biases.empty() || state.choice_epochs != (state.has_choice ? 6U : 0U);
+  return is_new ? version : 1;
+}
+
 }  // namespace
 
 void write_fast_tucker_checkpoint(std::filesystem::path const& path, FastTuckerState const& state) {
   AtomicFile file(path);
   Writes archive(file);
-  std::uint64_t number = version;
+  std::uint64_t number = version_of(state);
   archive.u64(number);
   auto& same = const_cast<FastTuckerState&>(state);  // Writes changes nothing of it
-  fields(archive, same, same, version);
+  fields(archive, same, same, number);
   archive.finish();
   file.commit();
 }
@@ -240,9 +248,9 @@ void write_fast_tucker_checkpoint(std::filesystem::path const& path, FastTuckerS
 void write_fast_tucker_checkpoint(std::filesystem::path const& path, FastTuckerSnapshot const& snapshot) {
   AtomicFile file(path);
   Writes archive(file);
-  std::uint64_t number = version;
+  std::uint64_t number = version_of(snapshot.facts);
   archive.u64(number);
-  fields(archive, const_cast<FastTuckerState&>(snapshot.facts), snapshot, version);
+  fields(archive, const_cast<FastTuckerState&>(snapshot.facts), snapshot, number);
   archive.finish();
   file.commit();
 }
