@@ -303,7 +303,9 @@ void summarise(TrainOptions const& options, Report const& report, int last, doub
            result.drift.empty() ? "" : " " + result.drift);
     else if (!result.drift.empty() || !damping.empty())
       show("chosen  {}{}\n", damping, result.drift.empty() ? "" : " " + result.drift);
-    std::string const early = choice.ended_early ? fmt::format(", ended by the {}", choice.reason) : "";
+    std::string const early = !choice.ended_early             ? ""
+                              : choice.reason == "time limit" ? ", ended by the time limit"
+                                                              : ", ended by a signal";
     if (choice.biases.entries > 0)
       show("held out {} entries: RMSE {}, mean and biases {} ({} candidates in {}{})\n",
            choice.biases.entries, error_text(choice.model.entries > 0 ? choice.model.rmse : choice.biases.rmse),
