@@ -517,10 +517,10 @@ def _group(name: str, given: Any, defaults: Mapping[str, float]) -> dict[str, An
     return {f"{name}.{key}": type(defaults[key])(x) for key, x in zip(defaults, _rates(name, given, defaults))}
 
 
-def _drifts(drift: Any, order: int) -> list[tuple[int, float]]:
-    """Bins and damping of each mode: one for all, or a sequence of as many as there are modes."""
+def _drifts(drift: Any, order: int, time_mode: int) -> list[tuple[int, float]]:
+    """Bins and damping of each mode: one for all but that of time, or a sequence of as many as there are modes."""
     single = isinstance(drift, (int, np.integer, Mapping))
-    modes = [drift] * order if single else list(drift)
+    modes = [0 if n == time_mode else drift for n in range(order)] if single else list(drift)
     if len(modes) != order:
         raise UsageError(f"there are {len(modes)} drifts for {order} modes")
     result = []

@@ -626,29 +626,32 @@ FastTuckerChoice<Scalar, Space> choose_as_they_are(Space const& space,
     choice.model = choice.biases;
     return ended();
   }
-  Search<Scalar, Index, Space> search(space, *evidence, search_options, watch);
+  std::optional<Search<Scalar, Index, Space>> search;
+  search.emplace(space, *evidence, search_options, watch);
   bool ended_early = false;
   try {
-    search.run(leaves_rank(options), chooses_ridge);
+    search->run(leaves_rank(options), chooses_ridge);
   } catch (SearchStopped const& stopped) {
     choice.reason = stopped.reason;
     ended_early   = true;
   }
-  choice.candidates = search.candidates();
-  auto* const best  = search.best();
+  choice.candidates = search->candidates();
+  auto* const best  = search->best();
   if (best == nullptr) {  // the first candidate was not finished
     choice.model = choice.biases;
     return ended();
   }
-  auto const predictions = search.predictions(ended_early);
+  auto const predictions = search->predictions(ended_early);
   best->restore();
   if (!best->has_best())
     throw NumericalError("no candidate's error is a finite number: scale the values, or take doubles");
   choice.options            = best->best();
   choice.options.bias       = bias;
-  choice.options.max_epochs = std::min(options.max_epochs, search.epochs());
+  choice.options.max_epochs = std::min(options.max_epochs, search->epochs());
   choice.start              = best->model();
   choice.model              = best->least();
+  search.reset();  // fits to other parts take its memory
+  evidence.reset();
   auto const again          = [&](int fold) {
     if (ended_early) return JudgedEntries();
     Judges<Scalar, Index, Space> const others(space, train, share, fold);
