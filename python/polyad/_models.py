@@ -750,7 +750,7 @@ class Rankings:
     rows : numpy.ndarray of int64
         Of all queries, from 0. One has fewer than were wanted where the mode has no more.
     scores : numpy.ndarray of float64
-        Predictions, clipped to the model's range, or cosines.
+        Predictions, which are clipped only if ``clip`` is given, or cosines.
     unknown : int
         Queries with an index that the model does not have, or that has no entries in the training set.
     labels : numpy.ndarray or None
