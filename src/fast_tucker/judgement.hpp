@@ -51,7 +51,7 @@ struct JudgedEntries {
 
 /// The gain of some entries.
 struct Gain {
-  std::size_t entries = 0;
+  std::size_t entries = 0, rows = 0;  // rows: the fewest of a mode
   double sum = 0, error = 0;  // of the sum: its standard error
   double squares = 0;         // of the errors by the biases
 
@@ -91,6 +91,7 @@ Gain gain_of(JudgedEntries const& entries, std::vector<int> const& modes, Counts
       cluster.sum += entries.gain(p);
       cluster.entries += 1;
     }
+    gain.rows = gain.rows == 0 ? clusters.size() : std::min(gain.rows, clusters.size());
     // The variance between fewer rows is itself too uncertain.
     constexpr std::size_t least_rows = 10;
     if (clusters.size() < least_rows) continue;
@@ -134,8 +135,10 @@ inline PredictionErrors errors_of_entries(JudgedEntries const& entries, std::vec
 
 /// \param time_mode  whose rows are not judged; -1: none
 inline Judgement judge(JudgedEntries entries, int time_mode) {
-  /// The least gain of a class in standard errors. Where a class has none to show, mean and biases are safe.
-  constexpr double least_of_class = 1;
+  // The least gain of a class in standard errors. Where a class has none to show, mean and biases are safe.
+  // Rows with few entries lose most where they lose, so they have to show more, and by some rows.
+  constexpr double least_of_few = 2.5, least_of_many = 1;
+  constexpr std::size_t least_rows = 10;
   Judgement result;
   std::vector<int> modes;
   for (int n = 0; n < entries.order; ++n)
@@ -147,7 +150,9 @@ inline Judgement judge(JudgedEntries entries, int time_mode) {
       for (std::size_t p = 0; p < entries.size(); ++p)
         if (entries.classes[entries.at(p, n)] == k) of_class.push_back(p);
       Gain const gain  = gain_of(entries, {n}, [&](std::size_t p) { return entries.classes[entries.at(p, n)] == k; });
-      bool const learns = gain.in_errors() > least_of_class;
+      bool const is_many = k == row_classes - 1;
+      bool const learns  = gain.in_errors() > (is_many ? least_of_many : least_of_few) &&
+                          (is_many || gain.rows >= least_rows);
       if (!of_class.empty())
         result.by_class.push_back({n, class_begins[k], errors_of_entries(entries, of_class, entries.biases),
                                    errors_of_entries(entries, of_class, entries.model), learns});
@@ -159,7 +164,7 @@ inline Judgement judge(JudgedEntries entries, int time_mode) {
   Gain const at_new =
       gain_of(entries, modes, [&](std::size_t p) { return entries.repeats[p] == 0; });
   result.harms_new_places =
-      at_new.entries < entries.size() && at_new.in_errors() < -1 && at_new.sum < -0.01 * at_new.squares;
+      at_new.entries < entries.size() && at_new.in_errors() < -1.5 && at_new.sum < -0.02 * at_new.squares;
   return result;
 }
 
