@@ -75,7 +75,7 @@ struct SumOfRows {
   double scale;
   Sums sums;  // of remainders, and how many there are
   count_t pooled;  // bins in which the rows of the mode have one bias; 0: each has its own
-  count_t extent;  // of the mode
+  count_t extent;  // the mode's rows
   KOKKOS_FUNCTION void operator()(count_t p) const {
     auto const* const index = remainder.entry(p);
     auto row                = static_cast<count_t>(index[mode]);

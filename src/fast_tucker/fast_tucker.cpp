@@ -190,8 +190,8 @@ std::string format_of(FastTuckerState const& state, FastTuckerOptions const& opt
   return state.format;
 }
 
-/// Why a run after a choice ended. Where the choice allows fewer epochs than the options, its end is no limit
-/// that the user set.
+/// Why a run after a choice ended. Where the choice allows fewer epochs than the options, its end is not a
+/// limit that the user set.
 StopReason reason_after_choice(FastTuckerOptions const& asked, FastTuckerOptions const& chosen,
                                StopReason reason) {
   bool const all_chosen = reason == StopReason::max_iterations && chosen.max_epochs < asked.max_epochs;

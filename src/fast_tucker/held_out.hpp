@@ -28,7 +28,7 @@ namespace polyad::detail {
   return z ^ (z >> 31);
 }
 
-/// Of the coordinates of entry p.
+/// The hash of the coordinates of entry p.
 template <class Index>
 [[nodiscard]] KOKKOS_INLINE_FUNCTION std::uint64_t hash_of_place(Index const* indices, int order, count_t p) {
   std::uint64_t hash = 0;
@@ -133,7 +133,7 @@ template <class Kept, class Held, class Flags>
 struct HeldOut {
   Kept kept;
   Held held;
-  Flags repeats;  // of the held-out ones: 1 where another entry, kept or not, has the same place
+  Flags repeats;  // 1 for a held-out entry whose place another entry has, kept or not
 };
 
 /// Parts of X that are the same on every backend. Waits for `space`. \throws MemoryError

@@ -52,8 +52,8 @@ struct JudgedEntries {
 /// The gain of some entries.
 struct Gain {
   std::size_t entries = 0, rows = 0;  // rows: the fewest of a mode
-  double sum = 0, error = 0;  // of the sum: its standard error
-  double squares = 0;         // of the errors by the biases
+  double sum = 0, error = 0;  // error: the standard error of the sum
+  double squares = 0;         // the squared errors of the biases
 
   /// The sum in standard errors; 0 without entries.
   [[nodiscard]] double in_errors() const {
@@ -113,8 +113,8 @@ Gain gain_of(JudgedEntries const& entries, std::vector<int> const& modes, Counts
 
 /// What held-out entries say about a model.
 struct Judgement {
-  Gain gain;                            // of the model without the rows that are left to the biases
-  std::vector<std::uint64_t> classes;   // that are left to the biases, one number a mode
+  Gain gain;                            // the model's, without the rows that are left to the biases
+  std::vector<std::uint64_t> classes;   // that are left to the biases, one number per mode
   std::vector<RowClass> by_class;
   bool harms_new_places = false;        // while it gains where a place occurs again
 };

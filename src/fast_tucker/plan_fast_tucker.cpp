@@ -330,7 +330,7 @@ private:
   AnyFormatOptions m_format;
   OwnedRows const* m_owned;
   count_t m_all_rows = 0, m_longest_of_all = 0;
-  count_t m_rows = 0, m_longest = 0;  // of this rank
+  count_t m_rows = 0, m_longest = 0;  // this rank's
 };
 
 }  // namespace

@@ -71,7 +71,7 @@ struct ZeroRowsOfClasses {
 };
 
 /// Zeros the rows of these classes in the factors, and with them in C^(n), whose factors have the rows that
-/// this rank owns. \param classes  one number a mode, bit k for class k; or none
+/// this rank owns. \param classes  one number per mode, bit k for class k; or none
 /// \throws MemoryError
 template <class Scalar, class Index, class Space>
 void leave_to_biases(Space const& space, Entries<Scalar, Index, Space> const& X,

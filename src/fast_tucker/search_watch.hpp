@@ -9,7 +9,7 @@
 
 namespace polyad::detail {
 
-/// Thrown from within a search, and caught by it. It is no error.
+/// Thrown from within a search, and caught by it. It is not an error.
 struct SearchStopped {
   StopReason reason;
 };

@@ -106,7 +106,7 @@ TEST_CASE("entries of any row are held out, copies of an entry together", "[fast
     if (p < 1400) CHECK(fold_of[p] == fold_of[p + 1]);
     apart += fold_of[p] != fold_of[p + 1] ? 1 : 0;
   }
-  CHECK(apart > 120);  // of 200 pairs with two values, four fifths are expected to be
+  CHECK(apart > 120);  // four fifths of 200 pairs with two values are expected to be
 }
 
 TEST_CASE("a sample has all entries of some rows of the longest mode", "[fast_tucker]") {
@@ -471,7 +471,7 @@ TEST_CASE("rows for which the model loses to the biases are left to these", "[fa
   CHECK(found);
 }
 
-TEST_CASE("a place that was rated again tells of itself", "[fast_tucker][figures]") {
+TEST_CASE("a place that was rated again is predicted by what it says", "[fast_tucker][figures]") {
   TestSpace const space;
   Random random(8);
   // Each pair has a value of its own, that no interaction of low rank explains, and four noisy entries.

@@ -67,7 +67,7 @@ TEST_CASE("a class of rows for which the model loses is left to the biases", "[f
   CHECK(found.by_class[0].model.rmse > found.by_class[0].biases.rmse);
   CHECK(found.by_class[1].learns);
   CHECK(!found.harms_new_places);
-  // Of a mode of time no class is judged.
+  // No class of a mode of time is judged.
   CHECK(detail::judge(entries, 0).classes[0] == 0);
 }
 

@@ -51,16 +51,16 @@ class NonzeroDistribution;
 struct RowClass {
   int mode;
   count_t least;           // entries of a row of this class
-  PredictionErrors biases;  // of mean and biases
-  PredictionErrors model;   // of the best candidate
+  PredictionErrors biases;  // mean and biases alone
+  PredictionErrors model;   // the best candidate
   bool learns;  // false: C^(mode) gets zeros in these rows, so that mean and biases predict their entries
 };
 
 /// How far a search has come.
 struct FastTuckerSearch {
   int candidates;           // that were tried, or are being tried
-  PredictionErrors biases;  // of mean and biases; no entries before they are fitted
-  PredictionErrors model;   // of the best candidate so far; no entries before there is one
+  PredictionErrors biases;  // mean and biases alone; no entries before they are fitted
+  PredictionErrors model;   // the best candidate so far; no entries before there is one
   double seconds;
 };
 
@@ -81,8 +81,8 @@ struct FastTuckerChoice {
   /// Why the search ended. `time_limit` and `interrupted`: early, with the best so far. `max_iterations`: no
   /// epochs were allowed.
   StopReason reason             = StopReason::converged;
-  std::vector<RowClass> classes = {};  // of each mode but that of time, where anything was judged
-  /// One number a mode, or none: bit k for the rows of class k, from few entries on, which have zeros.
+  std::vector<RowClass> classes = {};  // for each mode but that of time, if anything was judged
+  /// A number for each mode, or none: bit k for the rows of class k, from few entries on, which have zeros.
   std::vector<std::uint64_t> left_to_biases = {};
 };
 

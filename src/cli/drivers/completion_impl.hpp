@@ -259,7 +259,7 @@ inline double centre_of_values(io::CoordinateList const& train) {
       first = std::bit_cast<double>(rank[1]);
       found = true;
     }
-  double sum = 0, squares = 0;  // of differences from one value, which do not cancel
+  double sum = 0, squares = 0;  // sums of differences from one value, which do not cancel
   for (double const x : values) {
     sum += x - first;
     squares += (x - first) * (x - first);
