@@ -136,8 +136,9 @@ inline PredictionErrors errors_of_entries(JudgedEntries const& entries, std::vec
 /// \param time_mode  whose rows are not judged; -1: none
 inline Judgement judge(JudgedEntries entries, int time_mode) {
   // The least gain of a class in standard errors. Where a class has none to show, mean and biases are safe.
-  // Rows with few entries lose most where they lose, so they have to show more, and by some rows.
-  constexpr double least_of_few = 2.5, least_of_many = 1;
+  // Rows with few entries lose most where they lose, so they have to show more, and by some rows. So does a
+  // class with a small part of the entries, for which the choice was not made.
+  constexpr double least_of_few = 2.5, least_of_many = 1, large_share = 0.25;
   constexpr std::size_t least_rows = 10;
   Judgement result;
   std::vector<int> modes;
@@ -150,7 +151,8 @@ inline Judgement judge(JudgedEntries entries, int time_mode) {
       for (std::size_t p = 0; p < entries.size(); ++p)
         if (entries.classes[entries.at(p, n)] == k) of_class.push_back(p);
       Gain const gain  = gain_of(entries, {n}, [&](std::size_t p) { return entries.classes[entries.at(p, n)] == k; });
-      bool const is_many = k == row_classes - 1;
+      bool const is_many = k == row_classes - 1 && static_cast<double>(of_class.size()) >=
+                                                       large_share * static_cast<double>(entries.size());
       bool const learns  = gain.in_errors() > (is_many ? least_of_many : least_of_few) &&
                           (is_many || gain.rows >= least_rows);
       if (!of_class.empty())
