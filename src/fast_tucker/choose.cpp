@@ -355,7 +355,9 @@ public:
           damping *= factor;
         if (best.drift[static_cast<std::size_t>(n)].damping != found.damping) break;
       }
-      if (least < m_least * (1 - better_by)) {
+      // Two bins fit any trend of the noise.
+      bool const are_two = of_mode(best.drift, n).bins == 2;
+      if (least < m_least * (1 - (are_two ? worth_a_mode : better_by))) {
         m_best  = best;
         m_least = least;
       }
