@@ -163,11 +163,11 @@ FastTuckerResult complete(CooTensor<Scalar, Index, Space> const& train, TensorPt
   out.reason     = result.reason;
   out.kept_epoch = result.kept_epoch;
   if (result.choice) {
-    out.chose         = true;
-    out.learns        = result.choice->learns;
-    out.chosen_biases = errors_of(result.choice->biases);
-    out.chosen_model  = errors_of(result.choice->model);
-    out.candidates    = result.choice->candidates;
+    out.chose          = true;
+    out.learns         = result.choice->learns;
+    out.chosen_biases  = errors_of(result.choice->biases);
+    out.chosen_model   = errors_of(result.choice->model);
+    out.candidates     = result.choice->candidates;
     auto const& chosen = result.choice->options;
     out.chosen_rank    = chosen.rank;
     out.chosen_columns.assign(chosen.columns.begin(), chosen.columns.end());

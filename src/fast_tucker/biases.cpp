@@ -73,7 +73,7 @@ struct SumOfRows {
   int mode;
   bool drifts;  // a sum for each bin of time
   double scale;
-  Sums sums;  // of remainders, and how many there are
+  Sums sums;       // of remainders, and how many there are
   count_t pooled;  // bins in which the rows of the mode have one bias; 0: each has its own
   count_t extent;  // the mode's rows
   KOKKOS_FUNCTION void operator()(count_t p) const {
@@ -220,8 +220,9 @@ void fit_biases(Space const& space, Entries<Scalar, Index, Space> const& X, Bias
                       Sum(0));
     X.for_each_stretch(space, [&](Space const& on, Stretch const& stretch, count_t /*first*/) {
       Rest const remainder(stretch, model, drifts ? -1 : n, drifts ? n : -1);
-      Kokkos::parallel_for("polyad::sum_of_rows", Range(on, 0, stretch.nnz()),
-                           SumOfRows<Rest, Sums>{remainder, n, drifts, scale, sums, pooled(n), X.extents()[n]});
+      Kokkos::parallel_for(
+          "polyad::sum_of_rows", Range(on, 0, stretch.nnz()),
+          SumOfRows<Rest, Sums>{remainder, n, drifts, scale, sums, pooled(n), X.extents()[n]});
     });
     rows.sum(reinterpret_cast<std::uint64_t*>(sums.data()), 2 * count);
     Kokkos::parallel_for("polyad::set_bias", Range(space, 0, count), set);
@@ -229,8 +230,7 @@ void fit_biases(Space const& space, Entries<Scalar, Index, Space> const& X, Bias
   for (int sweep = 0; sweep < options.sweeps; ++sweep)
     for (int n = 0; n < X.order(); ++n) {
       if (between) between();
-      fit(n, false,
-          {sums, scale, options.damping, model.bias(n).data(), 1, 1, pooled(n), X.extents()[n]});
+      fit(n, false, {sums, scale, options.damping, model.bias(n).data(), 1, 1, pooled(n), X.extents()[n]});
       auto const& moving = model.drift(n);
       if (moving.extent(1) > 0)
         fit(n, true,

@@ -22,7 +22,7 @@ struct Evidence {
   CooTensor<Scalar, Index, Space> held;   // as they are
   FastTuckerModel<Scalar, Space> biases;  // mean and biases of the kept entries, and the range
   ErrorSums<Space> sums;
-  double deviation;  // of what the biases leave of the kept entries
+  double deviation;                          // of what the biases leave of the kept entries
   std::function<void()> between_modes = {};  // its exception ends a fit
 };
 
@@ -65,8 +65,8 @@ public:
       if (!m_has_best || m_forgotten || found.rmse < m_least.rmse) {
         m_has_best  = true;
         m_forgotten = false;
-        m_least    = found;
-        m_best     = options;
+        m_least     = found;
+        m_best      = options;
         m_kept.keep(m_space, m_model);
       }
       if (epoch + 2 >= least && !(found.rmse < before * 0.999)) break;

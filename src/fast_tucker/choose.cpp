@@ -140,7 +140,7 @@ private:
         small.columns.assign(small.columns.size(), small.rank);
       }
       small.targets.assign(small.columns.size(), RowTarget::zero);
-      m_best           = start(small, first_epochs, first_epochs);
+      m_best = start(small, first_epochs, first_epochs);
       // Time says least about an interaction, and finely divided it is the longest mode.
       auto const modes = shortest_first(m_evidence.X.extents(), m_options.bias.time_mode);
       for (std::size_t left_out = 0; left_out + 2 < modes.size(); ++left_out) {
@@ -293,8 +293,8 @@ template <class Scalar, class Index, class Space>
 class BiasSearch {
 public:
   BiasSearch(Space const& space, Entries<Scalar, Index, Space> const& kept,
-              CooTensor<Scalar, Index, Space> const& held, BiasOptions const& options,
-              FastTuckerModel<Scalar, Space> const& biases, std::function<void()> const& between)
+             CooTensor<Scalar, Index, Space> const& held, BiasOptions const& options,
+             FastTuckerModel<Scalar, Space> const& biases, std::function<void()> const& between)
       : m_space(space),
         m_kept(kept),
         m_held(held),
@@ -372,9 +372,9 @@ private:
     count_t const times = m_kept.extents()[m_best.time_mode];
     for (count_t const bins : {1, 4, 16, 64, 256}) {
       if (bins >= times) break;
-      auto options                          = m_best;
+      auto options                                  = m_best;
       of_mode(options.drift, m_best.time_mode).bins = bins;
-      double const found                    = error(options);
+      double const found                            = error(options);
       if (!(found < m_least)) continue;
       m_best  = options;
       m_least = found;
@@ -471,10 +471,10 @@ public:
   [[nodiscard]] JudgedEntries judged(std::vector<double> const& biases,
                                      std::vector<double> const& model) const {
     JudgedEntries entries;
-    entries.order  = kept().order();
-    entries.values = numbers_on_host(m_space, held().values());
-    entries.biases = biases;
-    entries.model  = model;
+    entries.order      = kept().order();
+    entries.values     = numbers_on_host(m_space, held().values());
+    entries.biases     = biases;
+    entries.model      = model;
     auto const indices = Kokkos::create_mirror_view(held().indices());
     Kokkos::deep_copy(m_space, indices, held().indices());
     auto const repeats = Kokkos::create_mirror_view(m_parts.repeats);
@@ -490,7 +490,7 @@ public:
       Kokkos::deep_copy(m_space, counts, on_device);
       m_space.fence("polyad::judged_entries");
       for (std::size_t p = 0; p < entries.size(); ++p) {
-        std::uint64_t const count        = counts(entries.rows[entries.at(p, n)]);
+        std::uint64_t const count         = counts(entries.rows[entries.at(p, n)]);
         entries.classes[entries.at(p, n)] = static_cast<std::int8_t>(count == 0 ? -1 : class_of_row(count));
       }
     }
@@ -512,8 +512,12 @@ JudgedEntries judged_again(Space const& space, Judges<Scalar, Index, Space> cons
     fit_biases(space, judges.kept(), options.bias, biases,
                RowDistribution<Scalar, Space>(space, judges.kept().extents()), between);
   Evidence<Scalar, Index, Space> evidence{
-      interactions(space, judges.kept(), biases, asked_of(format, options)), judges.held(), biases,
-      make_error_sums(space, judges.held().nnz()), 0, between};
+      interactions(space, judges.kept(), biases, asked_of(format, options)),
+      judges.held(),
+      biases,
+      make_error_sums(space, judges.held().nnz()),
+      0,
+      between};
   evidence.deviation = std::sqrt(evidence.X.norm_squared() / static_cast<double>(judges.kept().nnz()));
   CandidateRun<Scalar, Index, Space> run(space, evidence, options);
   run.fit(std::min(epochs_of_judged, std::max(options.max_epochs, 1)));
@@ -654,7 +658,7 @@ FastTuckerChoice<Scalar, Space> choose_as_they_are(Space const& space,
   choice.model              = best->least();
   search.reset();  // fits to other parts take its memory
   evidence.reset();
-  auto const again          = [&](int fold) {
+  auto const again = [&](int fold) {
     if (ended_early) return JudgedEntries();
     Judges<Scalar, Index, Space> const others(space, train, share, fold);
     if (!others.are_enough()) return JudgedEntries();
@@ -727,8 +731,7 @@ FastTuckerChoice<Scalar, Space> detail::choose(Space const& space, Entries<Scala
 template <class Scalar, class Index, class Space>
 FastTuckerChoice<Scalar, Space> choose_fast_tucker(Space const& space,
                                                    CooTensor<Scalar, Index, Space> const& train,
-                                                   FastTuckerOptions const& options,
-                                                   AnyFormatOptions format,
+                                                   FastTuckerOptions const& options, AnyFormatOptions format,
                                                    FastTuckerSearchCallback const& on_search) {
   expect_coordinates_inside(space, train);
   return detail::choose(space, Entries<Scalar, Index, Space>(train), options, format,

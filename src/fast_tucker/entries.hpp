@@ -238,7 +238,7 @@ template <class Scalar, class Index, class Space>
 FastTuckerChoice<Scalar, Space> choose(Space const& space, Entries<Scalar, Index, Space> const& train,
                                        FastTuckerOptions const& options, AnyFormatOptions const& format,
                                        NonzeroDistribution<Scalar, Index, Space> const& rows,
-                                       count_t most = most_searched,
+                                       count_t most                              = most_searched,
                                        FastTuckerSearchCallback const& on_search = {});
 
 /// The caller's format options with the optimiser's needs. Duplicates are kept: each is an observation.

@@ -219,14 +219,14 @@ FastTuckerResult<Scalar, Space> go_on(Space const& space, DataSplits<Scalar, Ind
   if (state.has_choice) {
     choice.emplace();
     choice->left_to_biases = state.left_to_biases;
-    choice->options    = chosen;
-    choice->biases     = errors_of(state.choice_biases);
-    choice->model      = errors_of(state.choice_model);
-    choice->candidates = static_cast<int>(state.candidates);
-    choice->seconds    = state.choice_s;
+    choice->options        = chosen;
+    choice->biases         = errors_of(state.choice_biases);
+    choice->model          = errors_of(state.choice_model);
+    choice->candidates     = static_cast<int>(state.candidates);
+    choice->seconds        = state.choice_s;
   }
-  start.state   = std::move(state);
-  auto result   = fit_scaled(space, sets, chosen, std::move(start), format, callback, rows);
+  start.state = std::move(state);
+  auto result = fit_scaled(space, sets, chosen, std::move(start), format, callback, rows);
   if (choice) result.reason = reason_after_choice(options, chosen, result.reason);
   result.choice = std::move(choice);
   if (takes_format) result.format.because = "the checkpoint is of it";
@@ -301,25 +301,25 @@ void share_choice(FastTuckerOptions const& options, RunRanks const& ranks,
                   FastTuckerChoice<Scalar, Space>& choice) {
   FastTuckerState state;
   put_chosen(choice.options, state);
-  state.candidates    = static_cast<std::uint64_t>(choice.candidates);
-  state.choice_s      = choice.seconds;
-  state.choice_biases = state_errors(choice.biases);
+  state.candidates     = static_cast<std::uint64_t>(choice.candidates);
+  state.choice_s       = choice.seconds;
+  state.choice_biases  = state_errors(choice.biases);
   state.choice_model   = state_errors(choice.model);
   state.left_to_biases = choice.left_to_biases;
   share_facts(ranks, state);
   double facts[] = {static_cast<double>(choice.options.max_epochs), choice.learns ? 1.0 : 0.0,
                     static_cast<double>(choice.reason), choice.options.bias.damping};
   ranks.agree(facts, std::size(facts));
-  choice.options            = with_chosen(options, state);
-  choice.options.max_epochs = static_cast<int>(facts[0]);
-  choice.learns             = facts[1] != 0;
-  choice.reason             = static_cast<StopReason>(static_cast<int>(facts[2]));
-  choice.left_to_biases     = state.left_to_biases;
+  choice.options              = with_chosen(options, state);
+  choice.options.max_epochs   = static_cast<int>(facts[0]);
+  choice.learns               = facts[1] != 0;
+  choice.reason               = static_cast<StopReason>(static_cast<int>(facts[2]));
+  choice.left_to_biases       = state.left_to_biases;
   choice.options.bias.damping = facts[3];
-  choice.candidates         = static_cast<int>(state.candidates);
-  choice.seconds            = state.choice_s;
-  choice.biases             = errors_of(state.choice_biases);
-  choice.model              = errors_of(state.choice_model);
+  choice.candidates           = static_cast<int>(state.candidates);
+  choice.seconds              = state.choice_s;
+  choice.biases               = errors_of(state.choice_biases);
+  choice.model                = errors_of(state.choice_model);
 }
 
 /// The rows that this rank owns of the start that the first one found, which is given up.
@@ -362,7 +362,8 @@ FastTuckerResult<Scalar, Space> fit_chosen(Space const& space, DataSplits<Scalar
   rows->together([&] {
     if (format.hooks.progress) format.hooks.progress("choosing the shrinkage");
   });
-  bool const ended_early = choice.reason == StopReason::time_limit || choice.reason == StopReason::interrupted;
+  bool const ended_early =
+      choice.reason == StopReason::time_limit || choice.reason == StopReason::interrupted;
   FastTuckerResult<Scalar, Space> result;
   if (choice.learns && ended_early) {
     auto const start = owned_start(space, choice, *rows);
@@ -381,8 +382,8 @@ FastTuckerResult<Scalar, Space> fit_chosen(Space const& space, DataSplits<Scalar
     start.state.left_to_biases = choice.left_to_biases;
     auto limited               = choice.options;
     limited.time_limit_s       = std::max(0.0, options.time_limit_s - clock.seconds());
-    result        = fit_scaled(space, sets, limited, std::move(start), format, callback, rows);
-    result.reason = reason_after_choice(options, choice.options, result.reason);
+    result                     = fit_scaled(space, sets, limited, std::move(start), format, callback, rows);
+    result.reason              = reason_after_choice(options, choice.options, result.reason);
   } else {
     auto only = choice.options;
     if (ended_early) only.bias.sweeps = std::min(only.bias.sweeps, 2);
@@ -497,9 +498,9 @@ FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
   auto const& facts = facts_of(options.optimizer);
   rows->expect_supported(facts.runs_on_ranks, facts.name);
   auto const sets = rows->together([&] { return sets_of(space, data); });
-  auto result     = !options.resume.empty()    ? go_on(space, sets, options, callback, format, rows)
-                    : leaves_choice(options) ? fit_chosen(space, sets, options, callback, format, rows, on_search)
-                                             : fit_random(space, sets, options, callback, format, rows);
+  auto result = !options.resume.empty()  ? go_on(space, sets, options, callback, format, rows)
+                : leaves_choice(options) ? fit_chosen(space, sets, options, callback, format, rows, on_search)
+                                         : fit_random(space, sets, options, callback, format, rows);
   for (int n = 0; n < result.model.order(); ++n)
     result.model.A(n) = rows->whole_on_root(n, result.model.A(n));
   result.model = rows->on_root([&] { return result.model; });

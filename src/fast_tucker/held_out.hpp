@@ -34,8 +34,8 @@ template <class Index>
   std::uint64_t hash = 0;
   for (int n = 0; n < order; ++n)
     hash = mix_bits(
-        hash + static_cast<std::uint64_t>(indices[p * static_cast<count_t>(order) + static_cast<count_t>(n)]) +
-        1);
+        hash +
+        static_cast<std::uint64_t>(indices[p * static_cast<count_t>(order) + static_cast<count_t>(n)]) + 1);
   return hash;
 }
 
@@ -196,8 +196,8 @@ auto hold_out(Space const& space, Entries<Scalar, Index, Space> const& X, double
       kept = make_pinned_tensor<Scalar, Index, Space>(X.extents(), nnz);
       return kept.tensor;
     });
-    on_host         = parts.held;
-    repeats_on_host = parts.repeats;
+    on_host          = parts.held;
+    repeats_on_host  = parts.repeats;
   }
   Held const held = make_coo_tensor<Scalar, Index>(space, X.extents(), on_host.nnz());
   RepeatFlags<Space> const repeats("polyad::held_repeats", on_host.nnz());

@@ -23,9 +23,9 @@ namespace polyad::detail {
 struct JudgedEntries {
   int order = 0;
   std::vector<double> values, biases, model;
-  std::vector<std::uint64_t> rows;      // N an entry
-  std::vector<std::int8_t> classes;     // likewise: of the row by its kept entries; -1 if it has none
-  std::vector<std::uint8_t> repeats;    // 1 where the place of the entry occurs again
+  std::vector<std::uint64_t> rows;    // N an entry
+  std::vector<std::int8_t> classes;   // likewise: of the row by its kept entries; -1 if it has none
+  std::vector<std::uint8_t> repeats;  // 1 where the place of the entry occurs again
 
   [[nodiscard]] std::size_t size() const { return values.size(); }
   [[nodiscard]] double squares_of_biases(std::size_t p) const {
@@ -52,8 +52,8 @@ struct JudgedEntries {
 /// The gain of some entries.
 struct Gain {
   std::size_t entries = 0, rows = 0;  // rows: the fewest of a mode
-  double sum = 0, error = 0;  // error: the standard error of the sum
-  double squares = 0;         // the squared errors of the biases
+  double sum = 0, error = 0;          // error: the standard error of the sum
+  double squares = 0;                 // the squared errors of the biases
 
   /// The sum in standard errors; 0 without entries.
   [[nodiscard]] double in_errors() const {
@@ -77,7 +77,7 @@ Gain gain_of(JudgedEntries const& entries, std::vector<int> const& modes, Counts
     gain.squares += entries.squares_of_biases(p);
   }
   if (gain.entries == 0) return gain;
-  auto const count = static_cast<double>(gain.entries);
+  auto const count  = static_cast<double>(gain.entries);
   double const mean = gain.sum / count;
   double variance   = std::max(0.0, squared_gains - gain.sum * mean);
   struct Cluster {
@@ -97,8 +97,7 @@ Gain gain_of(JudgedEntries const& entries, std::vector<int> const& modes, Counts
     if (clusters.size() < least_rows) continue;
     // In the order of the rows, so that the last bits do not depend on the table.
     std::vector<std::pair<std::uint64_t, Cluster>> ordered(clusters.begin(), clusters.end());
-    std::sort(ordered.begin(), ordered.end(),
-              [](auto const& a, auto const& b) { return a.first < b.first; });
+    std::sort(ordered.begin(), ordered.end(), [](auto const& a, auto const& b) { return a.first < b.first; });
     double of_rows = 0;
     for (auto const& [row, cluster] : ordered) {
       double const off = cluster.sum - cluster.entries * mean;
@@ -113,10 +112,10 @@ Gain gain_of(JudgedEntries const& entries, std::vector<int> const& modes, Counts
 
 /// What held-out entries say about a model.
 struct Judgement {
-  Gain gain;                            // the model's, without the rows that are left to the biases
-  std::vector<std::uint64_t> classes;   // that are left to the biases, one number per mode
+  Gain gain;                           // the model's, without the rows that are left to the biases
+  std::vector<std::uint64_t> classes;  // that are left to the biases, one number per mode
   std::vector<RowClass> by_class;
-  bool harms_new_places = false;        // while it gains where a place occurs again
+  bool harms_new_places = false;  // while it gains where a place occurs again
 };
 
 inline PredictionErrors errors_of_entries(JudgedEntries const& entries, std::vector<std::size_t> const& which,
@@ -150,11 +149,12 @@ inline Judgement judge(JudgedEntries entries, int time_mode) {
       std::vector<std::size_t> of_class;
       for (std::size_t p = 0; p < entries.size(); ++p)
         if (entries.classes[entries.at(p, n)] == k) of_class.push_back(p);
-      Gain const gain  = gain_of(entries, {n}, [&](std::size_t p) { return entries.classes[entries.at(p, n)] == k; });
+      Gain const gain =
+          gain_of(entries, {n}, [&](std::size_t p) { return entries.classes[entries.at(p, n)] == k; });
       bool const is_many = k == row_classes - 1 && static_cast<double>(of_class.size()) >=
                                                        large_share * static_cast<double>(entries.size());
-      bool const learns  = gain.in_errors() > (is_many ? least_of_many : least_of_few) &&
-                          (is_many || gain.rows >= least_rows);
+      bool const learns =
+          gain.in_errors() > (is_many ? least_of_many : least_of_few) && (is_many || gain.rows >= least_rows);
       if (!of_class.empty())
         result.by_class.push_back({n, class_begins[k], errors_of_entries(entries, of_class, entries.biases),
                                    errors_of_entries(entries, of_class, entries.model), learns});
@@ -162,9 +162,8 @@ inline Judgement judge(JudgedEntries entries, int time_mode) {
       of_mode(result.classes, n) |= std::uint64_t(1) << k;
       for (std::size_t const p : of_class) entries.model[p] = entries.biases[p];
     }
-  result.gain = gain_of(entries, modes, [](std::size_t) { return true; });
-  Gain const at_new =
-      gain_of(entries, modes, [&](std::size_t p) { return entries.repeats[p] == 0; });
+  result.gain       = gain_of(entries, modes, [](std::size_t) { return true; });
+  Gain const at_new = gain_of(entries, modes, [&](std::size_t p) { return entries.repeats[p] == 0; });
   result.harms_new_places =
       at_new.entries < entries.size() && at_new.in_errors() < -1.5 && at_new.sum < -0.02 * at_new.squares;
   return result;

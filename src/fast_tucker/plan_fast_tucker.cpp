@@ -76,10 +76,10 @@ public:
         m_format(format),
         m_owned(owned) {
     for (int n = 0; n < extents.order(); ++n) {
-      m_all_rows = MemoryPlan::sum(m_all_rows, extents[n]);
-      m_rows     = MemoryPlan::sum(m_rows, rows(n));
+      m_all_rows       = MemoryPlan::sum(m_all_rows, extents[n]);
+      m_rows           = MemoryPlan::sum(m_rows, rows(n));
       m_longest_of_all = std::max(m_longest_of_all, extents[n]);
-      m_longest  = std::max(m_longest, rows(n));
+      m_longest        = std::max(m_longest, rows(n));
     }
   }
 
@@ -188,7 +188,7 @@ public:
   void search(count_t nnz, bool chooses_rank) {
     // hold_out(): the places, whose sort holds them twice, and whether they repeat
     m_plan.pass("the places of the entries", MemoryPlan::product({nnz, 4 * sizeof(std::uint64_t) + 1}));
-    auto const kept = m_plan.hold("the entries that are not held out", coordinates(nnz));
+    auto const kept  = m_plan.hold("the entries that are not held out", coordinates(nnz));
     auto const alone = m_plan.hold("mean and biases", MemoryPlan::product({biases(nnz), sizeof(Scalar)}));
     auto const ones  = m_plan.hold("a model of mean and biases", MemoryPlan::product({2, whole(1)}));
     fit_biases(nnz);
@@ -318,7 +318,7 @@ private:
   /// FastTuckerBody
   void run_epochs(count_t nnz) {
     m_plan.pass("a model of mean and biases", MemoryPlan::product({2, whole(1)}));
-    auto const run  = epochs(nnz, m_options);
+    auto const run = epochs(nnz, m_options);
     m_plan.pass("the entries of each row", MemoryPlan::product({m_longest_of_all, sizeof(std::uint64_t)}));
     auto const kept = m_plan.hold("the factors of the best epoch", factors(m_options.columns));
   }

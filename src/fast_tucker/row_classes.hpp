@@ -46,14 +46,13 @@ RowCounts<Space> entries_of_rows(Space const& space, Entries<Scalar, Index, Spac
     expect_fits(space, "the entries of each row", count, sizeof(std::uint64_t));
     return Counts(Kokkos::view_alloc(space, "polyad::entries_of_rows"), count);
   });
-  X.for_each_stretch(
-      space, [&](Space const& on, CooTensor<Scalar, Index, Space> const& stretch, count_t /*first*/) {
-        Kokkos::parallel_for("polyad::count_entries",
-                             Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(on, 0, stretch.nnz()),
-                             CountEntriesOfRows<Index, Counts>{stretch.indices().data(),
-                                                               static_cast<count_t>(X.order()),
-                                                               static_cast<count_t>(n), counts});
-      });
+  X.for_each_stretch(space, [&](Space const& on, CooTensor<Scalar, Index, Space> const& stretch,
+                                count_t /*first*/) {
+    Kokkos::parallel_for(
+        "polyad::count_entries", Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(on, 0, stretch.nnz()),
+        CountEntriesOfRows<Index, Counts>{stretch.indices().data(), static_cast<count_t>(X.order()),
+                                          static_cast<count_t>(n), counts});
+  });
   rows.sum(counts.data(), count);
   return counts;
 }
@@ -81,10 +80,9 @@ void leave_to_biases(Space const& space, Entries<Scalar, Index, Space> const& X,
     if (of_mode(classes, n) == 0) continue;
     auto const counts = entries_of_rows(space, X, n, rows);
     auto const& A     = model.A(n);
-    Kokkos::parallel_for(
-        "polyad::leave_to_biases",
-        Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, rows.rows(n)),
-        ZeroRowsOfClasses<Scalar, Space>{A, counts, rows.first_row(n), of_mode(classes, n)});
+    Kokkos::parallel_for("polyad::leave_to_biases",
+                         Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, rows.rows(n)),
+                         ZeroRowsOfClasses<Scalar, Space>{A, counts, rows.first_row(n), of_mode(classes, n)});
     space.fence("polyad::leave_to_biases");
   }
 }

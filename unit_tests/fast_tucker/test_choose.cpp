@@ -392,9 +392,9 @@ TEST_CASE("a search ends at its limits with the best so far", "[fast_tucker]") {
     ++updates;
     return true;
   };
-  auto const whole     = run({}, count);
-  int const of_whole   = std::exchange(updates, 0);
-  auto const two       = run({.max_epochs = 2}, count);
+  auto const whole   = run({}, count);
+  int const of_whole = std::exchange(updates, 0);
+  auto const two     = run({.max_epochs = 2}, count);
   CHECK(updates < of_whole);
   CHECK(two.history.size() == 2);
   CHECK(two.reason == StopReason::max_iterations);
@@ -440,9 +440,9 @@ TEST_CASE("rows for which the model loses to the biases are left to these", "[fa
     return x;
   };
   for (std::size_t p = 0; p < X.nnz(); ++p) {
-    bool const dense     = p < dense_entries;
-    X.indices[2 * p]     = dense ? X.index(p, 0) % 60 : 60 + p % 2000;
-    X.values[p]          = taste(X, p) + (dense ? 0.5 : 2) * noise(random);
+    bool const dense = p < dense_entries;
+    X.indices[2 * p] = dense ? X.index(p, 0) % 60 : 60 + p % 2000;
+    X.values[p]      = taste(X, p) + (dense ? 0.5 : 2) * noise(random);
   }
   for (std::size_t p = 0; p < truth.nnz(); ++p) {
     truth.indices[2 * p] = p % 2 == 0 ? truth.index(p, 0) % 60 : 60 + p % 2000;
@@ -454,10 +454,12 @@ TEST_CASE("rows for which the model loses to the biases are left to these", "[fa
   REQUIRE(result.choice->left_to_biases.size() == 2);
   CHECK((result.choice->left_to_biases[0] & 1) == 1);
   CHECK((result.choice->left_to_biases[0] & 4) == 0);
-  auto const A = flat(result.model.A(0));
+  auto const A        = flat(result.model.A(0));
   std::size_t const J = A.size() / 2060;
-  CHECK(std::all_of(A.begin() + static_cast<std::ptrdiff_t>(60 * J), A.end(), [](double a) { return a == 0; }));
-  CHECK(std::any_of(A.begin(), A.begin() + static_cast<std::ptrdiff_t>(60 * J), [](double a) { return a != 0; }));
+  CHECK(
+      std::all_of(A.begin() + static_cast<std::ptrdiff_t>(60 * J), A.end(), [](double a) { return a == 0; }));
+  CHECK(std::any_of(A.begin(), A.begin() + static_cast<std::ptrdiff_t>(60 * J),
+                    [](double a) { return a != 0; }));
   // The errors that are reported are those of this model.
   CHECK(result.errors.train.rmse ==
         Approx(errors(space, result.model, to_device<double, std::uint32_t>(space, X)).rmse));
@@ -514,9 +516,9 @@ TEST_CASE("the unit of time does not decide", "[.][unit-of-time]") {
   TestSpace const space;
   Random random(4);
   std::vector<std::uint64_t> const extents{40, 30, 60480};  // minutes of six weeks
-  HostTensor X         = random_tensor(random, extents, 1500);
-  auto const moods     = random_matrix(random, 40 * 2, 1), items = random_matrix(random, 30, 1);
-  HostTensor other     = random_tensor(random, extents, 1500);
+  HostTensor X     = random_tensor(random, extents, 1500);
+  auto const moods = random_matrix(random, 40 * 2, 1), items = random_matrix(random, 30, 1);
+  HostTensor other = random_tensor(random, extents, 1500);
   for (auto* of : {&X, &other})
     for (std::size_t p = 0; p < of->nnz(); ++p)
       of->values[p] = 3 + 0.6 * moods(2 * of->index(p, 0) + of->index(p, 2) / 30240, 0) +

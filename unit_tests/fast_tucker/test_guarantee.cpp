@@ -48,11 +48,13 @@ double normal_number(Random& random) {
 
 JudgedSet judged_set(SetKind kind, std::uint64_t seed) {
   Random random(1000 * seed + static_cast<std::uint64_t>(kind));
-  auto const between = [&](double least, double most) { return least + (most - least) * uniform_share(random); };
+  auto const between = [&](double least, double most) {
+    return least + (most - least) * uniform_share(random);
+  };
   bool const is_mixed = kind == SetKind::mixed_rows, drifts = kind == SetKind::drift;
   std::size_t const dense = 60;
-  auto const users        = static_cast<std::uint64_t>(is_mixed ? dense + between(500, 2000) : between(80, 400));
-  auto const items        = static_cast<std::uint64_t>(between(40, 150));
+  auto const users = static_cast<std::uint64_t>(is_mixed ? dense + between(500, 2000) : between(80, 400));
+  auto const items = static_cast<std::uint64_t>(between(40, 150));
   std::vector<std::uint64_t> extents{users, items};
   if (drifts) extents.push_back(24);
   auto const entries = static_cast<std::size_t>(between(1500, 8000));
@@ -77,7 +79,7 @@ JudgedSet judged_set(SetKind kind, std::uint64_t seed) {
   auto const is_sparse = [&](std::uint64_t user) { return is_mixed && user >= dense; };
   auto const value     = [&](HostTensor const& X, std::size_t p) {
     auto const u = X.index(p, 0), i = X.index(p, 1);
-    double x     = 3 + user_bias[u] + item_bias[i];
+    double x = 3 + user_bias[u] + item_bias[i];
     for (std::size_t r = 0; r < 2 && !is_sparse(u); ++r) x += user_taste[2 * u + r] * item_taste[2 * i + r];
     if (drifts) x += mood[4 * u + X.index(p, 2) / 6];
     if (of_pairs > 0) x += pairs.try_emplace({u, i}, of_pairs * normal_number(random)).first->second;
@@ -87,10 +89,11 @@ JudgedSet judged_set(SetKind kind, std::uint64_t seed) {
     HostTensor X = random_tensor(random, extents, count);
     for (std::size_t p = 0; p < count && is_mixed; ++p) {
       // Half of the entries are those of the dense users.
-      bool const of_dense              = uniform_share(random) < 0.5;
-      X.indices[p * extents.size()] = of_dense ? static_cast<std::uint64_t>(uniform_share(random) * 59.99)
-                                               : dense + static_cast<std::uint64_t>(uniform_share(random) *
-                                                                                    (static_cast<double>(users - dense) - 0.01));
+      bool const of_dense = uniform_share(random) < 0.5;
+      X.indices[p * extents.size()] =
+          of_dense ? static_cast<std::uint64_t>(uniform_share(random) * 59.99)
+                   : dense + static_cast<std::uint64_t>(uniform_share(random) *
+                                                        (static_cast<double>(users - dense) - 0.01));
     }
     return X;
   };
@@ -139,9 +142,9 @@ void judge_set(TestSpace const& space, SetKind kind, std::uint64_t seed, Guarant
   std::vector<count_t> const one_column(set.train.extents.size(), 1);
   FastTuckerModel<double, TestSpace> alone(space, train.extents(), one_column, 1, true);
   alone.share_biases(result.model);
-  auto const by_model = predictions_at(space, result.model, set.truth);
+  auto const by_model  = predictions_at(space, result.model, set.truth);
   auto const by_biases = predictions_at(space, alone, set.truth);
-  auto const squares  = [&](std::vector<double> const& predicted, auto const& counts) {
+  auto const squares   = [&](std::vector<double> const& predicted, auto const& counts) {
     double sum = 0;
     for (std::size_t p = 0; p < predicted.size(); ++p)
       if (counts(p)) sum += (predicted[p] - set.truth.values[p]) * (predicted[p] - set.truth.values[p]);
@@ -165,9 +168,9 @@ void judge_set(TestSpace const& space, SetKind kind, std::uint64_t seed, Guarant
       figures.worse += share > 0.005 ? 1 : 0;
       if (share <= figures.worst) continue;
       figures.worst      = share;
-      figures.worst_pair = "kind " + std::to_string(static_cast<int>(kind)) + ", seed " + std::to_string(seed) +
-                           ", mode " + std::to_string(n) + ", class " + std::to_string(k) + ", " +
-                           std::to_string(places) + " places";
+      figures.worst_pair = "kind " + std::to_string(static_cast<int>(kind)) + ", seed " +
+                           std::to_string(seed) + ", mode " + std::to_string(n) + ", class " +
+                           std::to_string(k) + ", " + std::to_string(places) + " places";
     }
   }
   // The true gain of the model, whether it is taken or not.
@@ -191,10 +194,11 @@ GuaranteeFigures judge_sets(int sets_of_kind, std::uint64_t first_seed) {
     GuaranteeFigures of_kind;
     for (int s = 0; s < sets_of_kind; ++s)
       judge_set(space, static_cast<SetKind>(kind), first_seed + static_cast<std::uint64_t>(s), of_kind);
-    std::printf("kind %d: %d sets, %d taken; true gain above 2 %%: %d, %d of them taken; pairs %d, worse by more "
-                "than 0.5 %%: %d, at most by %.2f %% (%s)\n",
-                kind, of_kind.sets, of_kind.taken, of_kind.better, of_kind.better_taken, of_kind.pairs,
-                of_kind.worse, 100 * of_kind.worst, of_kind.worst_pair.c_str());
+    std::printf(
+        "kind %d: %d sets, %d taken; true gain above 2 %%: %d, %d of them taken; pairs %d, worse by more "
+        "than 0.5 %%: %d, at most by %.2f %% (%s)\n",
+        kind, of_kind.sets, of_kind.taken, of_kind.better, of_kind.better_taken, of_kind.pairs, of_kind.worse,
+        100 * of_kind.worst, of_kind.worst_pair.c_str());
     std::fflush(stdout);
     all.sets += of_kind.sets;
     all.taken += of_kind.taken;

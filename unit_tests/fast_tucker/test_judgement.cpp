@@ -58,8 +58,8 @@ TEST_CASE("a class of rows for which the model loses is left to the biases", "[f
   auto const entries = judged_entries(300, 10, gain, [](std::size_t row) { return row % 3; });
   auto const found   = detail::judge(entries, -1);
   REQUIRE(found.classes.size() == 2);
-  CHECK(found.classes[0] == 1);         // rows of class 0
-  CHECK((found.classes[1] & 4) == 0);   // mode 1 gains
+  CHECK(found.classes[0] == 1);        // rows of class 0
+  CHECK((found.classes[1] & 4) == 0);  // mode 1 gains
   CHECK(found.gain.sum > 0);
   CHECK(found.gain.in_errors() > 3);
   REQUIRE(found.by_class.size() == 4);  // three of mode 0, and the one class of mode 1
@@ -73,7 +73,9 @@ TEST_CASE("a class of rows for which the model loses is left to the biases", "[f
 
 TEST_CASE("a gain at places that occur again does not outweigh a loss at others", "[fast_tucker]") {
   auto entries = judged_entries(
-      300, 10, [](std::size_t row, std::size_t i) { return row % 2 == 0 ? 0.5 : i % 2 == 0 ? -0.2 : -0.25; },
+      300, 10, [](std::size_t row, std::size_t i) { return row % 2 == 0 ? 0.5
+                                                           : i % 2 == 0 ? -0.2
+                                                                        : -0.25; },
       [](std::size_t) { return 2; });
   for (std::size_t p = 0; p < entries.size(); ++p) entries.repeats[p] = entries.rows[2 * p] % 2 == 0 ? 1 : 0;
   auto const found = detail::judge(entries, -1);

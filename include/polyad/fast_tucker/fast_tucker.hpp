@@ -50,7 +50,7 @@ class NonzeroDistribution;
 /// model learns from: fewer than 4, 4 to 19, and 20 or more.
 struct RowClass {
   int mode;
-  count_t least;           // entries of a row of this class
+  count_t least;            // entries of a row of this class
   PredictionErrors biases;  // mean and biases alone
   PredictionErrors model;   // the best candidate
   bool learns;  // false: C^(mode) gets zeros in these rows, so that mean and biases predict their entries
@@ -197,9 +197,9 @@ template <class Scalar, class Index, class Space>
 template <class Scalar, class Index, class Space>
 [[nodiscard]] FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
                                                           FastTuckerData<Scalar, Index, Space> const& data,
-                                                          FastTuckerOptions const& options   = {},
-                                                          FastTuckerCallback const& callback = {},
-                                                          AnyFormatOptions const& format     = {},
+                                                          FastTuckerOptions const& options          = {},
+                                                          FastTuckerCallback const& callback        = {},
+                                                          AnyFormatOptions const& format            = {},
                                                           FastTuckerSearchCallback const& on_search = {});
 
 /// Adds the memory of such a run without a start to the plan, which has its sets: a search, the build of the
@@ -257,11 +257,9 @@ template <class Scalar, class Index, class Space, class... Rest>
 /// \param on_search  may end the search, which then returns the best candidate so far
 /// \throws as fast_tucker
 template <class Scalar, class Index, class Space>
-[[nodiscard]] FastTuckerChoice<Scalar, Space> choose_fast_tucker(Space const& space,
-                                                                 CooTensor<Scalar, Index, Space> const& train,
-                                                                 FastTuckerOptions const& options,
-                                                                 AnyFormatOptions format = {},
-                                                                 FastTuckerSearchCallback const& on_search = {});
+[[nodiscard]] FastTuckerChoice<Scalar, Space> choose_fast_tucker(
+    Space const& space, CooTensor<Scalar, Index, Space> const& train, FastTuckerOptions const& options,
+    AnyFormatOptions format = {}, FastTuckerSearchCallback const& on_search = {});
 
 /// The power of two that scales the largest value to about one. It is 1 if the largest value lies between
 /// 2^-30 and 2^30, or if the rows are not shrunk. Only shrinkage suits any scale of the values. fast_tucker

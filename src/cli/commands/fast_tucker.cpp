@@ -227,8 +227,9 @@ std::vector<std::string> left_to_biases(ChoiceReport const& choice) {
 bool has_one_value(io::CoordinateList const& list) {
   auto const [least, most] = std::minmax_element(list.values.begin(), list.values.end());
   bool const some          = least != list.values.end();
-  auto const of_ranks      = of_all_ranks({some ? std::bit_cast<std::uint64_t>(*least + 0.0) : 0,
-                                           some ? std::bit_cast<std::uint64_t>(*most + 0.0) : 0, some ? 1ULL : 0ULL});
+  auto const of_ranks =
+      of_all_ranks({some ? std::bit_cast<std::uint64_t>(*least + 0.0) : 0,
+                    some ? std::bit_cast<std::uint64_t>(*most + 0.0) : 0, some ? 1ULL : 0ULL});
   std::optional<std::uint64_t> value;
   for (auto const& rank : of_ranks) {
     if (rank[2] == 0) continue;
@@ -308,7 +309,8 @@ void summarise(TrainOptions const& options, Report const& report, int last, doub
                                                               : ", ended by a signal";
     if (choice.biases.entries > 0)
       show("held out {} entries: RMSE {}, mean and biases {} ({} candidates in {}{})\n",
-           choice.biases.entries, error_text(choice.model.entries > 0 ? choice.model.rmse : choice.biases.rmse),
+           choice.biases.entries,
+           error_text(choice.model.entries > 0 ? choice.model.rmse : choice.biases.rmse),
            error_text(choice.biases.rmse), choice.candidates, duration_text(choice.seconds), early);
     else
       show("held out nothing{}\n", early);

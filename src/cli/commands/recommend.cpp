@@ -219,8 +219,8 @@ int run(RecommendOptions const& options, Report& report) {
     seen = read_for_model({.path = options.seen}, rows.base(), model.names, model.extents, options.common)
                .file.tensor;
   Session const session(options.common.threads, options.common.verbose);
-  report.backend   = session.backend();
-  auto found       = recommend_rows(model, mode, queries.indices, options.count, std::move(seen));
+  report.backend = session.backend();
+  auto found     = recommend_rows(model, mode, queries.indices, options.count, std::move(seen));
   // Only if asked for: the range of the model would make the best scores equal.
   for (double& score : found.scores)
     if (!options.clip.empty()) score = std::min(std::max(score, options.clip[0]), options.clip[1]);

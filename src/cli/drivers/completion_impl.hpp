@@ -93,8 +93,8 @@ inline std::vector<BiasDrift> drift_of(TrainOptions const& options, int order) {
 /// A model's drifts in the syntax of the tool's options, with their damping.
 template <class Model>
 std::string drift_text(Model const& model, BiasOptions const& options) {
-  bool const pools = options.time_mode >= 0 && !options.drift.empty() &&
-                     of_mode(options.drift, options.time_mode).bins > 0;
+  bool const pools =
+      options.time_mode >= 0 && !options.drift.empty() && of_mode(options.drift, options.time_mode).bins > 0;
   if (model.time_mode < 0 && !pools) return "";
   std::ostringstream bins, damping;
   damping.precision(4);
@@ -128,9 +128,8 @@ CompletionReport report_of(FastTuckerOptions const& options, std::optional<Choic
     made.candidates    = choice->candidates;
     made.seconds       = choice->seconds;
     made.bias_damping  = choice->options.bias.damping;
-    made.ended_early =
-        choice->reason == StopReason::time_limit || choice->reason == StopReason::interrupted;
-    made.reason = to_string(choice->reason);
+    made.ended_early = choice->reason == StopReason::time_limit || choice->reason == StopReason::interrupted;
+    made.reason      = to_string(choice->reason);
     for (auto const& of_class : choice->classes)
       made.classes.push_back({of_class.mode, of_class.least, to_report(of_class.biases),
                               to_report(of_class.model), of_class.learns && choice->learns});
@@ -254,7 +253,8 @@ inline double centre_of_values(io::CoordinateList const& train) {
   auto const bits                 = [](double x) { return std::bit_cast<std::uint64_t>(x); };
   double first                    = 0;
   bool found                      = false;
-  for (auto const& rank : of_all_ranks({values.empty() ? 0ULL : 1ULL, bits(values.empty() ? 0.0 : values[0])}))
+  for (auto const& rank :
+       of_all_ranks({values.empty() ? 0ULL : 1ULL, bits(values.empty() ? 0.0 : values[0])}))
     if (rank[0] != 0 && !found) {
       first = std::bit_cast<double>(rank[1]);
       found = true;
@@ -265,7 +265,8 @@ inline double centre_of_values(io::CoordinateList const& train) {
     squares += (x - first) * (x - first);
   }
   double count = 0, sums = 0, all_squares = 0;
-  for (auto const& rank : of_all_ranks({bits(static_cast<double>(values.size())), bits(sum), bits(squares)})) {
+  for (auto const& rank :
+       of_all_ranks({bits(static_cast<double>(values.size())), bits(sum), bits(squares)})) {
     count += std::bit_cast<double>(rank[0]);
     sums += std::bit_cast<double>(rank[1]);
     all_squares += std::bit_cast<double>(rank[2]);
