@@ -555,7 +555,9 @@ void decide(JudgedEntries const& first, count_t all, Again const& again, Choice&
     choice.reason = stopped.reason;
     others        = {};
   }
-  if (others.size() >= first.size()) {
+  // The model that continues is the one that `first` judges. It may be worse than a fit from a random start.
+  bool const gains = gain_of(first, {}, [](std::size_t) { return true; }).sum > 0;
+  if (others.size() >= first.size() && gains) {
     accepted(judge(others, time), least_gain);
     if (choice.learns) return;
   }
