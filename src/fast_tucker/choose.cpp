@@ -357,7 +357,7 @@ public:
       }
       // Two bins fit any trend of the noise.
       bool const are_two = of_mode(best.drift, n).bins == 2;
-      if (least < m_least * (1 - (are_two ? worth_a_mode : better_by))) {
+      if (least < m_least * (1 - (are_two ? 0.01 : better_by))) {
         m_best  = best;
         m_least = least;
       }
@@ -629,7 +629,8 @@ FastTuckerChoice<Scalar, Space> choose_as_they_are(Space const& space,
   evidence->deviation  = std::sqrt(squares / static_cast<double>(kept.nnz()));
   // If the biases explain everything, the remainder is rounding. A value and the biases that are subtracted
   // from it are each rounded by half a unit of the last digit at most.
-  constexpr double rounding = 2 * static_cast<double>(std::numeric_limits<Scalar>::epsilon());
+  constexpr double rounding =
+      (sizeof(Scalar) == 4 ? 8 : 64) * static_cast<double>(std::numeric_limits<Scalar>::epsilon());
   if (!(squares > rounding * rounding * squares_of(space, kept))) {
     choice.model = choice.biases;
     return ended();
