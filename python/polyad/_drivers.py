@@ -368,7 +368,8 @@ def fast_tucker(
         equal length. -1: they stay as they are.
     drift : int, mapping or sequence, optional
         ``bins``, 0 for biases that stay, and ``damping`` in observations (30), of all modes or of each: ``16``,
-        ``{"bins": 16, "damping": 10}``, ``[(16, 10), 4, 0]``. Of the mode of time itself it plays no part.
+        ``{"bins": 16, "damping": 10}``, ``[(16, 10), 4, 0]``. That of the mode of time itself is the number of bins in which
+        times share a bias; 0, as with one number for all modes: each time has its own.
         Without it held-out entries choose, or where they choose nothing 30 bins, fewer for sparse rows.
     optimizer : {"als", "adam", "sgd"}
     shrinkage : float, sequence or mapping, optional
@@ -498,7 +499,7 @@ def fast_tucker(
         if not biases:
             raise UsageError("a mode of time is about biases: it needs them")
         if drift is not None:
-            options["bias.drift"] = _drifts(drift, first.ndim)
+            options["bias.drift"] = _drifts(drift, first.ndim, time_mode)
     elif drift is not None:
         raise UsageError("a drift needs a mode of time")
     if shrinkage is not None:

@@ -632,10 +632,10 @@ def _group(name: str, given: Any, defaults: Mapping[str, float]) -> dict[str, An
     return {f"{name}.{key}": type(defaults[key])(x) for key, x in zip(defaults, _rates(name, given, defaults))}
 
 
-def _drifts(drift: Any, order: int) -> list[tuple[int, float]]:
-    """Bins and damping of each mode: one for all, or a sequence of as many as there are modes."""
+def _drifts(drift: Any, order: int, time_mode: int) -> list[tuple[int, float]]:
+    """Bins and damping of each mode: one for all but that of time, or a sequence of as many as there are modes."""
     single = isinstance(drift, (int, np.integer, Mapping))
-    modes = [drift] * order if single else list(drift)
+    modes = [0 if n == time_mode else drift for n in range(order)] if single else list(drift)
     if len(modes) != order:
         raise UsageError(f"there are {len(modes)} drifts for {order} modes")
     result = []
@@ -980,6 +980,8 @@ def _recommend(
                 raise UsageError(f"entries of {seen.ndim} modes were seen, but the model has {order}")
             held = seen.astype(dtype)._held
     ranked = Rankings._of(*engine.recommend(given, where, asked, _count("n", n, 1), held))
+    if clip is not None:  # the range of the model would make the best scores equal
+        ranked.scores = np.clip(ranked.scores, *_range("clip", clip))
     if ranked.unknown:
         text = f" ({'; '.join(map(str, unknown))})" if unknown else ""
         warnings.warn(
@@ -1064,7 +1066,7 @@ def recommend(
 ) -> Any:
     """The rows of a mode that a completion model predicts most for.
 
-    Rows are ranked before predictions are clipped.
+    The scores are what rows are ranked by: predictions that are not clipped to the model's range.
 
     Parameters
     ----------
@@ -1121,7 +1123,8 @@ def recommend(
 def similar(
     model: FastTuckerModel, mode: int | str, rows: Any, n: int = 10, *, frame: bool = False, threads: int | None = None
 ) -> Any:
-    """The rows of a mode that are most alike, by the cosine of their rows of ``factor @ core``.
+    """The rows of a mode that are most alike: by the cosine between what they add to the predictions for all rows of the
+    other modes.
 
     Parameters
     ----------
@@ -1151,7 +1154,7 @@ def similar(
     --------
     >>> import numpy as np, polyad
     >>> items = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 2.0]])
-    >>> model = polyad.FastTuckerModel([np.ones((4, 2)), items], [np.eye(2)] * 2)
+    >>> model = polyad.FastTuckerModel([np.eye(2), items], [np.eye(2)] * 2)
     >>> rows, cosines = polyad.similar(model, 1, 0)[0]
     >>> rows.tolist(), cosines.round(3).tolist()
     ([2, 1], [0.707, 0.0])

@@ -655,8 +655,11 @@ class FastTuckerModel(_Fitted):
     kept_epoch : int
         The epoch whose model it is; 0 is the start.
     choice : dict or None
-        What held-out entries chose: ``learns``, ``biases``, ``model``, ``candidates``, and with a mode of time
-        ``drift``: the bins and the damping of each mode.
+        What held-out entries chose: ``learns``, ``biases``, ``model`` (their errors), ``candidates``, ``seconds``,
+        ``reason`` (why the search ended), and the options ``rank``, ``columns``, ``targets``, ``shrinkage``, ``ridge``,
+        ``ridge_per_entry``, ``max_epochs``, ``bias_damping``, with a mode of time ``drift``: the bins and the damping of
+        each mode. ``rows``: of each mode and class of rows, those with at least ``least`` entries (0, 4, 20), the errors
+        and ``learns``; where that is false, ``factor_n @ core_n`` has zeros in these rows.
     observed : list or None
         Of each mode which rows have entries in the training set, as booleans, or None if every row has some. None if
         that holds for all modes. Rows without entries are never recommended.
@@ -766,7 +769,7 @@ class Rankings:
     rows : numpy.ndarray of int64
         Of all queries, from 0. One has fewer than were wanted where the mode has no more.
     scores : numpy.ndarray of float64
-        Predictions, clipped to the model's range, or cosines.
+        Predictions, which are clipped only if ``clip`` is given, or cosines.
     unknown : int
         Queries with an index that the model does not have, or that has no entries in the training set.
     labels : numpy.ndarray or None

@@ -241,6 +241,25 @@ struct FastTuckerResult {
   int candidates = 0;
   std::vector<std::uint64_t> chosen_bins;  // of each mode, where one is time
   std::vector<double> chosen_damping;
+  // The options that were chosen, and why the search ended.
+  std::uint64_t chosen_rank = 0;
+  std::vector<std::uint64_t> chosen_columns;
+  std::vector<std::string> chosen_targets;
+  std::vector<double> chosen_shrinkage;  // three numbers, or none
+  std::vector<double> chosen_ridge;      // one number, or none
+  bool chosen_ridge_per_entry = false;
+  double chosen_bias_damping  = 0;
+  int chosen_epochs           = 0;
+  double seconds              = 0;
+  std::string search_ended;
+  /// How classes of rows were judged.
+  struct Rows {
+    int mode;
+    std::uint64_t least;
+    Errors biases, model;
+    bool learns;
+  };
+  std::vector<Rows> rows;
 };
 
 /// \param validation, test  may be null

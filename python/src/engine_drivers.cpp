@@ -149,18 +149,46 @@ FastTuckerResult complete(CooTensor<Scalar, Index, Space> const& train, TensorPt
   format.format         = asked.format;
   format.deterministic  = asked.deterministic;
   format.hooks.progress = at_each_step(asked.between_steps);
-  auto const result     = polyad::fast_tucker(Space(), data, options, callback, format);
+  // Ctrl-C throws from between_steps, during a search too.
+  FastTuckerSearchCallback on_search;
+  if (format.hooks.progress)
+    on_search = [step = format.hooks.progress](FastTuckerSearch const&) {
+      step("choosing the options");
+      return true;
+    };
+  auto const result = polyad::fast_tucker(Space(), data, options, callback, format, on_search);
   FastTuckerResult out;
   out.model = arrays_of(result.model);
   for (auto const& epoch : result.history) out.history.push_back(epoch_of(epoch));
   out.reason     = result.reason;
   out.kept_epoch = result.kept_epoch;
   if (result.choice) {
-    out.chose         = true;
-    out.learns        = result.choice->learns;
-    out.chosen_biases = errors_of(result.choice->biases);
-    out.chosen_model  = errors_of(result.choice->model);
-    out.candidates    = result.choice->candidates;
+    out.chose          = true;
+    out.learns         = result.choice->learns;
+    out.chosen_biases  = errors_of(result.choice->biases);
+    out.chosen_model   = errors_of(result.choice->model);
+    out.candidates     = result.choice->candidates;
+    auto const& chosen = result.choice->options;
+    out.chosen_rank    = chosen.rank;
+    out.chosen_columns.assign(chosen.columns.begin(), chosen.columns.end());
+    for (auto const target : chosen.targets)
+      out.chosen_targets.emplace_back(target == RowTarget::zero  ? "zero"
+                                      : target == RowTarget::one ? "one"
+                                                                 : "left_out");
+    if (draws_rows(chosen)) {
+      auto const shrinkage = chosen.shrinkage.value_or(Shrinkage{});
+      out.chosen_shrinkage = {shrinkage.observations, shrinkage.share, shrinkage.to_one};
+    } else if (chosen.ridge) {
+      out.chosen_ridge = {*chosen.ridge};
+    }
+    out.chosen_ridge_per_entry = chosen.ridge_per_entry;
+    out.chosen_bias_damping    = chosen.bias.damping;
+    out.chosen_epochs          = chosen.max_epochs;
+    out.seconds                = result.choice->seconds;
+    out.search_ended           = to_string(result.choice->reason);
+    for (auto const& rows : result.choice->classes)
+      out.rows.push_back({rows.mode, rows.least, errors_of(rows.biases), errors_of(rows.model),
+                          rows.learns && result.choice->learns});
     if (out.model.time_mode >= 0)
       for (auto const& drift : result.choice->options.bias.drift) {
         out.chosen_bins.push_back(drift.bins);

@@ -892,6 +892,29 @@ NB_MODULE(POLYAD_MODULE, m) {
           choice["biases"]     = to_python(result->chosen_biases);
           choice["model"]      = to_python(result->chosen_model);
           choice["candidates"] = result->candidates;
+          choice["rank"]       = result->chosen_rank;
+          choice["columns"]    = result->chosen_columns;
+          choice["targets"]    = result->chosen_targets;
+          choice["shrinkage"]  = nb::none();
+          if (!result->chosen_shrinkage.empty()) choice["shrinkage"] = result->chosen_shrinkage;
+          choice["ridge"] = nb::none();
+          if (!result->chosen_ridge.empty()) choice["ridge"] = result->chosen_ridge[0];
+          choice["ridge_per_entry"] = result->chosen_ridge_per_entry;
+          choice["bias_damping"]    = result->chosen_bias_damping;
+          choice["max_epochs"]      = result->chosen_epochs;
+          choice["seconds"]         = result->seconds;
+          choice["reason"]          = result->search_ended;
+          nb::list rows;
+          for (auto const& of_class : result->rows) {
+            nb::dict entry;
+            entry["mode"]   = of_class.mode;
+            entry["least"]  = of_class.least;
+            entry["biases"] = to_python(of_class.biases);
+            entry["model"]  = to_python(of_class.model);
+            entry["learns"] = of_class.learns;
+            rows.append(entry);
+          }
+          choice["rows"] = rows;
           nb::list drift;
           for (std::size_t n = 0; n < result->chosen_bins.size(); ++n)
             drift.append(nb::make_tuple(result->chosen_bins[n], result->chosen_damping[n]));

@@ -461,6 +461,17 @@ def test_fast_tucker_and_predict(dtype, tmp_path):
     epochs = []
     model = polyad.fast_tucker(X, test=Y, callback=epochs.append)
     assert epochs == model.history and model.choice["learns"]
+    # The options that were chosen lead to about the same model by hand.
+    choice = model.choice
+    assert choice["rank"] == model.rank and choice["columns"] == [model.rank] * 2 and choice["reason"] == "converged"
+    assert 0.4 < choice["bias_damping"] < 51 and choice["max_epochs"] >= 6
+    assert (choice["ridge"] is None) != (choice["shrinkage"] is None)
+    by_hand = polyad.fast_tucker(
+        X, rank=choice["rank"], targets=choice["targets"], shrinkage=choice["shrinkage"], ridge=choice["ridge"],
+        ridge_per_entry=choice["ridge_per_entry"], bias={"damping": choice["bias_damping"]}, test=Y,
+    )
+    assert by_hand.history[-1]["test"]["rmse"] < 1.5 * model.history[-1]["test"]["rmse"]
+    assert {rows["least"] for rows in choice["rows"]} <= {0, 4, 20} and all("learns" in rows for rows in choice["rows"])
     predicted = polyad.predict(model, Y)
     assert predicted.dtype == dtype
     rmse = np.sqrt(np.mean((predicted - values[3500:]) ** 2))

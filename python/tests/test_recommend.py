@@ -82,7 +82,7 @@ def test_held_out_entries_choose_the_drift():
     for options in ({}, {"format": "sorted", "deterministic": True}):
         model = polyad.fast_tucker(X, rank=2, time_mode=2, **options)
         bins = [drift.shape[1] for drift in model.drifts]
-        assert [drift[0] for drift in model.choice["drift"]] == bins
+        assert [drift[0] for drift in model.choice["drift"]][:2] == bins[:2]
         assert bins[0] >= 2 and bins[2] == 0
         np.testing.assert_allclose(polyad.predict(model, coords), everything(model)[tuple(coords.T)], atol=1e-10)
     assert polyad.fast_tucker(X, rank=2, shrinkage=5, max_epochs=1).choice is None
@@ -92,9 +92,9 @@ def test_held_out_entries_choose_the_drift():
 def test_drifts_of_all_modes_alike():
     model = train(drift={"bins": 4, "damping": 10})
     assert [drift.shape[1] for drift in model.drifts] == [4, 4, 0]
-    np.testing.assert_array_equal(model.drifts[0], train(drift=[(4, 10)] * 3).drifts[0])
+    np.testing.assert_array_equal(model.drifts[0], train(drift=[(4, 10), (4, 10), 0]).drifts[0])
     # The damping counts, and is 30 unless told.
-    np.testing.assert_array_equal(train(drift=4).drifts[0], train(drift=[4, (4, 30), 4]).drifts[0])
+    np.testing.assert_array_equal(train(drift=4).drifts[0], train(drift=[4, (4, 30), 0]).drifts[0])
     assert np.abs(train(drift=4).drifts[0]).max() < np.abs(model.drifts[0]).max()
 
 
@@ -208,15 +208,15 @@ def test_what_was_seen_is_left_out():
     assert len(nothing[0][0]) == 40
 
 
-def test_scores_are_clipped_after_the_ranking():
+def test_scores_are_what_rows_are_ranked_by():
     model = train(range=(2, 2.5))
     full = everything(model)
     rows, scores = polyad.recommend(model, 1, [[7, 3]])[0]
     np.testing.assert_array_equal(rows, ranked(full[7, :, 3].round(10), 10))
-    np.testing.assert_allclose(scores, np.clip(full[7, rows, 3], 2, 2.5), atol=1e-10)
+    np.testing.assert_allclose(scores, full[7, rows, 3], atol=1e-10)
     rows, wider = polyad.recommend(model, 1, [[7, 3]], clip=(0, 2.2))[0]
     np.testing.assert_allclose(wider, np.clip(full[7, rows, 3], 0, 2.2), atol=1e-10)
-    assert scores[0] == 2.5 and wider[0] == 2.2 and scores[-1] < 2.2
+    assert scores[0] > 2.5 and (np.diff(scores) <= 0).all() and wider[0] == 2.2
     assert model.range == (2, 2.5)
     for clip in ((4, 2), (float("nan"), 1), ("a", 1)):
         with pytest.raises(polyad.UsageError):
@@ -244,7 +244,10 @@ def test_unknown_indices_are_counted():
 def test_similar(dtype):
     model = train(dtype)
     C = np.asarray(model.factors[1], float) @ np.asarray(model.cores[1], float)
-    unit = C / np.linalg.norm(C, axis=1, keepdims=True)
+    # What a row adds to the predictions for all rows of the other modes.
+    A, T = (np.asarray(model.factors[n], float) @ np.asarray(model.cores[n], float) for n in (0, 2))
+    added = np.einsum("jr,ir,kr->jik", C, A, T).reshape(len(C), -1)
+    unit = added / np.linalg.norm(added, axis=1, keepdims=True)
     found = polyad.similar(model, 1, [7, 0, 39], 6)
     for row, (rows, cosines) in zip((7, 0, 39), found):
         want = unit @ unit[row]

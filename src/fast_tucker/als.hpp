@@ -46,7 +46,10 @@ public:
   }
 
   void run(int /*epoch*/) override {
-    for (int n = 0; n < m_run.order(); ++n) solve_mode(n);
+    for (int n = 0; n < m_run.order(); ++n) {
+      if (m_run.between_modes) m_run.between_modes();
+      solve_mode(n);
+    }
     if (!draws_rows(m_run.options)) return;
     Kokkos::Array<bool, max_order> balanced{};
     for (int n = 0; n < m_run.order(); ++n) balanced[n] = target(n) == RowTarget::zero;

@@ -73,11 +73,14 @@ struct SumOfRows {
   int mode;
   bool drifts;  // a sum for each bin of time
   double scale;
-  Sums sums;  // of remainders, and how many there are
+  Sums sums;       // of remainders, and how many there are
+  count_t pooled;  // bins in which the rows of the mode have one bias; 0: each has its own
+  count_t extent;  // the mode's rows
   KOKKOS_FUNCTION void operator()(count_t p) const {
     auto const* const index = remainder.entry(p);
     auto row                = static_cast<count_t>(index[mode]);
     if (drifts) row = row * remainder.drift.bins[mode] + remainder.drift.bin(mode, index);
+    if (pooled > 0) row = time_bin(row, pooled, extent);
     Kokkos::atomic_add(&sums(row, 0),
                        static_cast<Sum>(Kokkos::round(remainder(p) * scale)));  // other nonzeros too
     Kokkos::atomic_add(&sums(row, 1), Sum(1));
@@ -94,10 +97,13 @@ struct SetBias {
   Scalar* matrix;
   count_t columns;
   count_t stride;
+  count_t pooled;  // as in SumOfRows
+  count_t extent;
   KOKKOS_FUNCTION void operator()(count_t row) const {
     count_t const at    = row / columns * stride + row % columns;
-    double const weight = damping + static_cast<double>(sums(row, 1));
-    double const sum    = static_cast<double>(sums(row, 0)) / scale;
+    count_t const from  = pooled > 0 ? time_bin(row, pooled, extent) : row;
+    double const weight = damping + static_cast<double>(sums(from, 1));
+    double const sum    = static_cast<double>(sums(from, 0)) / scale;
     matrix[at]          = static_cast<Scalar>(weight > 0 ? sum / weight : 0.0);
   }
 };
@@ -181,7 +187,8 @@ count_t clear_biases(Space const& space, Extents const& extents, std::vector<Bia
 
 template <class Space, class Scalar, class Index>
 void fit_biases(Space const& space, Entries<Scalar, Index, Space> const& X, BiasOptions const& options,
-                FastTuckerModel<Scalar, Space>& model, RowDistribution<Scalar, Space> const& rows) {
+                FastTuckerModel<Scalar, Space>& model, RowDistribution<Scalar, Space> const& rows,
+                std::function<void()> const& between) {
   using Range   = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
   using Sums    = Kokkos::View<Sum**, Kokkos::LayoutRight, typename Space::device_type>;
   using Stretch = CooTensor<Scalar, Index, Space>;
@@ -194,6 +201,7 @@ void fit_biases(Space const& space, Entries<Scalar, Index, Space> const& X, Bias
   double const largest = rows.largest(largest_value(space, X));
   if (!std::isfinite(largest)) throw NumericalError("a value of the training set is not a finite number");
   auto const drift   = drift_of_modes(options, X.extents(), nnz);
+  auto const pooled  = [&](int n) { return n == options.time_mode ? bins_of_time(options, X.extents()) : 0; };
   int const terms    = X.order() + static_cast<int>(std::count_if(drift.begin(), drift.end(),
                                                                   [](auto const& d) { return d.bins > 0; }));
   double const scale = scale_of_sums(largest, terms, nnz);
@@ -212,20 +220,22 @@ void fit_biases(Space const& space, Entries<Scalar, Index, Space> const& X, Bias
                       Sum(0));
     X.for_each_stretch(space, [&](Space const& on, Stretch const& stretch, count_t /*first*/) {
       Rest const remainder(stretch, model, drifts ? -1 : n, drifts ? n : -1);
-      Kokkos::parallel_for("polyad::sum_of_rows", Range(on, 0, stretch.nnz()),
-                           SumOfRows<Rest, Sums>{remainder, n, drifts, scale, sums});
+      Kokkos::parallel_for(
+          "polyad::sum_of_rows", Range(on, 0, stretch.nnz()),
+          SumOfRows<Rest, Sums>{remainder, n, drifts, scale, sums, pooled(n), X.extents()[n]});
     });
     rows.sum(reinterpret_cast<std::uint64_t*>(sums.data()), 2 * count);
     Kokkos::parallel_for("polyad::set_bias", Range(space, 0, count), set);
   };
   for (int sweep = 0; sweep < options.sweeps; ++sweep)
     for (int n = 0; n < X.order(); ++n) {
-      fit(n, false, {sums, scale, options.damping, model.bias(n).data(), 1, 1});
+      if (between) between();
+      fit(n, false, {sums, scale, options.damping, model.bias(n).data(), 1, 1, pooled(n), X.extents()[n]});
       auto const& moving = model.drift(n);
       if (moving.extent(1) > 0)
         fit(n, true,
             {sums, scale, of_mode(drift, n).damping, moving.data(), moving.extent(1),
-             static_cast<count_t>(moving.stride(0))});
+             static_cast<count_t>(moving.stride(0)), 0, X.extents()[n]});
     }
   space.fence("polyad::fit_biases");
 }
@@ -259,7 +269,7 @@ void fit_biases(Space const& space, CooTensor<Scalar, Index, Space> const& X, Bi
                 FastTuckerModel<Scalar, Space>& model) {
   expect_coordinates_inside(space, X);
   detail::fit_biases(space, Entries<Scalar, Index, Space>(X), options, model,
-                     RowDistribution<Scalar, Space>(space, X.extents()));
+                     RowDistribution<Scalar, Space>(space, X.extents()), {});
 }
 
 template <class Space, class Scalar, class Index>
@@ -279,7 +289,7 @@ CooTensor<Scalar, Index, Space> without_biases(Space const& space, CooTensor<Sca
   template void detail::fit_biases(                                                                         \
       Kokkos::DefaultExecutionSpace const&, Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,   \
       BiasOptions const&, FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace>&,                          \
-      RowDistribution<Scalar, Kokkos::DefaultExecutionSpace> const&);                                       \
+      RowDistribution<Scalar, Kokkos::DefaultExecutionSpace> const&, std::function<void()> const&);         \
   template Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> detail::without_biases(                    \
       Kokkos::DefaultExecutionSpace const&, Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,   \
       FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&)

@@ -5,6 +5,7 @@
 
 #include <Kokkos_Core.hpp>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <vector>
@@ -21,7 +22,8 @@ struct Evidence {
   CooTensor<Scalar, Index, Space> held;   // as they are
   FastTuckerModel<Scalar, Space> biases;  // mean and biases of the kept entries, and the range
   ErrorSums<Space> sums;
-  double deviation;  // of what the biases leave of the kept entries
+  double deviation;                          // of what the biases leave of the kept entries
+  std::function<void()> between_modes = {};  // its exception ends a fit
 };
 
 /// The values of X, or a model's predictions of them, on the host.
@@ -45,23 +47,26 @@ public:
         m_model(model_of(space, evidence, options)),
         m_kept(space, m_model),
         m_epochs(space, evidence.X, m_model, options),
-        m_best(options) {}
+        m_best(options) {
+    if (evidence.between_modes) m_epochs.call_between_modes(evidence.between_modes);
+  }
 
   /// Runs from `least` to `most` epochs. Stops when two epochs lower the held-out error by less than a
   /// thousandth; the first two are compared with the least error so far. Returns the errors at the end. Keeps
   /// the model with the least error.
   PredictionErrors go_on(FastTuckerOptions const& options, int least, int most) {
     m_epochs.go_on_with(options);
-    double before = m_has_best ? m_least.rmse : std::numeric_limits<double>::infinity();
+    double before = m_has_best && !m_forgotten ? m_least.rmse : std::numeric_limits<double>::infinity();
     PredictionErrors found;
     for (int epoch = 0; epoch < most; epoch += 2) {
-      for (int twice = 0; twice < 2; ++twice) m_epochs.run();
+      for (int twice = 0; twice < 2 && epoch + twice < most; ++twice) m_epochs.run();
       found = errors(m_space, m_model, m_epochs.intermediates(), m_evidence.held, m_evidence.sums);
       if (!std::isfinite(found.rmse)) break;
-      if (!m_has_best || found.rmse < m_least.rmse) {
-        m_has_best = true;
-        m_least    = found;
-        m_best     = options;
+      if (!m_has_best || m_forgotten || found.rmse < m_least.rmse) {
+        m_has_best  = true;
+        m_forgotten = false;
+        m_least     = found;
+        m_best      = options;
         m_kept.keep(m_space, m_model);
       }
       if (epoch + 2 >= least && !(found.rmse < before * 0.999)) break;
@@ -69,10 +74,15 @@ public:
     }
     return found;
   }
+  /// Runs epochs of a fit by given options, as one by hand goes, without looking at held-out entries.
+  void fit(int epochs) {
+    m_epochs.begin_with_strong_shrinkage();
+    for (int epoch = 0; epoch < epochs; ++epoch) m_epochs.run();
+  }
   /// Sets the best model's options, after a change whose gain was too small.
   void recall(FastTuckerOptions const& options) { m_best = options; }
   /// Makes the next model the best so far, whatever its error.
-  void forget() { m_has_best = false; }
+  void forget() { m_forgotten = true; }
   /// Back to the best model.
   void restore() { m_kept.restore(m_space, m_model); }
 
@@ -107,6 +117,7 @@ private:
   FastTuckerOptions m_best;
   PredictionErrors m_least = {0, std::numeric_limits<double>::infinity(), 0};
   bool m_has_best          = false;
+  bool m_forgotten         = false;
 };
 
 }  // namespace polyad::detail

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -11,7 +13,10 @@
 #include "fast_tucker/drift.hpp"
 #include "fast_tucker/entries.hpp"
 #include "fast_tucker/held_out.hpp"
+#include "fast_tucker/judgement.hpp"
+#include "fast_tucker/row_classes.hpp"
 #include "fast_tucker/sample_rows.hpp"
+#include "fast_tucker/search_watch.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
 #include "tensor/coordinates_inside.hpp"
@@ -26,9 +31,14 @@ namespace {
 constexpr double usual_share = 0.05, largest_share = 0.2, wanted = 5000, most = 400000;
 /// Nothing is chosen with fewer held-out entries.
 constexpr count_t least_held_out = 10;
-/// The least gain over mean and biases, in standard errors of the gain. A smaller gain may be chance, since
-/// it is that of the best of many candidates.
-constexpr double least_gain = 3;
+/// The least gain over mean and biases, in standard errors of the gain. On the entries that chose among the
+/// candidates a smaller gain may be chance, since it is that of the best of many. Entries that chose nothing
+/// need less.
+constexpr double least_gain_of_chosen = 3, least_gain = 1.5;
+/// A search whose held-out entries are fewer is judged again on other parts of the entries, with fits of its
+/// options to the rest. They take this many epochs.
+constexpr count_t enough_judged = 4000;
+constexpr int epochs_of_judged  = 16;
 /// The least relative fall of the held-out error that makes a candidate better. If the error is still falling
 /// faster from epoch to epoch, any change would look good. A change that adds a mode needs a larger fall.
 constexpr double better_by = 1e-3, worth_a_mode = 3e-3;
@@ -39,10 +49,13 @@ double share_held_out(count_t nnz) {
 }
 
 /// Modes in the order in which they are left out of the product: the shortest first.
-std::vector<int> shortest_first(Extents const& extents) {
+/// \param before  a mode that comes before all others, or -1
+std::vector<int> shortest_first(Extents const& extents, int before = -1) {
   std::vector<int> modes(static_cast<std::size_t>(extents.order()));
   std::iota(modes.begin(), modes.end(), 0);
-  std::stable_sort(modes.begin(), modes.end(), [&](int m, int n) { return extents[m] < extents[n]; });
+  std::stable_sort(modes.begin(), modes.end(), [&](int m, int n) {
+    return m == before || n == before ? m == before && n != before : extents[m] < extents[n];
+  });
   return modes;
 }
 
@@ -50,8 +63,9 @@ std::vector<int> shortest_first(Extents const& extents) {
 template <class Scalar, class Index, class Space>
 class Search {
 public:
-  Search(Space const& space, Evidence<Scalar, Index, Space> const& evidence, FastTuckerOptions const& options)
-      : m_space(space), m_evidence(evidence), m_options(options) {}
+  Search(Space const& space, Evidence<Scalar, Index, Space> const& evidence, FastTuckerOptions const& options,
+         SearchWatch& watch)
+      : m_space(space), m_evidence(evidence), m_options(options), m_watch(watch) {}
 
   /// \param chooses_ridge  whether to try a ridge, which suits only one scale of the values
   void run(bool chooses_rank, bool chooses_ridge) {
@@ -65,11 +79,19 @@ public:
   }
 
   using Run = CandidateRun<Scalar, Index, Space>;
-  [[nodiscard]] Run& best() { return *m_best; }
+  /// Null where the search ended within its first candidate.
+  [[nodiscard]] Run* best() { return m_best.get(); }
   /// Predictions of the held-out entries by the best candidate, after the epochs that follow the search. The
   /// least error of any epoch would be biased: a fit that overfits may briefly come close to the biases.
-  [[nodiscard]] std::vector<double> const& predictions() const { return m_predictions; }
+  /// Of a search that ended early, those of the best epoch so far.
+  [[nodiscard]] std::vector<double> predictions(bool ended_early) {
+    if (!ended_early) return m_predictions;
+    m_best->restore();
+    return m_best->predictions();
+  }
   [[nodiscard]] int candidates() const { return m_candidates; }
+  /// The epochs that follow with all entries.
+  [[nodiscard]] int epochs() const { return m_epochs; }
 
 private:
   static constexpr int first_epochs = 6;  // of a start: planted ratings are learned in five or six
@@ -77,19 +99,25 @@ private:
   static constexpr int more_epochs  = 6;  // after a change, at most
   static_assert(more_epochs == last_epochs);
 
+  void count_candidate() {
+    m_watch.state.candidates = ++m_candidates;
+    if (m_best) m_watch.state.model = m_best->least();
+  }
   std::unique_ptr<Run> start(FastTuckerOptions const& options, int least, int most) {
-    ++m_candidates;
+    count_candidate();
     auto run = std::make_unique<Run>(m_space, m_evidence, options);
-    run->go_on(options, least, most);
+    run->go_on(options, least, at_most(most));
     return run;
   }
+  /// No candidate has more epochs at a time than the run may have.
+  [[nodiscard]] int at_most(int epochs) const { return std::min(epochs, m_options.max_epochs); }
   /// Continues from the best model. Returns whether the error fell by at least that share.
   bool improves(FastTuckerOptions const& options, double share = better_by, int least = 2) {
-    ++m_candidates;
+    count_candidate();
     m_best->restore();
     double const before = m_best->least().rmse;
     auto const previous = m_best->best();
-    m_best->go_on(options, least, more_epochs);
+    m_best->go_on(options, least, at_most(more_epochs));
     if (!(m_best->least().rmse < before * (1 - share))) {
       m_best->recall(previous);
       return false;
@@ -112,8 +140,9 @@ private:
         small.columns.assign(small.columns.size(), small.rank);
       }
       small.targets.assign(small.columns.size(), RowTarget::zero);
-      m_best           = start(small, first_epochs, first_epochs);
-      auto const modes = shortest_first(m_evidence.X.extents());
+      m_best = start(small, first_epochs, first_epochs);
+      // Time says least about an interaction, and finely divided it is the longest mode.
+      auto const modes = shortest_first(m_evidence.X.extents(), m_options.bias.time_mode);
       for (std::size_t left_out = 0; left_out + 2 < modes.size(); ++left_out) {
         small.targets[static_cast<std::size_t>(modes[left_out])] = RowTarget::left_out;
         auto other                                               = start(small, first_epochs, first_epochs);
@@ -122,7 +151,7 @@ private:
       options.targets = m_best->best().targets;
       if (small.rank == options.rank) {
         m_best->restore();
-        m_best->go_on(m_best->best(), 2, most_epochs - first_epochs);
+        m_best->go_on(m_best->best(), 2, at_most(most_epochs - first_epochs));
         return;
       }
     }
@@ -174,20 +203,36 @@ private:
       m_best->restore();
       auto const now      = options();
       double const before = m_best->least().rmse;
-      double const after  = m_best->go_on(now, more_epochs, more_epochs).rmse;
+      double after        = m_best->go_on(now, more_epochs, at_most(more_epochs)).rmse;
       m_predictions       = m_best->predictions();
-      if (after <= before * (1 + better_by) || m_previous.empty()) return;
+      if (after <= before * (1 + better_by) || m_previous.empty()) {
+        go_on_while_better(now, before, after);
+        return;
+      }
       auto previous    = m_previous.back();
       previous.rank    = now.rank;
       previous.columns = now.columns;
       m_previous.pop_back();
-      if (!(m_best->go_on(previous, more_epochs, more_epochs).rmse < after)) {
+      if (!(m_best->go_on(previous, more_epochs, at_most(more_epochs)).rmse < after)) {
         m_best->recall(now);
         return;
       }
       m_predictions = m_best->predictions();
       m_best->forget();
       m_best->go_on(previous, 2, 2);
+    }
+  }
+
+  /// More epochs, if the error still falls much in the ones before, as it does with little noise. Sets how
+  /// many there will be with all entries.
+  void go_on_while_better(FastTuckerOptions const& options, double before, double after) {
+    constexpr double worth_epochs = 0.02;
+    while (after < before * (1 - worth_epochs) && m_epochs + more_epochs <= m_options.max_epochs) {
+      before = after;
+      after  = m_best->go_on(options, more_epochs, more_epochs).rmse;
+      if (!(after < before)) return;
+      m_predictions = m_best->predictions();
+      m_epochs += more_epochs;
     }
   }
 
@@ -233,34 +278,60 @@ private:
   Space m_space;
   Evidence<Scalar, Index, Space> const& m_evidence;
   FastTuckerOptions m_options;
+  SearchWatch& m_watch;
   std::unique_ptr<Run> m_best;
   std::vector<FastTuckerOptions> m_previous;  // the best before, and those before it
   std::vector<double> m_predictions;
   int m_candidates = 0;
+  int m_epochs     = last_epochs;
 };
 
-/// Chooses which modes' biases drift, in how many bins, and with which damping. The least held-out error of
-/// mean and biases alone decides. Takes one mode after the other, the longest last: first the bins, then the
-/// damping.
+/// Chooses the damping of the biases, which modes' biases drift, in how many bins, and with which damping.
+/// The least held-out error of mean and biases alone decides. Of drifts it takes one mode after the other,
+/// the longest last: first the bins, then the damping.
 template <class Scalar, class Index, class Space>
-class DriftSearch {
+class BiasSearch {
 public:
-  DriftSearch(Space const& space, Entries<Scalar, Index, Space> const& kept,
-              CooTensor<Scalar, Index, Space> const& held, BiasOptions const& options,
-              FastTuckerModel<Scalar, Space> const& biases)
+  BiasSearch(Space const& space, Entries<Scalar, Index, Space> const& kept,
+             CooTensor<Scalar, Index, Space> const& held, BiasOptions const& options,
+             FastTuckerModel<Scalar, Space> const& biases, std::function<void()> const& between)
       : m_space(space),
         m_kept(kept),
         m_held(held),
         m_sums(make_error_sums(space, held.nnz())),
         m_model(biases),
         m_nothing(make_intermediates(space, biases)),
+        m_between(between),
         m_best(options) {
     m_best.sweeps = std::min(options.sweeps, few_sweeps);
-    m_best.drift.assign(static_cast<std::size_t>(kept.order()), BiasDrift{});
+    if (m_best.time_mode >= 0 && m_best.drift.empty())
+      m_best.drift.assign(static_cast<std::size_t>(kept.order()), BiasDrift{});
     m_least = error(m_best);
   }
 
-  std::vector<BiasDrift> run() {
+  /// From the damping of the options up or down by steps, while the error falls.
+  void choose_damping() {
+    constexpr double least = 0.5, most = 50, step = 1.58489319246111348;  // five steps are a factor of ten
+    constexpr double worth_a_step = 1e-4;
+    for (double const factor : {1 / step, step}) {
+      double const begin = m_best.damping;
+      for (double damping = begin * factor; damping >= 0.99 * least && damping <= 1.01 * most;
+           damping *= factor) {
+        auto options        = m_best;
+        options.damping     = damping;
+        double const found  = error(options);
+        bool const is_worse = !(found < m_least * (1 - worth_a_step));
+        if (is_worse) break;
+        m_best  = options;
+        m_least = found;
+      }
+      if (m_best.damping != begin) return;
+    }
+  }
+  [[nodiscard]] BiasOptions const& best() const { return m_best; }
+
+  void choose_drift() {
+    choose_bins_of_time();
     for (int const n : shortest_first(m_kept.extents())) {
       count_t const most = most_bins(m_kept.extents(), m_kept.nnz(), n, m_best.time_mode);
       auto best          = m_best;
@@ -274,28 +345,45 @@ public:
         least = found;
         return true;
       };
-      for (count_t bins = 4; bins / 4 < most && bins <= 1024; bins *= 4)
-        static_cast<void>(better({std::min(bins, most), BiasDrift{}.damping}));
+      for (count_t bins : {2, 4, 16, 64, 256, 1024})
+        if (bins == 2 || bins / 4 < most)
+          static_cast<void>(better({std::min<count_t>(bins, most), BiasDrift{}.damping}));
       BiasDrift const found = best.drift[static_cast<std::size_t>(n)];
       for (double const factor : {1. / 3, 3.}) {
         double damping = found.damping * factor;
-        while (found.bins > 0 && better({found.bins, damping}) && damping < 1000 && damping > 1)
+        while (found.bins > 0 && better({found.bins, damping}) && damping < 1000 && damping > 0.2)
           damping *= factor;
         if (best.drift[static_cast<std::size_t>(n)].damping != found.damping) break;
       }
-      if (least < m_least * (1 - better_by)) {
+      // Two bins fit any trend of the noise.
+      bool const are_two = of_mode(best.drift, n).bins == 2;
+      if (least < m_least * (1 - (are_two ? 0.01 : better_by))) {
         m_best  = best;
         m_least = least;
       }
     }
-    return m_best.drift;
   }
 
 private:
   static constexpr int few_sweeps = 4;  // enough to tell candidates apart
 
+  /// A bias for each time, or one for each of some bins: whether days or seconds are counted must not decide.
+  void choose_bins_of_time() {
+    count_t const times = m_kept.extents()[m_best.time_mode];
+    for (count_t const bins : {1, 4, 16, 64, 256}) {
+      if (bins >= times) break;
+      auto options                                  = m_best;
+      of_mode(options.drift, m_best.time_mode).bins = bins;
+      double const found                            = error(options);
+      if (!(found < m_least)) continue;
+      m_best  = options;
+      m_least = found;
+    }
+  }
+
   double error(BiasOptions const& options) {
-    fit_biases(m_space, m_kept, options, m_model, RowDistribution<Scalar, Space>(m_space, m_kept.extents()));
+    fit_biases(m_space, m_kept, options, m_model, RowDistribution<Scalar, Space>(m_space, m_kept.extents()),
+               m_between);
     return polyad::errors(m_space, m_model, m_nothing, m_held, m_sums).rmse;
   }
 
@@ -305,26 +393,10 @@ private:
   ErrorSums<Space> m_sums;
   FastTuckerModel<Scalar, Space> m_model;  // its biases are fitted anew for each candidate
   FactorMatrices<Scalar, Space> m_nothing;
+  std::function<void()> m_between;
   BiasOptions m_best;
   double m_least = 0;
 };
-
-/// Whether `after` is better than `before`, by squared errors of the same entries. The gain must exceed both
-/// chance and a minimal share.
-bool gains(std::vector<double> const& values, std::vector<double> const& before,
-           std::vector<double> const& after) {
-  double sum = 0, squares = 0, errors = 0;
-  for (std::size_t p = 0; p < values.size(); ++p) {
-    double const a = values[p] - before[p], b = values[p] - after[p];
-    double const gain = a * a - b * b;
-    sum += gain;
-    squares += gain * gain;
-    errors += a * a;
-  }
-  auto const count   = static_cast<double>(values.size());
-  double const error = std::sqrt(std::max(0.0, squares - sum * sum / count));  // of the sum
-  return sum > least_gain * error && sum > 2 * better_by * errors;             // half of that for their roots
-}
 
 template <class Scalar, class Index, class Space>
 double squares_of(Space const& space, Entries<Scalar, Index, Space> const& X) {
@@ -346,74 +418,260 @@ FastTuckerChoice<Scalar, Space> choice_of_biases(FastTuckerOptions const& option
   return choice;
 }
 
-/// Mean and biases of the entries that are kept, with the drift that the held-out ones confirm.
-/// \param bias  gets the drift
+/// Mean and biases of the entries that are kept.
 template <class Scalar, class Index, class Space>
-FastTuckerModel<Scalar, Space> biases_of(Space const& space, Entries<Scalar, Index, Space> const& kept,
-                                         CooTensor<Scalar, Index, Space> const& held,
-                                         FastTuckerOptions const& options, BiasOptions& bias) {
+FastTuckerModel<Scalar, Space> model_of_biases(Space const& space, Entries<Scalar, Index, Space> const& kept,
+                                               FastTuckerOptions const& options) {
   std::vector<count_t> const one_column(static_cast<std::size_t>(kept.order()), 1);
   FastTuckerModel<Scalar, Space> biases(space, kept.extents(), one_column, 1, options.biases);
   biases.range = {options.range.lowest, options.range.highest};
-  if (options.biases && bias.time_mode >= 0 && bias.drift.empty())
-    bias.drift = DriftSearch<Scalar, Index, Space>(space, kept, held, bias, biases).run();
-  if (options.biases)
-    fit_biases(space, kept, bias, biases, RowDistribution<Scalar, Space>(space, kept.extents()));
   return biases;
+}
+
+/// Chooses the damping of the biases and their drift, as far as the options leave them open.
+/// \param bias  gets what is chosen
+template <class Scalar, class Index, class Space>
+void choose_biases(Space const& space, Entries<Scalar, Index, Space> const& kept,
+                   CooTensor<Scalar, Index, Space> const& held, FastTuckerOptions const& options,
+                   std::function<void()> const& between, BiasOptions& bias) {
+  bool const drifts = bias.time_mode >= 0 && bias.drift.empty();
+  bool const damped = bias.damping == BiasOptions{}.damping;
+  if (!options.biases || !(drifts || damped)) return;
+  BiasSearch<Scalar, Index, Space> search(space, kept, held, bias,
+                                          model_of_biases<Scalar>(space, kept, options), between);
+  auto const take = [&] {
+    bias.damping = search.best().damping;
+    if (drifts) bias.drift = search.best().drift;
+  };
+  try {
+    if (damped) search.choose_damping();
+    if (drifts) search.choose_drift();
+  } catch (SearchStopped const&) {
+    take();
+    throw;
+  }
+  take();
+}
+
+/// One part of the entries to fit to, and another one to judge by.
+template <class Scalar, class Index, class Space>
+class Judges {
+public:
+  using Parts = decltype(detail::hold_out(std::declval<Space>(),
+                                          std::declval<Entries<Scalar, Index, Space> const&>(), 0.5));
+
+  Judges(Space const& space, Entries<Scalar, Index, Space> const& train, double share, int fold)
+      : m_space(space), m_parts(detail::hold_out(space, train, share, fold)) {}
+
+  [[nodiscard]] Entries<Scalar, Index, Space> const& kept() const { return m_parts.kept; }
+  [[nodiscard]] CooTensor<Scalar, Index, Space> const& held() const { return m_parts.held; }
+  [[nodiscard]] bool are_enough() const { return held().nnz() >= least_held_out && kept().nnz() > 0; }
+
+  /// The held-out entries with two predictions of each. \throws MemoryError
+  [[nodiscard]] JudgedEntries judged(std::vector<double> const& biases,
+                                     std::vector<double> const& model) const {
+    JudgedEntries entries;
+    entries.order      = kept().order();
+    entries.values     = numbers_on_host(m_space, held().values());
+    entries.biases     = biases;
+    entries.model      = model;
+    auto const indices = Kokkos::create_mirror_view(held().indices());
+    Kokkos::deep_copy(m_space, indices, held().indices());
+    auto const repeats = Kokkos::create_mirror_view(m_parts.repeats);
+    Kokkos::deep_copy(m_space, repeats, m_parts.repeats);
+    m_space.fence("polyad::judged_entries");
+    entries.rows.assign(indices.data(), indices.data() + indices.size());
+    entries.repeats.assign(repeats.data(), repeats.data() + repeats.size());
+    entries.classes.resize(entries.rows.size());
+    RowDistribution<Scalar, Space> const rows(m_space, kept().extents());
+    for (int n = 0; n < entries.order; ++n) {
+      auto const on_device = entries_of_rows(m_space, kept(), n, rows);
+      auto const counts    = Kokkos::create_mirror_view(on_device);
+      Kokkos::deep_copy(m_space, counts, on_device);
+      m_space.fence("polyad::judged_entries");
+      for (std::size_t p = 0; p < entries.size(); ++p) {
+        std::uint64_t const count         = counts(entries.rows[entries.at(p, n)]);
+        entries.classes[entries.at(p, n)] = static_cast<std::int8_t>(count == 0 ? -1 : class_of_row(count));
+      }
+    }
+    return entries;
+  }
+
+private:
+  Space m_space;
+  Parts m_parts;
+};
+
+/// Fits the chosen options to the rest of another part of the entries, which it then judges.
+template <class Scalar, class Index, class Space>
+JudgedEntries judged_again(Space const& space, Judges<Scalar, Index, Space> const& judges,
+                           FastTuckerOptions const& options, AnyFormatOptions const& format,
+                           std::function<void()> const& between) {
+  auto biases = model_of_biases<Scalar>(space, judges.kept(), options);
+  if (options.biases)
+    fit_biases(space, judges.kept(), options.bias, biases,
+               RowDistribution<Scalar, Space>(space, judges.kept().extents()), between);
+  Evidence<Scalar, Index, Space> evidence{
+      interactions(space, judges.kept(), biases, asked_of(format, options)),
+      judges.held(),
+      biases,
+      make_error_sums(space, judges.held().nnz()),
+      0,
+      between};
+  evidence.deviation = std::sqrt(evidence.X.norm_squared() / static_cast<double>(judges.kept().nnz()));
+  CandidateRun<Scalar, Index, Space> run(space, evidence, options);
+  run.fit(std::min(epochs_of_judged, std::max(options.max_epochs, 1)));
+  return judges.judged(numbers_on_host(space, predict(space, biases, judges.held())), run.predictions());
+}
+
+/// Whether a gain exceeds chance and a minimal share.
+bool is_gain(Gain const& gain, double least) {
+  return gain.in_errors() > least && gain.sum > 2 * better_by * gain.squares;  // half of that for their roots
+}
+
+/// Decides whether the best candidate is better than mean and biases, and for which rows.
+/// \param first  the entries that chose it
+/// \param again  judges another part, or returns no entries; it may throw SearchStopped
+template <class Choice, class Again>
+void decide(JudgedEntries const& first, count_t all, Again const& again, Choice& choice,
+            std::vector<std::uint64_t>& classes) {
+  int const time      = choice.options.bias.time_mode;
+  auto const accepted = [&](Judgement const& judgement, double least) {
+    bool const learns = is_gain(judgement.gain, least) && !judgement.harms_new_places;
+    choice.learns     = learns;
+    choice.classes    = judgement.by_class;
+    classes           = learns ? judgement.classes : std::vector<std::uint64_t>();
+  };
+  JudgedEntries others;
+  try {
+    for (int fold = 1; first.size() + others.size() < std::min<count_t>(enough_judged, all) &&
+                       static_cast<std::size_t>(fold + 1) * first.size() <= all + first.size() / 2;
+         ++fold) {
+      auto const more = again(fold);
+      if (more.size() == 0) break;
+      others.append(more);
+    }
+  } catch (SearchStopped const& stopped) {
+    choice.reason = stopped.reason;
+    others        = {};
+  }
+  // The model that continues is the one that `first` judges. It may be worse than a fit from a random start.
+  bool const gains = gain_of(first, {}, [](std::size_t) { return true; }).sum > 0;
+  if (others.size() >= first.size() && gains) {
+    accepted(judge(others, time), least_gain);
+    if (choice.learns) return;
+  }
+  accepted(judge(first, time), least_gain_of_chosen);
 }
 
 template <class Scalar, class Index, class Space>
 FastTuckerChoice<Scalar, Space> choose_as_they_are(Space const& space,
                                                    Entries<Scalar, Index, Space> const& train,
                                                    FastTuckerOptions const& options,
-                                                   AnyFormatOptions const& format, bool chooses_ridge) {
-  Kokkos::Timer const clock;
-  auto choice      = choice_of_biases<Scalar, Space>(options, train.order());
-  auto const parts = detail::hold_out(space, train, share_held_out(train.nnz()));
-  auto const& kept = parts.first;
-  auto const& held = parts.second;  // nvcc 13 cannot capture a structured binding
-  auto bias        = choice.options.bias;
-  if (held.nnz() < least_held_out || kept.nnz() == 0) {
-    // There is no evidence of drift.
-    if (bias.drift.empty() && bias.time_mode >= 0)
-      choice.options.bias.drift.resize(choice.options.targets.size());
-    choice.seconds = clock.seconds();
+                                                   AnyFormatOptions const& given, bool chooses_ridge,
+                                                   SearchWatch& watch) {
+  auto choice         = choice_of_biases<Scalar, Space>(options, train.order());
+  auto const share    = share_held_out(train.nnz());
+  auto const no_drift = [&] {  // there is no evidence of drift
+    auto& bias = choice.options.bias;
+    if (bias.drift.empty() && bias.time_mode >= 0) bias.drift.resize(choice.options.targets.size());
+  };
+  auto const ended = [&] {
+    choice.seconds = watch.seconds();
     return choice;
+  };
+  if (options.max_epochs == 0) {
+    choice.reason = StopReason::max_iterations;
+    no_drift();
+    return ended();
   }
-  auto const biases   = biases_of(space, kept, held, options, bias);
-  choice.options.bias = bias;
-  auto const sums     = make_error_sums(space, held.nnz());
-  auto const nothing  = make_intermediates(space, biases);  // its factors are zero
-  choice.biases       = errors(space, biases, nothing, held, sums);
+  std::function<void()> const between = [&] { watch.check(space); };
+  auto format                         = given;
+  format.hooks.progress               = [&, own = given.hooks.progress](char const* step) {
+    between();
+    if (own) own(step);
+  };
+  Judges<Scalar, Index, Space> const judges(space, train, share, 0);
+  if (!judges.are_enough()) {
+    no_drift();
+    return ended();
+  }
+  auto const& kept = judges.kept();
+  auto const& held = judges.held();
+  auto& bias       = choice.options.bias;
+  try {
+    choose_biases(space, kept, held, options, between, bias);
+  } catch (SearchStopped const& stopped) {
+    choice.reason = stopped.reason;
+    no_drift();
+    return ended();
+  }
+  auto biases = model_of_biases<Scalar>(space, kept, options);
+  if (options.biases)
+    fit_biases(space, kept, bias, biases, RowDistribution<Scalar, Space>(space, kept.extents()));
+  auto const sums    = make_error_sums(space, held.nnz());
+  auto const nothing = make_intermediates(space, biases);  // its factors are zero
+  choice.biases      = errors(space, biases, nothing, held, sums);
+  watch.state.biases = choice.biases;
 
-  auto const search_options = with_shape(options, train.order());
-  Evidence<Scalar, Index, Space> evidence{interactions(space, kept, biases, asked_of(format, search_options)),
-                                          held, biases, sums, 0};
-  double const squares = evidence.X.norm_squared();
-  evidence.deviation   = std::sqrt(squares / static_cast<double>(kept.nnz()));
-  // If the biases explain everything, the remainder is rounding.
-  constexpr double rounding = 64 * static_cast<double>(std::numeric_limits<Scalar>::epsilon());
-  if (!(squares > rounding * rounding * squares_of(space, kept))) {
-    choice.model   = choice.biases;
-    choice.seconds = clock.seconds();
-    return choice;
+  auto search_options = with_shape(options, train.order());
+  search_options.bias = bias;
+  std::optional<Evidence<Scalar, Index, Space>> evidence;
+  try {
+    evidence.emplace(Evidence<Scalar, Index, Space>{
+        interactions(space, kept, biases, asked_of(format, search_options)), held, biases, sums, 0, between});
+  } catch (SearchStopped const& stopped) {
+    choice.reason = stopped.reason;
+    choice.model  = choice.biases;
+    return ended();
   }
-  Search<Scalar, Index, Space> search(space, evidence, search_options);
-  search.run(leaves_rank(options), chooses_ridge);
-  auto& best = search.best();
-  best.restore();
-  if (!best.has_best())
+  double const squares = evidence->X.norm_squared();
+  evidence->deviation  = std::sqrt(squares / static_cast<double>(kept.nnz()));
+  // If the biases explain everything, the remainder is rounding. A value and the biases that are subtracted
+  // from it are each rounded by half a unit of the last digit at most.
+  constexpr double rounding =
+      (sizeof(Scalar) == 4 ? 8 : 64) * static_cast<double>(std::numeric_limits<Scalar>::epsilon());
+  if (!(squares > rounding * rounding * squares_of(space, kept))) {
+    choice.model = choice.biases;
+    return ended();
+  }
+  std::optional<Search<Scalar, Index, Space>> search;
+  search.emplace(space, *evidence, search_options, watch);
+  bool ended_early = false;
+  try {
+    search->run(leaves_rank(options), chooses_ridge);
+  } catch (SearchStopped const& stopped) {
+    choice.reason = stopped.reason;
+    ended_early   = true;
+  }
+  choice.candidates = search->candidates();
+  auto* const best  = search->best();
+  if (best == nullptr) {  // the first candidate was not finished
+    choice.model = choice.biases;
+    return ended();
+  }
+  auto const predictions = search->predictions(ended_early);
+  best->restore();
+  if (!best->has_best())
     throw NumericalError("no candidate's error is a finite number: scale the values, or take doubles");
-  choice.options            = best.best();
+  choice.options            = best->best();
   choice.options.bias       = bias;
-  choice.options.max_epochs = std::min(options.max_epochs, last_epochs);
-  choice.start              = best.model();
-  choice.model              = best.least();
-  choice.learns     = gains(numbers_on_host(space, held.values()),
-                            numbers_on_host(space, predict(space, biases, held)), search.predictions());
-  choice.candidates = search.candidates();
-  choice.seconds    = clock.seconds();
-  return choice;
+  choice.options.max_epochs = std::min(options.max_epochs, search->epochs());
+  choice.start              = best->model();
+  choice.model              = best->least();
+  search.reset();  // fits to other parts take its memory
+  evidence.reset();
+  auto const again = [&](int fold) {
+    if (ended_early) return JudgedEntries();
+    Judges<Scalar, Index, Space> const others(space, train, share, fold);
+    if (!others.are_enough()) return JudgedEntries();
+    auto with       = choice.options;
+    with.max_epochs = options.max_epochs;
+    return judged_again(space, others, with, format, between);
+  };
+  decide(judges.judged(numbers_on_host(space, predict(space, biases, held)), predictions), train.nnz(), again,
+         choice, choice.left_to_biases);
+  return ended();
 }
 
 /// The same for values of any scale.
@@ -421,15 +679,20 @@ template <class Scalar, class Index, class Space>
 FastTuckerChoice<Scalar, Space> choose_of_any_scale(Space const& space,
                                                     Entries<Scalar, Index, Space> const& train,
                                                     FastTuckerOptions const& options,
-                                                    AnyFormatOptions const& format) {
+                                                    AnyFormatOptions const& format, SearchWatch& watch) {
   double const factor = detail::value_scale(space, train, options, RunRanks());
-  if (factor == 1) return choose_as_they_are(space, train, options, format, true);
+  if (factor == 1) return choose_as_they_are(space, train, options, format, true, watch);
   auto inner = options;
   inner.range.lowest *= factor;
   inner.range.highest *= factor;
-  auto choice = choose_as_they_are(space, detail::scaled(space, train, factor), inner, format, false);
+  auto choice = choose_as_they_are(space, detail::scaled(space, train, factor), inner, format, false, watch);
   choice.options.range = options.range;
-  for (auto* errors : {&choice.biases, &choice.model}) {
+  std::vector<PredictionErrors*> scaled{&choice.biases, &choice.model};
+  for (auto& of_class : choice.classes) {
+    scaled.push_back(&of_class.biases);
+    scaled.push_back(&of_class.model);
+  }
+  for (auto* errors : scaled) {
     errors->rmse /= factor;
     errors->mae /= factor;
   }
@@ -453,8 +716,9 @@ FastTuckerChoice<Scalar, Space> detail::choose(Space const& space, Entries<Scala
                                                FastTuckerOptions const& options,
                                                AnyFormatOptions const& format,
                                                NonzeroDistribution<Scalar, Index, Space> const& rows,
-                                               count_t most) {
+                                               count_t most, FastTuckerSearchCallback const& on_search) {
   POLYAD_EXPECTS(leaves_choice(options), "the options leave nothing to choose");
+  SearchWatch watch(options.time_limit_s, on_search);
   // Drifts have a number for each row and bin. The rows of a sample have too few entries for them.
   bool const drifts       = options.bias.time_mode >= 0;
   auto const of_all_ranks = [&](count_t entries) { return rows.sum_on_host(std::uint64_t(entries)); };
@@ -464,27 +728,29 @@ FastTuckerChoice<Scalar, Space> detail::choose(Space const& space, Entries<Scala
     train = rows.together([&] { return sample_rows(space, all, sampled.mode, sampled.share); });
   if (of_all_ranks(train.nnz()) < most / 4) train = all;  // few rows have nearly all
   if (!train.on_host()) train = Entries<Scalar, Index, Space>(rows.to_root(train.tensor()));
-  return rows.on_root([&] { return choose_of_any_scale(space, train, options, format); });
+  return rows.on_root([&] { return choose_of_any_scale(space, train, options, format, watch); });
 }
 
 template <class Scalar, class Index, class Space>
 FastTuckerChoice<Scalar, Space> choose_fast_tucker(Space const& space,
                                                    CooTensor<Scalar, Index, Space> const& train,
-                                                   FastTuckerOptions const& options,
-                                                   AnyFormatOptions format) {
+                                                   FastTuckerOptions const& options, AnyFormatOptions format,
+                                                   FastTuckerSearchCallback const& on_search) {
   expect_coordinates_inside(space, train);
   return detail::choose(space, Entries<Scalar, Index, Space>(train), options, format,
-                        NonzeroDistribution<Scalar, Index, Space>(space, train.extents()));
+                        NonzeroDistribution<Scalar, Index, Space>(space, train.extents()), most_searched,
+                        on_search);
 }
 
 #define POLYAD_CHOOSE(Scalar, Index)                                                                        \
   template FastTuckerChoice<Scalar, Kokkos::DefaultExecutionSpace> choose_fast_tucker(                      \
       Kokkos::DefaultExecutionSpace const&, CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-      FastTuckerOptions const&, AnyFormatOptions);                                                          \
+      FastTuckerOptions const&, AnyFormatOptions, FastTuckerSearchCallback const&);                         \
   template FastTuckerChoice<Scalar, Kokkos::DefaultExecutionSpace> detail::choose(                          \
       Kokkos::DefaultExecutionSpace const&, Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,   \
       FastTuckerOptions const&, AnyFormatOptions const&,                                                    \
-      NonzeroDistribution<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, count_t)
+      NonzeroDistribution<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, count_t,                    \
+      FastTuckerSearchCallback const&)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_CHOOSE);
 
 }  // namespace polyad

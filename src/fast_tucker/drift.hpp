@@ -93,4 +93,14 @@ inline std::vector<BiasDrift> drift_of_modes(BiasOptions const& options, Extents
   return result;
 }
 
+/// The bins in which the times have one bias, instead of one for each time: what the options say of the mode
+/// of time itself. 0: each time has its own. Fine times have few entries each, and their biases would follow
+/// the noise.
+/// \pre there is a mode of time
+inline count_t bins_of_time(BiasOptions const& options, Extents const& extents) {
+  if (options.drift.empty()) return 0;
+  count_t const bins = options.drift[static_cast<std::size_t>(options.time_mode)].bins;
+  return bins < extents[options.time_mode] ? bins : 0;
+}
+
 }  // namespace polyad::detail

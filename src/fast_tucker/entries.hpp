@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -193,9 +194,11 @@ Entries<Scalar, Index, Space> entries_on_host(Space const& space,
 inline constexpr int last_epochs = 6;
 
 /// \param rows  of several ranks X is this rank's part, and all get the same biases
+/// \param between  called before the update of each mode; its exception ends the fit
 template <class Space, class Scalar, class Index>
 void fit_biases(Space const& space, Entries<Scalar, Index, Space> const& X, BiasOptions const& options,
-                FastTuckerModel<Scalar, Space>& model, RowDistribution<Scalar, Space> const& rows);
+                FastTuckerModel<Scalar, Space>& model, RowDistribution<Scalar, Space> const& rows,
+                std::function<void()> const& between = {});
 /// fill_start of A^(n) that have only some of the rows.
 /// \param first_rows  the first one of each mode; none: 0
 template <class Scalar, class Space>
@@ -235,7 +238,8 @@ template <class Scalar, class Index, class Space>
 FastTuckerChoice<Scalar, Space> choose(Space const& space, Entries<Scalar, Index, Space> const& train,
                                        FastTuckerOptions const& options, AnyFormatOptions const& format,
                                        NonzeroDistribution<Scalar, Index, Space> const& rows,
-                                       count_t most = most_searched);
+                                       count_t most                              = most_searched,
+                                       FastTuckerSearchCallback const& on_search = {});
 
 /// The caller's format options with the optimiser's needs. Duplicates are kept: each is an observation.
 inline AnyFormatOptions asked_of(AnyFormatOptions format, FastTuckerOptions const& options) {

@@ -3,7 +3,11 @@
 #pragma once
 
 #include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <cmath>
+#include <functional>
 #include <memory>
+#include <utility>
 
 #include "fast_tucker/adam.hpp"
 #include "fast_tucker/als.hpp"
@@ -64,8 +68,31 @@ public:
     m_optimizer->go_on();
   }
 
+  /// Calls this before each mode's update from now on (FastTuckerOptimization::between_modes).
+  void call_between_modes(std::function<void()> call) { m_run->between_modes = std::move(call); }
+  /// Begins with a strong shrinkage and weakens it in each epoch, down to that of the options. A search goes
+  /// this way too. From a random start, a weak shrinkage would lead into the nearest poor minimum.
+  void begin_with_strong_shrinkage() { m_weakens = true; }
+
   /// One epoch. Launches on the space and returns without waiting; allocates nothing.
-  void run() { m_optimizer->run(++m_epoch); }
+  void run() {
+    ++m_epoch;
+    auto& shrinkage = m_run->options.shrinkage;
+    if (!m_weakens || !shrinkage) return m_optimizer->run(m_epoch);
+    Shrinkage const given   = *shrinkage;
+    shrinkage->observations = shrinkage_of_epoch(given.observations, m_epoch);
+    m_optimizer->run(m_epoch);
+    *shrinkage = given;
+  }
+
+  /// The observations of an epoch that begins with a strong shrinkage: 30 in the first one, then a third of
+  /// the epoch before. A shrinkage of 3 or more leads to a good minimum by itself.
+  [[nodiscard]] static double shrinkage_of_epoch(double observations, int epoch) {
+    if (observations >= 3) return observations;
+    return std::max(observations, 30 * std::pow(3.0, 1 - epoch));
+  }
+  /// C^(n) of all rows, from the current model, which the caller has changed. Launches on the space.
+  void form_C() { m_run->form_C(); }
 
   /// The intermediates of the current model. Launches on the space if they have to be formed.
   [[nodiscard]] FactorMatrices<Scalar, Space> const& intermediates() const {
@@ -153,7 +180,8 @@ private:
 
   std::unique_ptr<Run> m_run;  // the optimizer refers to it
   std::unique_ptr<Optimizer> m_optimizer;
-  int m_epoch = 0;
+  int m_epoch    = 0;
+  bool m_weakens = false;
 };
 
 }  // namespace polyad::detail

@@ -91,6 +91,7 @@ struct Start {
   FastTuckerModel<Scalar, Space> model;
   FastTuckerState state = {};     // to resume, or the choice of the options
   bool fills            = false;  // whether fill_start is still to be called
+  bool weakens          = false;  // whether it was or will be random: the shrinkage then begins strong
 };
 
 /// A run in formats that are built of the values as they are.
@@ -109,8 +110,10 @@ FastTuckerResult<Scalar, Space> fit_values(Space const& space, DataSplits<Scalar
                                options.seed, options.targets, first_rows);
   }
   bool const saves_choice = start.state.has_choice && !options.checkpoint.empty();
+  bool const weakens      = start.weakens;
   RunLoop<FastTuckerBody<Scalar, Index, Space>> run(checked_limits(options), rows, space, X, sets, options,
                                                     start.model, std::move(start.state), unscaled);
+  if (weakens) run.driver().begin_with_strong_shrinkage();
   if (saves_choice && run.driver().iterations() == 0) run.driver().save(options.checkpoint);
   auto fitted = run.run(callback);
   if (sets.train.on_host() && format.format == "auto")
@@ -187,6 +190,14 @@ std::string format_of(FastTuckerState const& state, FastTuckerOptions const& opt
   return state.format;
 }
 
+/// Why a run after a choice ended. Where the choice allows fewer epochs than the options, its end is not a
+/// limit that the user set.
+StopReason reason_after_choice(FastTuckerOptions const& asked, FastTuckerOptions const& chosen,
+                               StopReason reason) {
+  bool const all_chosen = reason == StopReason::max_iterations && chosen.max_epochs < asked.max_epochs;
+  return all_chosen ? StopReason::converged : reason;
+}
+
 /// Resumes a run from its state.
 template <class Scalar, class Index, class Space>
 FastTuckerResult<Scalar, Space> go_on(Space const& space, DataSplits<Scalar, Index, Space> const& sets,
@@ -195,7 +206,8 @@ FastTuckerResult<Scalar, Space> go_on(Space const& space, DataSplits<Scalar, Ind
   auto format = given;
   auto state  = state_to_resume<Scalar, Index, Space>(options, rows);
   auto chosen = with_shape(with_chosen(options, state), rows->extents().order());
-  if (state.has_choice) chosen.max_epochs = std::min(chosen.max_epochs, last_epochs);
+  if (state.has_choice)
+    chosen.max_epochs = std::min(chosen.max_epochs, static_cast<int>(state.choice_epochs));
   auto of_state   = chosen;
   of_state.biases = !state.biases.empty();
   Start<Scalar, Space> start{model_of_owned_rows<Scalar, Space>(space, of_state, *rows)};
@@ -203,16 +215,19 @@ FastTuckerResult<Scalar, Space> go_on(Space const& space, DataSplits<Scalar, Ind
   bool const takes_format = format.format == "auto" && rows->keeps_format();
   if (takes_format) format.format = format_of(state, options);
   std::optional<FastTuckerChoice<Scalar, Space>> choice;
+  start.weakens = !state.has_choice;
   if (state.has_choice) {
     choice.emplace();
-    choice->options    = chosen;
-    choice->biases     = errors_of(state.choice_biases);
-    choice->model      = errors_of(state.choice_model);
-    choice->candidates = static_cast<int>(state.candidates);
-    choice->seconds    = state.choice_s;
+    choice->left_to_biases = state.left_to_biases;
+    choice->options        = chosen;
+    choice->biases         = errors_of(state.choice_biases);
+    choice->model          = errors_of(state.choice_model);
+    choice->candidates     = static_cast<int>(state.candidates);
+    choice->seconds        = state.choice_s;
   }
-  start.state   = std::move(state);
-  auto result   = fit_scaled(space, sets, chosen, std::move(start), format, callback, rows);
+  start.state = std::move(state);
+  auto result = fit_scaled(space, sets, chosen, std::move(start), format, callback, rows);
+  if (choice) result.reason = reason_after_choice(options, chosen, result.reason);
   result.choice = std::move(choice);
   if (takes_format) result.format.because = "the checkpoint is of it";
   return result;
@@ -250,26 +265,61 @@ FastTuckerResult<Scalar, Space> only_biases(Space const& space, DataSplits<Scala
   return result;
 }
 
+/// The best candidate of a search that ended early, as it is, with biases that a few sweeps fit to all
+/// entries: what is left of a run that a limit or a signal ends.
+template <class Scalar, class Index, class Space>
+FastTuckerResult<Scalar, Space> only_start(Space const& space, DataSplits<Scalar, Index, Space> const& sets,
+                                           FastTuckerOptions const& options,
+                                           std::vector<std::uint64_t> const& left_to_biases,
+                                           FastTuckerModel<Scalar, Space> model,
+                                           Rows<Scalar, Index, Space> const& rows) {
+  constexpr int few_sweeps = 2;
+  auto bias                = options.bias;
+  bias.sweeps              = std::min(bias.sweeps, few_sweeps);
+  if (options.biases) detail::fit_biases(space, sets.train, bias, model, *rows);
+  leave_to_biases(space, sets.train, left_to_biases, model, *rows);
+  FastTuckerResult<Scalar, Space> result;
+  auto const sums = rows->together([&] { return sums_for(space, sets); });
+  result.biases   = errors_of_biases(space, model, sets, sums, *rows);
+  auto const C =
+      rows->together([&] { return FactorMatrices<Scalar, Space>(space, model.extents(), model.rank()); });
+  for (int n = 0; n < model.order(); ++n) {
+    auto own = C;
+    own[n]   = rows->owned(n, C[n]);
+    form_intermediates(space, model, n, own);
+    rows->gather_rows(n, C[n]);
+  }
+  auto const parts = rows->together([&] { return errors_of_part(space, model, C, sets, sums); });
+  result.errors    = errors_of_all(parts, *rows);
+  result.model     = std::move(model);
+  return result;
+}
+
 /// Gives all ranks the first one's choice, without its start.
 template <class Scalar, class Space>
 void share_choice(FastTuckerOptions const& options, RunRanks const& ranks,
                   FastTuckerChoice<Scalar, Space>& choice) {
   FastTuckerState state;
   put_chosen(choice.options, state);
-  state.candidates    = static_cast<std::uint64_t>(choice.candidates);
-  state.choice_s      = choice.seconds;
-  state.choice_biases = state_errors(choice.biases);
-  state.choice_model  = state_errors(choice.model);
+  state.candidates     = static_cast<std::uint64_t>(choice.candidates);
+  state.choice_s       = choice.seconds;
+  state.choice_biases  = state_errors(choice.biases);
+  state.choice_model   = state_errors(choice.model);
+  state.left_to_biases = choice.left_to_biases;
   share_facts(ranks, state);
-  double facts[] = {static_cast<double>(choice.options.max_epochs), choice.learns ? 1.0 : 0.0};
+  double facts[] = {static_cast<double>(choice.options.max_epochs), choice.learns ? 1.0 : 0.0,
+                    static_cast<double>(choice.reason), choice.options.bias.damping};
   ranks.agree(facts, std::size(facts));
-  choice.options            = with_chosen(options, state);
-  choice.options.max_epochs = static_cast<int>(facts[0]);
-  choice.learns             = facts[1] != 0;
-  choice.candidates         = static_cast<int>(state.candidates);
-  choice.seconds            = state.choice_s;
-  choice.biases             = errors_of(state.choice_biases);
-  choice.model              = errors_of(state.choice_model);
+  choice.options              = with_chosen(options, state);
+  choice.options.max_epochs   = static_cast<int>(facts[0]);
+  choice.learns               = facts[1] != 0;
+  choice.reason               = static_cast<StopReason>(static_cast<int>(facts[2]));
+  choice.left_to_biases       = state.left_to_biases;
+  choice.options.bias.damping = facts[3];
+  choice.candidates           = static_cast<int>(state.candidates);
+  choice.seconds              = state.choice_s;
+  choice.biases               = errors_of(state.choice_biases);
+  choice.model                = errors_of(state.choice_model);
 }
 
 /// The rows that this rank owns of the start that the first one found, which is given up.
@@ -297,28 +347,48 @@ FastTuckerModel<Scalar, Space> owned_start(Space const& space, FastTuckerChoice<
 template <class Scalar, class Index, class Space>
 FastTuckerResult<Scalar, Space> fit_chosen(Space const& space, DataSplits<Scalar, Index, Space> const& sets,
                                            FastTuckerOptions const& options,
-                                           FastTuckerCallback const& callback, AnyFormatOptions const& format,
-                                           Rows<Scalar, Index, Space> const& rows) {
+                                           FastTuckerCallback const& callback, AnyFormatOptions const& given,
+                                           Rows<Scalar, Index, Space> const& rows,
+                                           FastTuckerSearchCallback const& on_search) {
   POLYAD_EXPECTS(rows->sum_on_host(std::uint64_t(sets.train.nnz())) > 0,
                  "there are no entries to learn from");
-  auto choice = detail::choose(space, sets.train, options, format, *rows);
+  Kokkos::Timer const clock;
+  auto format = given;
+  // on_search ends a search and keeps its result, where an exception of the hook would lose it. Afterwards
+  // the callback of the first epoch ends the run.
+  if (on_search) format.hooks.progress = {};
+  auto choice = detail::choose(space, sets.train, options, format, *rows, most_searched, on_search);
   share_choice(options, *rows, choice);
   rows->together([&] {
     if (format.hooks.progress) format.hooks.progress("choosing the shrinkage");
   });
+  bool const ended_early =
+      choice.reason == StopReason::time_limit || choice.reason == StopReason::interrupted;
   FastTuckerResult<Scalar, Space> result;
-  if (choice.learns) {
+  if (choice.learns && ended_early) {
+    auto const start = owned_start(space, choice, *rows);
+    result           = only_start(space, sets, choice.options, choice.left_to_biases, start, rows);
+    result.reason    = choice.reason;
+  } else if (choice.learns) {
     Start<Scalar, Space> start{owned_start(space, choice, *rows)};
     if (options.biases) detail::fit_biases(space, sets.train, choice.options.bias, start.model, *rows);
-    start.state               = state_of_start(space, options, choice.options, start.model, *rows);
-    start.state.has_choice    = true;
-    start.state.candidates    = static_cast<std::uint64_t>(choice.candidates);
-    start.state.choice_s      = choice.seconds;
-    start.state.choice_biases = state_errors(choice.biases);
-    start.state.choice_model  = state_errors(choice.model);
-    result = fit_scaled(space, sets, choice.options, std::move(start), format, callback, rows);
+    start.state                = state_of_start(space, options, choice.options, start.model, *rows);
+    start.state.has_choice     = true;
+    start.state.candidates     = static_cast<std::uint64_t>(choice.candidates);
+    start.state.choice_s       = choice.seconds;
+    start.state.choice_biases  = state_errors(choice.biases);
+    start.state.choice_model   = state_errors(choice.model);
+    start.state.choice_epochs  = static_cast<std::uint64_t>(choice.options.max_epochs);
+    start.state.left_to_biases = choice.left_to_biases;
+    auto limited               = choice.options;
+    limited.time_limit_s       = std::max(0.0, options.time_limit_s - clock.seconds());
+    result                     = fit_scaled(space, sets, limited, std::move(start), format, callback, rows);
+    result.reason              = reason_after_choice(options, choice.options, result.reason);
   } else {
-    result = only_biases(space, sets, choice.options, rows);
+    auto only = choice.options;
+    if (ended_early) only.bias.sweeps = std::min(only.bias.sweeps, 2);
+    result = only_biases(space, sets, only, rows);
+    if (choice.reason != StopReason::converged) result.reason = choice.reason;
   }
   result.choice = std::move(choice);
   return result;
@@ -331,7 +401,7 @@ FastTuckerResult<Scalar, Space> fit_random(Space const& space, DataSplits<Scalar
                                            FastTuckerCallback const& callback, AnyFormatOptions const& format,
                                            Rows<Scalar, Index, Space> const& rows) {
   auto const shaped = with_shape(options, sets.train.order());
-  Start<Scalar, Space> start{model_of_owned_rows<Scalar, Space>(space, shaped, *rows), {}, true};
+  Start<Scalar, Space> start{model_of_owned_rows<Scalar, Space>(space, shaped, *rows), {}, true, true};
   if (options.biases) detail::fit_biases(space, sets.train, options.bias, start.model, *rows);
   start.state = state_of_start(space, options, shaped, start.model, *rows);
   return fit_scaled(space, sets, shaped, std::move(start), format, callback, rows);
@@ -420,17 +490,17 @@ FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
                                             FastTuckerData<Scalar, Index, Space> const& data,
                                             FastTuckerOptions const& options,
                                             FastTuckerCallback const& callback,
-                                            AnyFormatOptions const& format) {
+                                            AnyFormatOptions const& format,
+                                            FastTuckerSearchCallback const& on_search) {
   static_cast<void>(checked_limits(options));
   POLYAD_EXPECTS(!data.format, "a format that is chosen already wants the start whose biases it is without");
   auto const rows   = rows_of(space, data);
   auto const& facts = facts_of(options.optimizer);
   rows->expect_supported(facts.runs_on_ranks, facts.name);
   auto const sets = rows->together([&] { return sets_of(space, data); });
-  auto const fit  = !options.resume.empty()  ? go_on<Scalar, Index, Space>
-                    : leaves_choice(options) ? fit_chosen<Scalar, Index, Space>
-                                             : fit_random<Scalar, Index, Space>;
-  auto result     = fit(space, sets, options, callback, format, rows);
+  auto result = !options.resume.empty()  ? go_on(space, sets, options, callback, format, rows)
+                : leaves_choice(options) ? fit_chosen(space, sets, options, callback, format, rows, on_search)
+                                         : fit_random(space, sets, options, callback, format, rows);
   for (int n = 0; n < result.model.order(); ++n)
     result.model.A(n) = rows->whole_on_root(n, result.model.A(n));
   result.model = rows->on_root([&] { return result.model; });
@@ -449,7 +519,7 @@ FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
   template FastTuckerResult<Scalar, Kokkos::DefaultExecutionSpace> fast_tucker(                             \
       Kokkos::DefaultExecutionSpace const&,                                                                 \
       FastTuckerData<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, FastTuckerOptions const&,        \
-      FastTuckerCallback const&, AnyFormatOptions const&);                                                  \
+      FastTuckerCallback const&, AnyFormatOptions const&, FastTuckerSearchCallback const&);                 \
   template bool stays_on_host<Scalar, Index>(Kokkos::DefaultExecutionSpace const&, Extents const&, count_t, \
                                              FastTuckerOptions const&, AnyFormatOptions const&)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_FAST_TUCKER);

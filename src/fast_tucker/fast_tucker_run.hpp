@@ -19,6 +19,7 @@
 #include "fast_tucker/epochs.hpp"
 #include "fast_tucker/kept_model.hpp"
 #include "fast_tucker/resume.hpp"
+#include "fast_tucker/row_classes.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/io/checkpoint.hpp"
 #include "run/row_distribution.hpp"
@@ -197,12 +198,24 @@ public:
 
   [[nodiscard]] Result take_result(bool /*is_start*/) {
     if (m_validates) m_kept.restore(m_space, m_model);
+    if (leaves_rows(m_state.left_to_biases)) leave_rows();
     m_space.fence("polyad::fast_tucker");
     m_result.model = m_model;
     return std::move(m_result);
   }
 
+  /// Begins with a strong shrinkage (FastTuckerEpochs).
+  void begin_with_strong_shrinkage() { m_epochs.begin_with_strong_shrinkage(); }
+
 private:
+  /// The rows that held-out entries leave to the biases become zero. The errors are then those of that model.
+  void leave_rows() {
+    leave_to_biases(m_space, m_sets.train, m_state.left_to_biases, m_model, m_rows);
+    m_epochs.form_C();
+    if (m_result.kept_epoch == 0) return;
+    auto const parts = errors_of_part(m_space, m_model, m_epochs.intermediates(), m_sets, m_sums);
+    m_result.errors  = times(errors_of_all(parts, m_rows), m_unscaled);
+  }
   static Model in_range(Model model, PredictionRange const& range) {
     model.range = {std::max(model.range.lowest, range.lowest), std::min(model.range.highest, range.highest)};
     return model;

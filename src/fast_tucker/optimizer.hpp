@@ -5,6 +5,7 @@
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -26,6 +27,8 @@ struct FastTuckerOptimization {
   FastTuckerModel<Scalar, Space> model;
   FastTuckerOptions options;
   FactorMatrices<Scalar, Space> C;
+  /// Called by als before each mode's update, if it is set. Its exception ends the epoch there.
+  std::function<void()> between_modes = {};
 
   /// Allocates C, which is still to be formed. \throws MemoryError
   FastTuckerOptimization(Space const& on, TensorByRank<Scalar, Index, Space> const& X,

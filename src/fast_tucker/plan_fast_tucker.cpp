@@ -76,9 +76,10 @@ public:
         m_format(format),
         m_owned(owned) {
     for (int n = 0; n < extents.order(); ++n) {
-      m_all_rows = MemoryPlan::sum(m_all_rows, extents[n]);
-      m_rows     = MemoryPlan::sum(m_rows, rows(n));
-      m_longest  = std::max(m_longest, rows(n));
+      m_all_rows       = MemoryPlan::sum(m_all_rows, extents[n]);
+      m_rows           = MemoryPlan::sum(m_rows, rows(n));
+      m_longest_of_all = std::max(m_longest_of_all, extents[n]);
+      m_longest        = std::max(m_longest, rows(n));
     }
   }
 
@@ -185,9 +186,9 @@ public:
   }
   /// choose_as_they_are()
   void search(count_t nnz, bool chooses_rank) {
-    auto counts     = m_plan.hold("the entries of each row", MemoryPlan::product({m_rows, 4}));
-    auto const kept = m_plan.hold("the entries that are not held out", coordinates(nnz));
-    counts.release();
+    // hold_out(): the places, whose sort holds them twice, and whether they repeat
+    m_plan.pass("the places of the entries", MemoryPlan::product({nnz, 4 * sizeof(std::uint64_t) + 1}));
+    auto const kept  = m_plan.hold("the entries that are not held out", coordinates(nnz));
     auto const alone = m_plan.hold("mean and biases", MemoryPlan::product({biases(nnz), sizeof(Scalar)}));
     auto const ones  = m_plan.hold("a model of mean and biases", MemoryPlan::product({2, whole(1)}));
     fit_biases(nnz);
@@ -317,7 +318,8 @@ private:
   /// FastTuckerBody
   void run_epochs(count_t nnz) {
     m_plan.pass("a model of mean and biases", MemoryPlan::product({2, whole(1)}));
-    auto const run  = epochs(nnz, m_options);
+    auto const run = epochs(nnz, m_options);
+    m_plan.pass("the entries of each row", MemoryPlan::product({m_longest_of_all, sizeof(std::uint64_t)}));
     auto const kept = m_plan.hold("the factors of the best epoch", factors(m_options.columns));
   }
 
@@ -327,7 +329,8 @@ private:
   FastTuckerOptions m_options;
   AnyFormatOptions m_format;
   OwnedRows const* m_owned;
-  count_t m_all_rows = 0, m_rows = 0, m_longest = 0;  // the last two of this rank
+  count_t m_all_rows = 0, m_longest_of_all = 0;
+  count_t m_rows = 0, m_longest = 0;  // this rank's
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "dense/intermediates.hpp"
+#include "fast_tucker/interaction_metric.hpp"
 #include "fast_tucker/query_weights.hpp"
 #include "fast_tucker/ranking.hpp"
 #include "polyad/core/instances.hpp"
@@ -74,21 +75,23 @@ Rankings recommend(Space const& space, FastTuckerModel<Scalar, Space> const& mod
     auto const begin    = queries.begin() + static_cast<std::ptrdiff_t>(first * width);
     weights.form(std::vector<count_t>(begin, begin + static_cast<std::ptrdiff_t>(count * width)),
                  ranking.weights, ranking.base);
-    ranking.rank(first, count, left_out, model.range, result);
+    // What is ranked is what is returned: clipped, the best ones would all be the largest value.
+    ranking.rank(first, count, left_out, ValueRange(), result);
   }
   return result;
 }
 
 template <class Scalar, class Space>
-Rankings similar(Space const& space, FastTuckerModel<Scalar, Space> const& model, int mode,
+Rankings similar(Space const& space, FastTuckerModel<Scalar, Space> const& given, int mode,
                  std::span<count_t const> rows, RankingOptions const& options) {
-  expect_ranking(model, mode, options);
+  expect_ranking(given, mode, options);
   Rankings result;
   result.starts.push_back(0);
-  auto const& A = model.A(mode);
+  auto const& A = given.A(mode);
   for (count_t const row : rows)
     POLYAD_EXPECTS(row < A.extent(0), "row ", row, " of mode ", mode, ", which has ", A.extent(0), " rows");
   if (rows.empty()) return result;
+  auto const model = with_interaction_metric(space, given, mode);
   Ranking<Scalar, Space> ranking(space, model, mode, rows.size(), options, true);
   count_t const batch = ranking.blocks().queries;
   auto const own      = make_factor_matrix<Scalar>(space, "polyad::query_rows", batch, A.extent(1));

@@ -116,12 +116,13 @@ void share_facts(RunRanks const& ranks, FastTuckerState& state) {
     number(of.mae);
   };
   for (auto* const text : {&state.file, &state.precision, &state.format, &state.asked}) list(*text);
-  for (auto* const numbers : {&state.extents, &state.columns, &state.targets, &state.drift_bins, &state.bins})
+  for (auto* const numbers : {&state.extents, &state.columns, &state.targets, &state.drift_bins, &state.bins,
+                              &state.left_to_biases})
     list(*numbers);
   for (auto* const numbers : {&state.shrinkage, &state.ridge, &state.drift_damping, &state.squares})
     list(*numbers);
-  for (auto* const x :
-       {&state.nnz, &state.validation_nnz, &state.rank, &state.candidates, &state.epoch, &state.kept_epoch})
+  for (auto* const x : {&state.nnz, &state.validation_nnz, &state.rank, &state.candidates,
+                        &state.choice_epochs, &state.epoch, &state.kept_epoch})
     number(*x);
   for (auto* const x : {&state.norm_squared, &state.choice_s, &state.mean, &state.best}) number(*x);
   number(state.ridge_per_entry);

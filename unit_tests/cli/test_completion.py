@@ -6,13 +6,15 @@ import json
 import math
 import pathlib
 import random
+import signal
 import struct
 import subprocess
 import sys
+import time
 import unittest
 import zipfile
 
-from tool import ToolTest
+from tool import TOOL, ToolTest
 
 
 def load_npz(path):
@@ -177,6 +179,79 @@ class Completion(ToolTest):
         self.assertIn("biases   train RMSE", out)
         # A user with -r alone gets as many columns.
         self.assertEqual(self.report_of("fast-tucker", self.train, "-r", 3)["result"]["columns"], [3, 3, 3])
+
+    def made_ratings(self, entries=80000, noise=0.1, seed=0):
+        self.succeed("gen", "ratings", "-d", "1000,300", "-n", entries, "-r", 4, "--skew", 0.3, "--noise", noise, "--seed", seed,
+                     "-o", "made.npz")
+
+    def test_the_search_obeys_the_time_limit(self):
+        self.made_ratings(400000)
+        began = time.monotonic()
+        report = self.report_of("fast-tucker", "made.npz", "--time-limit", 0.05, "-o", "m.npz")
+        self.assertLess(time.monotonic() - began, 60)
+        choice = report["result"]["choice"]
+        self.assertEqual(choice["reason"], "time limit")
+        self.assertEqual(report["result"]["reason"], "time limit" if choice["learns"] else "mean and biases")
+        self.assertEqual(report["iterations"], [])
+        self.assertIn("factor_0", load_npz(self.folder / "m.npz"))
+        self.assertIn("ended by the time limit", self.succeed("fast-tucker", "made.npz", "--time-limit", 0.05).stdout)
+
+    def test_a_signal_ends_the_search_and_keeps_the_best(self):
+        self.made_ratings(400000)
+        process = subprocess.Popen([TOOL, "fast-tucker", "made.npz", "-r", "32", "-t", "1", "-o", "m.npz", "--report", "r.json"],
+                                   cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+        self.addCleanup(process.kill)
+        self.assertRegex(process.stderr.readline(), r"\Achoosing the options: ")
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 130)
+        self.assertIn("ended by a signal", stdout)
+        self.assertIn("interrupted", stderr)
+        report = json.loads((self.folder / "r.json").read_text())
+        self.assertEqual(report["result"]["choice"]["reason"], "interrupted")
+        self.assertIn("factor_0", load_npz(self.folder / "m.npz"))
+
+    def test_why_a_run_ends(self):
+        self.made_ratings()
+        chosen = self.succeed("fast-tucker", "made.npz", "-i", 100).stdout
+        self.assertIn("(as many as held-out entries chose)", chosen)
+        self.assertIn("(iteration limit)", self.succeed("fast-tucker", "made.npz", "-i", 2).stdout)
+        self.assertIn("(iteration limit)", self.succeed("fast-tucker", "made.npz", "-i", 3, "--shrink", 10).stdout)
+
+    def test_sets_with_nothing_to_choose_by(self):
+        ones = self.write("ones.tns", "".join(f"{i + 1} {j + 1} 1\n" for i in range(30) for j in range(24)))
+        result = self.succeed("fast-tucker", ones)
+        self.assertIn("all values are equal: there is nothing to rank rows by", result.stderr)
+        self.assertIn("they explain every entry", result.stdout)
+        two = self.write("two.tns", "1 1 3\n2 2 4\n")
+        result = self.succeed("fast-tucker", two)
+        self.assertIn("held out nothing", result.stdout)
+        self.assertIn("too few entries to hold any out", result.stdout)
+        self.assertNotIn("held out 0", result.stdout)
+        self.assertNotIn("all values are equal", result.stderr)
+
+    def test_values_that_differ_by_a_few_units_of_a_large_number(self):
+        generator = random.Random(3)
+        left = [[generator.gauss(0, 1) for _ in range(2)] for _ in range(60)]
+        right = [[generator.gauss(0, 1) for _ in range(2)] for _ in range(50)]
+        lines = []
+        for _ in range(2500):
+            i, j = generator.randrange(60), generator.randrange(50)
+            lines.append(((i, j), 3e7 + sum(a * b for a, b in zip(left[i], right[j])) + generator.gauss(0, 0.02)))
+        path = self.write("far.tns", "".join(f"{i + 1} {j + 1} {x:.4f}\n" for (i, j), x in lines))
+        rmse = {}
+        for precision in ("f32", "f64"):  # floats near 3e7 are two apart
+            result = self.report_of("fast-tucker", path, "--split", 0.1, "--precision", precision, "--clip", "29999900,30000100",
+                                    "-o", f"{precision}.npz")["result"]
+            self.assertTrue(result["choice"]["learns"])
+            rmse[precision] = result["rmse"]["test"]
+            self.assertLess(rmse[precision], 0.5 * result["biases"]["rmse"]["test"])
+            model = load_npz(self.folder / f"{precision}.npz")
+            self.assertEqual(model["range"][1], (29999900.0, 30000100.0))
+            errors = [predict(model, at) - x for at, x in lines]
+            self.assertLess(math.sqrt(sum(e * e for e in errors) / len(errors)), 0.3)
+        self.assertAlmostEqual(rmse["f32"], rmse["f64"], delta=0.1)
 
     def test_ratings_larger_than_the_device(self):
         lines = ratings((60, 40, 5), 20000, seed=3)
@@ -358,7 +433,7 @@ class Completion(ToolTest):
                 self.assertAlmostEqual(values[index], wanted, delta=2e-5 * (1 + abs(wanted)))
 
         unclipped = {name: array for name, array in model.items() if name != "range"}
-        exact = {i: predict(model, (6, i, 2)) for i in range(30)}
+        exact = {i: predict(unclipped, (6, i, 2)) for i in range(30)}
         expect(rows("recommend", "m.npz", "--mode", 1, "--for", "7,3", "-n", 5), exact, 5)
         mean = {i: sum(predict(unclipped, (6, i, t)) for t in range(5)) / 5 for i in range(30)}
         expect(rows("recommend", "m.npz", "--mode", 1, "--for", "7,*", "-n", 6, "--clip", "-99,99"), mean, 6)
@@ -370,12 +445,20 @@ class Completion(ToolTest):
         # A user that is not known has no bias and no taste.
         result = self.succeed("recommend", "m.npz", "--mode", 1, "--for", "99,3", "-n", 30)
         self.assertIn("1 queries have an index", result.stderr)
-        cold = {i: min(max(model["mean"][1][0] + model["bias_1"][1][i] + model["bias_2"][1][2], 0), 6) for i in range(30)}
+        cold = {i: model["mean"][1][0] + model["bias_1"][1][i] + model["bias_2"][1][2] for i in range(30)}
         expect([(int(line.split()[0]) - 1, float(line.split()[1])) for line in result.stdout.splitlines()], cold, 30)
 
-        def product(i):
-            return [sum(model["factor_1"][1][i * 4 + j] * model["core_1"][1][j * 4 + r] for j in range(4))
+        def product_row(n, i):
+            columns = model[f"factor_{n}"][0][1]
+            return [sum(model[f"factor_{n}"][1][i * columns + j] * model[f"core_{n}"][1][j * 4 + r] for j in range(columns))
                     for r in range(4)]
+
+        others = [[a * b for a, b in zip(product_row(0, user), product_row(2, month))]
+                  for user in range(40) for month in range(5)]
+
+        def product(i):  # what the row adds to the predictions for all users and months
+            own = product_row(1, i)
+            return [sum(a * b for a, b in zip(own, other)) for other in others]
 
         def cosine(a, b):
             dot = sum(x * y for x, y in zip(a, b))

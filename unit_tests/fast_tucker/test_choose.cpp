@@ -57,36 +57,56 @@ Ratings ratings(Effects const& effects, std::size_t nnz, std::uint64_t seed = 1,
   return {fill(nnz), fill(4000)};
 }
 
-TEST_CASE("entries are held out by their coordinates, those of rows with few are not", "[fast_tucker]") {
+TEST_CASE("entries of any row are held out, copies of an entry together", "[fast_tucker]") {
   TestSpace const space;
-  auto const X = ratings({1, 1, 1}, 3000).train;
-  // Users with few entries keep all of them, whatever their items have.
+  auto X = ratings({1, 1, 1}, 3000).train;
+  // Users with three entries.
   constexpr std::size_t rare_entries = 180;
-  auto rare                          = X;
-  for (std::size_t p = 0; p < rare.nnz(); ++p)
-    rare.indices[p * 3] = p < rare_entries ? 140 + p / 3 : rare.index(p, 0) % 140;
-  auto const [kept, held] = detail::hold_out(space, to_device<double, std::uint32_t>(space, rare), 0.1);
-  REQUIRE(kept.nnz() + held.nnz() == rare.nnz());
-  CHECK(held.nnz() > 200);
-  CHECK(held.nnz() < 400);
-  auto const kept_at = flat(kept.indices()), held_at = flat(held.indices());
-  auto const kept_values = flat(kept.values()), held_values = flat(held.values());
-  std::size_t next_kept = 0, next_held = 0;
-  std::map<std::vector<std::uint64_t>, bool> went;
-  for (std::size_t p = 0; p < rare.nnz(); ++p) {  // each part in the order of the whole
-    std::vector<std::uint64_t> const at(rare.indices.begin() + static_cast<std::ptrdiff_t>(3 * p),
-                                        rare.indices.begin() + static_cast<std::ptrdiff_t>(3 * p + 3));
-    auto const is_next = [&](auto const& list, auto const& values, std::size_t next) {
-      return next < values.size() && values[next] == rare.values[p] &&
-             std::equal(at.begin(), at.end(), list.begin() + static_cast<std::ptrdiff_t>(3 * next));
-    };
-    bool const is_held = is_next(held_at, held_values, next_held);
-    REQUIRE((is_held || is_next(kept_at, kept_values, next_kept)));
-    ++(is_held ? next_held : next_kept);
-    if (auto const found = went.find(at); found != went.end()) CHECK(found->second == is_held);
-    went[at] = is_held;
-    if (p < rare_entries) CHECK(!is_held);
+  for (std::size_t p = 0; p < X.nnz(); ++p)
+    X.indices[p * 3] = p < rare_entries ? 140 + p / 3 : X.index(p, 0) % 140;
+  // Pairs of entries at one place: copies of each other, then entries of other values.
+  for (std::size_t p = 1000; p < 1800; p += 2) {
+    for (std::size_t n = 0; n < 3; ++n) X.indices[(p + 1) * 3 + n] = X.index(p, n);
+    X.values[p + 1] = p < 1400 ? X.values[p] : X.values[p] + 1;
   }
+  auto const train = to_device<double, std::uint32_t>(space, X);
+  std::vector<int> fold_of(X.nnz(), -1);
+  std::size_t rare_held = 0;
+  for (int fold = 0; fold < 5; ++fold) {
+    auto const [kept, held, repeats] = detail::hold_out(space, train, 0.2, fold);
+    REQUIRE(kept.nnz() + held.nnz() == X.nnz());
+    CHECK(held.nnz() > 450);
+    CHECK(held.nnz() < 750);
+    auto const kept_at = flat(kept.indices()), held_at = flat(held.indices());
+    auto const kept_values = flat(kept.values()), held_values = flat(held.values());
+    auto const held_repeats = flat(repeats);
+    std::size_t next_kept = 0, next_held = 0;
+    for (std::size_t p = 0; p < X.nnz(); ++p) {  // each part in the order of the whole
+      auto const is_next = [&](auto const& list, auto const& values, std::size_t next) {
+        return next < values.size() && values[next] == X.values[p] &&
+               std::equal(X.indices.begin() + static_cast<std::ptrdiff_t>(3 * p),
+                          X.indices.begin() + static_cast<std::ptrdiff_t>(3 * p + 3),
+                          list.begin() + static_cast<std::ptrdiff_t>(3 * next));
+      };
+      bool const is_held = is_next(held_at, held_values, next_held);
+      REQUIRE((is_held || is_next(kept_at, kept_values, next_kept)));
+      if (is_held) {
+        CHECK(fold_of[p] == -1);  // the folds are disjoint
+        fold_of[p] = fold;
+        rare_held += p < rare_entries ? 1 : 0;
+        if (p >= 1000 && p < 1800) CHECK(held_repeats[next_held] == 1);
+      }
+      ++(is_held ? next_held : next_kept);
+    }
+  }
+  CHECK(std::find(fold_of.begin(), fold_of.end(), -1) == fold_of.end());  // and have all entries together
+  CHECK(rare_held == rare_entries);
+  std::size_t apart = 0;
+  for (std::size_t p = 1000; p < 1800; p += 2) {
+    if (p < 1400) CHECK(fold_of[p] == fold_of[p + 1]);
+    apart += fold_of[p] != fold_of[p + 1] ? 1 : 0;
+  }
+  CHECK(apart > 120);  // four fifths of 200 pairs with two values are expected to be
 }
 
 TEST_CASE("a sample has all entries of some rows of the longest mode", "[fast_tucker]") {
@@ -270,7 +290,7 @@ TEST_CASE("where there are biases alone, or noise alone, mean and biases are the
       CHECK(result.history.empty());
       FastTuckerModel<double, TestSpace> biases(space, train.extents(), std::vector<count_t>{1, 1, 1}, 1,
                                                 true);
-      fit_biases(space, train, {}, biases);
+      fit_biases(space, train, result.choice->options.bias, biases);
       CHECK(errors(space, result.model, other).rmse == errors(space, biases, other).rmse);
     }
 }
@@ -323,12 +343,210 @@ TEST_CASE("biases that drift are told from those that stay", "[fast_tucker][figu
     CAPTURE(drifts, drift[0].bins, drift[1].bins, with.choice->biases.rmse, without.biases.rmse);
     CHECK((drift[0].bins > 0) == drifts);  // users' moods, in four bins
     CHECK(drift[1].bins == 0);
-    CHECK(drift[2].bins == 0);
+    CHECK(with.model.drift(2).extent(1) == 0);  // its bins are those in which times share a bias
     CHECK(with.choice->biases.rmse <= without.biases.rmse);
     if (drifts) CHECK(errors(space, with.model, other).rmse < 0.6);  // 0.5 is noise
     if (drifts) CHECK(without.biases.rmse > 1);
     CHECK((with.model.time_mode == 2) == drifts);
   }
+}
+
+TEST_CASE("a search ends at its limits with the best so far", "[fast_tucker]") {
+  TestSpace const space;
+  auto const data  = ratings({0.5, 1, 0.5}, 8000);
+  auto const train = to_device<double, std::uint32_t>(space, data.train);
+  auto const other = to_device<double, std::uint32_t>(space, data.other);
+  using Data       = FastTuckerData<double, std::uint32_t, TestSpace>;
+  auto const run   = [&](FastTuckerOptions const& options, FastTuckerSearchCallback const& on_search) {
+    return fast_tucker(space, Data{train, {}, other}, options, {}, {}, on_search);
+  };
+  // At once: nothing was tried, and mean and biases are the model.
+  auto const none = run({}, [](FastTuckerSearch const&) { return false; });
+  CHECK(none.reason == StopReason::interrupted);
+  CHECK(none.choice->reason == StopReason::interrupted);
+  CHECK(!none.choice->learns);
+  CHECK(errors(space, none.model, other).rmse < 1.3);
+  auto const timed = run({.time_limit_s = 0}, {});
+  CHECK(timed.reason == StopReason::time_limit);
+  CHECK(timed.choice->candidates == 0);
+  // In the middle: the best candidate so far, without further epochs.
+  int most = 0;
+  std::vector<double> least;
+  auto const some = run({}, [&](FastTuckerSearch const& search) {
+    most = std::max(most, search.candidates);
+    if (search.model.entries > 0 && (least.empty() || least.back() != search.model.rmse))
+      least.push_back(search.model.rmse);
+    return search.candidates < 4;
+  });
+  CHECK(most == 4);
+  CHECK(some.reason == StopReason::interrupted);
+  CHECK(some.choice->learns);
+  CHECK(some.choice->candidates == 4);
+  CHECK(some.history.empty());
+  CHECK(!least.empty());
+  CHECK(some.errors.test.rmse < 0.8 * some.biases.test.rmse);
+  CHECK(some.errors.test.rmse == Approx(errors(space, some.model, other).rmse));
+  // No candidate has more epochs at a time than the run.
+  int updates      = 0;
+  auto const count = [&](FastTuckerSearch const&) {
+    ++updates;
+    return true;
+  };
+  auto const whole   = run({}, count);
+  int const of_whole = std::exchange(updates, 0);
+  auto const two     = run({.max_epochs = 2}, count);
+  CHECK(updates < of_whole);
+  CHECK(two.history.size() == 2);
+  CHECK(two.reason == StopReason::max_iterations);
+  CHECK(whole.reason == StopReason::converged);  // as many epochs as were chosen, fewer than 20
+  auto const no_epochs = run({.max_epochs = 0}, {});
+  CHECK(no_epochs.reason == StopReason::max_iterations);
+  CHECK(!no_epochs.choice->learns);
+}
+
+TEST_CASE("the damping of the biases is that of the least held-out error", "[fast_tucker]") {
+  TestSpace const space;
+  // Biases of deviation 1 / 6 and noise of 1 ask for about 36, biases of 2 and noise of 0.5 for next to none.
+  auto const damping_of = [&](Effects const& effects) {
+    auto const data = ratings(effects, 6000, 3, {300, 200});
+    return choose_fast_tucker(space, to_device<double, std::uint32_t>(space, data.train), {.rank = 1})
+        .options.bias.damping;
+  };
+  CHECK(damping_of({0.235, 0, 1}) > 12);
+  CHECK(damping_of({0.235, 0, 1}) <= 50.5);
+  CHECK(damping_of({2.8, 0, 0.3}) < 2);
+  // A damping that the options name stays.
+  auto const data = ratings({0.235, 0, 1}, 6000, 3, {300, 200});
+  FastTuckerOptions options;
+  options.rank         = 1;
+  options.bias.damping = 2;
+  CHECK(choose_fast_tucker(space, to_device<double, std::uint32_t>(space, data.train), options)
+            .options.bias.damping == 2);
+}
+
+TEST_CASE("rows for which the model loses to the biases are left to these", "[fast_tucker][figures]") {
+  TestSpace const space;
+  Random random(5);
+  // 60 users with many entries and a taste, 2,000 with three noisy ones and none.
+  constexpr std::size_t dense_entries = 6000, sparse_entries = 6000;
+  std::vector<std::uint64_t> const extents{2060, 100};
+  HostTensor X     = random_tensor(random, extents, dense_entries + sparse_entries);
+  HostTensor truth = random_tensor(random, extents, 6000);
+  auto const users = random_matrix(random, 60, 2), items = random_matrix(random, 100, 2);
+  auto const taste = [&](HostTensor const& of, std::size_t p) {
+    double x = 3;
+    for (std::size_t r = 0; r < 2 && of.index(p, 0) < 60; ++r)
+      x += 0.5 * users(of.index(p, 0), r) * items(of.index(p, 1), r);
+    return x;
+  };
+  for (std::size_t p = 0; p < X.nnz(); ++p) {
+    bool const dense = p < dense_entries;
+    X.indices[2 * p] = dense ? X.index(p, 0) % 60 : 60 + p % 2000;
+    X.values[p]      = taste(X, p) + (dense ? 0.5 : 2) * noise(random);
+  }
+  for (std::size_t p = 0; p < truth.nnz(); ++p) {
+    truth.indices[2 * p] = p % 2 == 0 ? truth.index(p, 0) % 60 : 60 + p % 2000;
+    truth.values[p]      = taste(truth, p);
+  }
+  auto const result = fast_tucker(space, to_device<double, std::uint32_t>(space, X), {.rank = 4});
+  REQUIRE(result.choice);
+  REQUIRE(result.choice->learns);
+  REQUIRE(result.choice->left_to_biases.size() == 2);
+  CHECK((result.choice->left_to_biases[0] & 1) == 1);
+  CHECK((result.choice->left_to_biases[0] & 4) == 0);
+  auto const A        = flat(result.model.A(0));
+  std::size_t const J = A.size() / 2060;
+  CHECK(
+      std::all_of(A.begin() + static_cast<std::ptrdiff_t>(60 * J), A.end(), [](double a) { return a == 0; }));
+  CHECK(std::any_of(A.begin(), A.begin() + static_cast<std::ptrdiff_t>(60 * J),
+                    [](double a) { return a != 0; }));
+  // The errors that are reported are those of this model.
+  CHECK(result.errors.train.rmse ==
+        Approx(errors(space, result.model, to_device<double, std::uint32_t>(space, X)).rmse));
+  bool found = false;
+  for (auto const& rows : result.choice->classes)
+    if (rows.mode == 0 && rows.least == 0) {
+      found = true;
+      CHECK(!rows.learns);
+      CHECK(rows.model.entries > 500);
+    }
+  CHECK(found);
+}
+
+TEST_CASE("a place that was rated again is predicted by what it says", "[fast_tucker][figures]") {
+  TestSpace const space;
+  Random random(8);
+  // Each pair has a value of its own, that no interaction of low rank explains, and four noisy entries.
+  std::vector<std::uint64_t> const extents{40, 30};
+  HostTensor X     = random_tensor(random, extents, 4800);
+  auto const pairs = random_matrix(random, 40, 30);
+  for (std::size_t p = 0; p < X.nnz(); ++p) {
+    std::size_t const place = p % 1200;
+    X.indices[2 * p]        = place / 30;
+    X.indices[2 * p + 1]    = place % 30;
+    X.values[p]             = pairs(place / 30, place % 30) + 0.5 * noise(random);
+  }
+  HostTensor truth = X;
+  for (std::size_t p = 0; p < X.nnz(); ++p) truth.values[p] = pairs(X.index(p, 0), X.index(p, 1));
+  auto const result = fast_tucker(space, to_device<double, std::uint32_t>(space, X), {.rank = 32});
+  REQUIRE(result.choice);
+  CHECK(result.choice->learns);
+  CHECK(errors(space, result.model, to_device<double, std::uint32_t>(space, truth)).rmse <
+        0.8 * result.biases.train.rmse);
+}
+
+TEST_CASE("the options that were chosen lead to about the same model by hand", "[fast_tucker][figures]") {
+  TestSpace const space;
+  auto const data   = ratings({0.5, 1, 0.02}, 3000, 2, {80, 60});
+  auto const train  = to_device<double, std::uint32_t>(space, data.train);
+  auto const other  = to_device<double, std::uint32_t>(space, data.other);
+  auto const chosen = fast_tucker(space, FastTuckerData<double, std::uint32_t, TestSpace>{train, {}, other});
+  REQUIRE(chosen.choice);
+  REQUIRE(chosen.choice->learns);
+  CHECK(chosen.errors.test.rmse < 0.25);
+  auto options       = chosen.choice->options;
+  options.max_epochs = 20;
+  auto const by_hand =
+      fast_tucker(space, FastTuckerData<double, std::uint32_t, TestSpace>{train, {}, other}, options);
+  CHECK(by_hand.errors.test.rmse < 1.5 * chosen.errors.test.rmse);
+}
+
+// Hidden: it takes long, and has not been seen to pass yet.
+TEST_CASE("the unit of time does not decide", "[.][unit-of-time]") {
+  TestSpace const space;
+  Random random(4);
+  std::vector<std::uint64_t> const extents{40, 30, 60480};  // minutes of six weeks
+  HostTensor X     = random_tensor(random, extents, 1500);
+  auto const moods = random_matrix(random, 40 * 2, 1), items = random_matrix(random, 30, 1);
+  HostTensor other = random_tensor(random, extents, 1500);
+  for (auto* of : {&X, &other})
+    for (std::size_t p = 0; p < of->nnz(); ++p)
+      of->values[p] = 3 + 0.6 * moods(2 * of->index(p, 0) + of->index(p, 2) / 30240, 0) +
+                      0.3 * items(of->index(p, 1), 0) + (of == &X ? 0.1 * noise(random) : 0.0);
+  std::vector<double> found;
+  for (std::uint64_t const unit : {1, 60, 1440}) {
+    auto const in_units = [&](HostTensor of) {
+      of.extents[2] = (extents[2] + unit - 1) / unit;
+      for (std::size_t p = 0; p < of.nnz(); ++p) of.indices[3 * p + 2] /= unit;
+      return to_device<double, std::uint32_t>(space, of);
+    };
+    FastTuckerOptions options;
+    options.most_rank      = 8;
+    options.bias.time_mode = 2;
+    found.push_back(errors(space, fast_tucker(space, in_units(X), options).model, in_units(other)).rmse);
+  }
+  CAPTURE(found[0], found[1], found[2]);
+  for (double const rmse : found) CHECK(rmse < 0.2);  // 0.9 is the deviation of the moods
+}
+
+TEST_CASE("floats far from zero that differ by a few units have an interaction", "[fast_tucker]") {
+  TestSpace const space;
+  auto data = ratings({0, 1, 0.05}, 4000, 6, {80, 60});
+  for (double& x : data.train.values) x += 300000;
+  auto const result = fast_tucker(space, to_device<float, std::uint32_t>(space, data.train), {.rank = 4});
+  REQUIRE(result.choice);
+  CHECK(result.choice->learns);
+  CHECK(result.choice->model.rmse < 0.3 * result.choice->biases.rmse);
 }
 
 TEST_CASE("of too few entries, and of entries that are all the same, mean and biases are the model",

@@ -46,6 +46,27 @@ class NonzeroDistribution;
 /// Whether rows are drawn to their targets by `shrinkage`, and by no ridge.
 [[nodiscard]] bool draws_rows(FastTuckerOptions const& options);
 
+/// How the held-out entries of some rows of a mode judge a choice. Rows are divided by how many entries the
+/// model learns from: fewer than 4, 4 to 19, and 20 or more.
+struct RowClass {
+  int mode;
+  count_t least;            // entries of a row of this class
+  PredictionErrors biases;  // mean and biases alone
+  PredictionErrors model;   // the best candidate
+  bool learns;  // false: C^(mode) gets zeros in these rows, so that mean and biases predict their entries
+};
+
+/// How far a search has come.
+struct FastTuckerSearch {
+  int candidates;           // that were tried, or are being tried
+  PredictionErrors biases;  // mean and biases alone; no entries before they are fitted
+  PredictionErrors model;   // the best candidate so far; no entries before there is one
+  double seconds;
+};
+
+/// Called again and again during a search, by als before each mode's update. false ends the search.
+using FastTuckerSearchCallback = std::function<bool(FastTuckerSearch const&)>;
+
 /// The result of choose_fast_tucker.
 template <class Scalar, class Space>
 struct FastTuckerChoice {
@@ -57,6 +78,12 @@ struct FastTuckerChoice {
   PredictionErrors model;   // of the best candidate, on the held-out entries
   int candidates = 0;
   double seconds = 0;
+  /// Why the search ended. `time_limit` and `interrupted`: early, with the best so far. `max_iterations`: no
+  /// epochs were allowed.
+  StopReason reason             = StopReason::converged;
+  std::vector<RowClass> classes = {};  // for each mode but that of time, if anything was judged
+  /// A number for each mode, or none: bit k for the rows of class k, from few entries on, which have zeros.
+  std::vector<std::uint64_t> left_to_biases = {};
 };
 
 /// The callback's argument after each epoch.
@@ -159,18 +186,21 @@ template <class Scalar, class Index, class Space>
 ///
 /// Without a start choose_fast_tucker comes first, where the options leave it something, and its best
 /// candidate is the start. Where nothing beats mean and biases, they are the model: of rank 1, with factors
-/// of zeros.
+/// of zeros. The time limit includes the search. A search that a limit or on_search ends is followed by no
+/// epochs: the result is the best candidate so far, with the reason.
 /// \param format  which format holds the training set, and how it is chosen; rank, iterations and needs are
 ///                the optimiser's
+/// \param on_search  called during a search, on the first rank
 /// \throws also InputError when options.resume is damaged or of another run, WriteError when a checkpoint
 ///         cannot be written, UsageError for optimisers that do not run on ranks. All ranks throw alike, also
 ///         if one of them lacks memory
 template <class Scalar, class Index, class Space>
 [[nodiscard]] FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
                                                           FastTuckerData<Scalar, Index, Space> const& data,
-                                                          FastTuckerOptions const& options   = {},
-                                                          FastTuckerCallback const& callback = {},
-                                                          AnyFormatOptions const& format     = {});
+                                                          FastTuckerOptions const& options          = {},
+                                                          FastTuckerCallback const& callback        = {},
+                                                          AnyFormatOptions const& format            = {},
+                                                          FastTuckerSearchCallback const& on_search = {});
 
 /// Adds the memory of such a run without a start to the plan, which has its sets: a search, the build of the
 /// format, the epochs and the model's file. If the search chooses R, search and epochs are planned for
@@ -216,17 +246,20 @@ template <class Scalar, class Index, class Space, class... Rest>
 
 /// Chooses the options that are left open, by their error on held-out entries. These options are R (if
 /// neither R nor J is given), the targets, and the shrinkage or a ridge per observation. With a mode of time,
-/// also which biases drift, and how. About a twentieth of the entries is held out, by a hash of their
-/// coordinates; a row with few entries keeps all of them. Candidates are fitted to the rest, each continuing
-/// from the one before. The search tries the targets, then weaker shrinkage until the held-out error rises,
-/// then higher ranks. The best candidate continues with all entries. Waits for `space`.
+/// also which biases drift, and how. A damping of the biases that has its default value is chosen too. About
+/// a twentieth of the entries is held out, by a hash of their coordinates, and for places that occur several
+/// times of the value, too. Candidates are fitted to the rest, each continuing from the one before. The
+/// search tries the targets, then weaker shrinkage until the held-out error rises, then higher ranks. If few
+/// entries are held out, other parts of the entries judge the result again. Classes of rows for which the
+/// model loses to mean and biases are left to these. The best candidate continues with all entries. Waits for
+/// `space`.
 /// \param format  which format holds the entries, and how; by default the library chooses
+/// \param on_search  may end the search, which then returns the best candidate so far
 /// \throws as fast_tucker
 template <class Scalar, class Index, class Space>
-[[nodiscard]] FastTuckerChoice<Scalar, Space> choose_fast_tucker(Space const& space,
-                                                                 CooTensor<Scalar, Index, Space> const& train,
-                                                                 FastTuckerOptions const& options,
-                                                                 AnyFormatOptions format = {});
+[[nodiscard]] FastTuckerChoice<Scalar, Space> choose_fast_tucker(
+    Space const& space, CooTensor<Scalar, Index, Space> const& train, FastTuckerOptions const& options,
+    AnyFormatOptions format = {}, FastTuckerSearchCallback const& on_search = {});
 
 /// The power of two that scales the largest value to about one. It is 1 if the largest value lies between
 /// 2^-30 and 2^30, or if the rows are not shrunk. Only shrinkage suits any scale of the values. fast_tucker

@@ -39,7 +39,7 @@ struct RankingOptions {
 struct Rankings {
   std::vector<count_t> starts;  // Q + 1: query q has the rows starts[q] ... starts[q + 1] - 1
   std::vector<count_t> rows;
-  std::vector<double> scores;  // predictions within model.range, or cosines
+  std::vector<double> scores;  // predictions that are not clipped, or cosines
   count_t unknown = 0;         // queries with an index that the model does not have, or that has no entries
 };
 
@@ -48,8 +48,8 @@ struct Rankings {
 template <class Scalar, class Index, class Space>
 [[nodiscard]] ObservedRows observed_rows(Space const& space, CooTensor<Scalar, Index, Space> const& X);
 
-/// The rows of `mode` with the highest predictions. They are ranked before predictions are clipped to the
-/// range. A row is left out if `seen` has an entry with this row and the query's indices. An index beyond the
+/// The rows of `mode` with the highest predictions, which are not clipped: many would be the largest value
+/// otherwise. A row is left out if `seen` has an entry with this row and the query's indices. An index beyond the
 /// model's extents contributes neither bias nor factors. Waits for `space`. The rows do not depend on the
 /// number of blocks, nor on the number of a host's threads.
 /// \param queries  Q x (N - 1), row-major: an index of each mode but `mode`, or every_row
@@ -68,8 +68,9 @@ template <class Scalar, class Space>
   return recommend(space, model, mode, queries, options, CooTensor<Scalar, std::uint32_t, Space>{});
 }
 
-/// The rows of `mode` that are most similar to the given rows. Similarity is the cosine between rows of
-/// C^(mode), from -1 to 1; for a row of zeros it is 0. A row is not compared with itself. Waits for `space`.
+/// The rows of `mode` that are most similar to the given rows. Similarity is the cosine, from -1 to 1, between
+/// what two rows of C^(mode) add to the predictions for all rows of the other modes. So it does not depend on
+/// how the C^(n) are scaled. For a row of zeros it is 0. A row is not compared with itself. Waits for `space`.
 /// \param rows  Q rows of the mode
 /// \throws UsageError for a row that the model does not have, otherwise as recommend
 template <class Scalar, class Space>

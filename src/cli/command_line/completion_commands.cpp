@@ -249,7 +249,7 @@ void add_recommend(Command command, RecommendOptions& options) {
       .add_input("--seen", options.seen, "Leave out the rows that this file has together with these indices")
       ->type_name("FILE");
   add_max_memory(command);
-  add_clip(command, options.clip, "Clip predictions to this range, not to the model's");
+  add_clip(command, options.clip, "Clip the scores to this range; unset: they are not clipped");
   add_cold_start(command, options.cold_start);
   add_output(command, options.output, "Write the rows and their predictions, .npz for numpy");
   print_unless_written(command, options.output);

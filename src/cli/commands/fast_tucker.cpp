@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstdio>
 #include <optional>
@@ -194,6 +195,60 @@ void add_cold_errors(io::HostFastTucker const& model, io::CoordinateList const& 
   }
 }
 
+/// What the progress says during a search.
+std::string search_text(SearchReport const& search) {
+  std::string text = "choosing the options: ";
+  if (search.candidates == 0) return text + "mean and biases";
+  text += fmt::format("candidate {}", search.candidates);
+  if (search.model.entries > 0)
+    text += fmt::format(", held-out RMSE {}, mean and biases {}", error_text(search.model.rmse),
+                        error_text(search.biases.rmse));
+  return text + fmt::format(", {} so far", duration_text(search.seconds));
+}
+
+/// Why there is no model but mean and biases.
+char const* why_biases_alone(ChoiceReport const& choice) {
+  if (choice.ended_early) return "the search ended before it found more";
+  if (choice.biases.entries == 0) return "there are too few entries to hold any out";
+  if (choice.candidates == 0) return "they explain every entry, so that nothing is left to learn";
+  return "held-out entries show no interaction to learn";
+}
+
+/// The classes of rows that are left to mean and biases, a line for each mode: "mode 0 with fewer than 4, 4 to
+/// 19".
+std::vector<std::string> left_to_biases(ChoiceReport const& choice) {
+  std::vector<std::string> lines;
+  int mode = -1;
+  for (auto const& rows : choice.classes) {
+    if (rows.learns) continue;
+    std::string const text = rows.least == 0   ? "fewer than 4"
+                             : rows.least == 4 ? "4 to 19"
+                                               : fmt::format("{} and more", rows.least);
+    if (rows.mode == mode)
+      lines.back() += ", " + text;
+    else
+      lines.push_back(fmt::format("mode {} with {}", rows.mode, text));
+    mode = rows.mode;
+  }
+  return lines;
+}
+
+/// Whether all values of all ranks are the same number.
+bool has_one_value(io::CoordinateList const& list) {
+  auto const [least, most] = std::minmax_element(list.values.begin(), list.values.end());
+  bool const some          = least != list.values.end();
+  auto const of_ranks =
+      of_all_ranks({some ? std::bit_cast<std::uint64_t>(*least + 0.0) : 0,
+                    some ? std::bit_cast<std::uint64_t>(*most + 0.0) : 0, some ? 1ULL : 0ULL});
+  std::optional<std::uint64_t> value;
+  for (auto const& rank : of_ranks) {
+    if (rank[2] == 0) continue;
+    if (rank[0] != rank[1] || value.value_or(rank[0]) != rank[0]) return false;
+    value = rank[0];
+  }
+  return value.has_value();
+}
+
 std::string errors_text(ErrorReports const& errors) {
   std::string text;
   for (char const* set : {"train", "validation", "test"})
@@ -247,24 +302,41 @@ void summarise(TrainOptions const& options, Report const& report, std::vector<st
     if (!report.format->chosen_because.empty())
       show("format   {} because {}\n", report.format->name, report.format->chosen_because);
   } else {
-    show("model    mean and biases alone: held-out entries show no interaction to learn\n");
+    show("model    mean and biases alone: {}\n", why_biases_alone(*result.choice));
   }
   if (result.choice) {
     auto const& choice = *result.choice;
+    std::string const damping =
+        options.biases && choice.bias_damping != BiasOptions{}.damping && choice.bias_damping > 0
+            ? fmt::format(" --bias-reg {:.4g}", choice.bias_damping)
+            : "";
     if (learns)
-      show("chosen   -r {} -j {} --targets {} {}{}\n", result.rank, fmt::join(result.columns, ","),
-           fmt::join(result.targets, ","), result.regularization,
+      show("chosen   -r {} -j {} --targets {} {}{}{}\n", result.rank, fmt::join(result.columns, ","),
+           fmt::join(result.targets, ","), result.regularization, damping,
            result.drift.empty() ? "" : " " + result.drift);
-    else if (!result.drift.empty())
-      show("chosen   {}\n", result.drift);
-    show("held out {} entries: RMSE {}, mean and biases {} ({} candidates in {})\n", choice.biases.entries,
-         error_text(choice.model.rmse), error_text(choice.biases.rmse), choice.candidates,
-         duration_text(choice.seconds));
+    else if (!result.drift.empty() || !damping.empty())
+      show("chosen  {}{}\n", damping, result.drift.empty() ? "" : " " + result.drift);
+    std::string const early = !choice.ended_early             ? ""
+                              : choice.reason == "time limit" ? ", ended by the time limit"
+                                                              : ", ended by a signal";
+    if (choice.biases.entries > 0)
+      show("held out {} entries: RMSE {}, mean and biases {} ({} candidates in {}{})\n",
+           choice.biases.entries,
+           error_text(choice.model.entries > 0 ? choice.model.rmse : choice.biases.rmse),
+           error_text(choice.biases.rmse), choice.candidates, duration_text(choice.seconds), early);
+    else
+      show("held out nothing{}\n", early);
+    if (learns)
+      for (auto const& line : left_to_biases(choice))
+        show("rows     of {} entries: mean and biases alone predict them\n", line);
   }
   show("errors   {}\n", errors_text(result.errors));
   if (options.biases) show("biases   {}\n", errors_text(result.biases));
-  if (learns)
-    show("epochs   {}, the model is that of epoch {} ({})\n", last, result.kept_iteration, result.reason);
+  if (learns && result.choice && result.choice->ended_early)
+    show("epochs   {}, the model is the best of the search ({})\n", last, result.reason);
+  else if (learns)
+    show("epochs   {}, the model is that of epoch {} ({})\n", last, result.kept_iteration,
+         result.choice && result.reason == "converged" ? "as many as held-out entries chose" : result.reason);
   show("time     {} to read, {}{} for the epochs\n", duration_text(report.input->read_s),
        learns ? duration_text(report.format->build_s) + " to build, " : std::string(),
        duration_text(seconds));
@@ -279,7 +351,8 @@ void expect_distributed(TrainOptions const& options) {
         options.optimizer_name, optimizer_names([](auto const& facts) { return facts.runs_on_ranks; })));
   if (options.split_time > 0 || !options.split_last.empty() || !options.split_rows.empty())
     throw UsageError(
-        fmt::format("--split-time, --split-last and --split-rows are for one rank only so far: {}", alone));
+        "--split-time, --split-last and --split-rows are for one rank only so far: start polyad without mpirun "
+        "for them, or leave them out");
 }
 
 }  // namespace
@@ -308,6 +381,8 @@ int run(TrainOptions const& given, Report& report) {
   std::vector<std::string> splits;
   auto sets = read_sets(options, report, splits);
   share_shape(options, sets.train.extents.size(), resumed);
+  if (has_one_value(sets.train) && is_root)
+    say("polyad: all values are equal: there is nothing to rank rows by\n");
   auto const cold = std::exchange(sets.cold, {});
   note_unkept(options.common, {options.output, options.checkpoint}, "-o, --report or --checkpoint");
   warn_of_single_times(options, sets.train);
@@ -325,6 +400,10 @@ int run(TrainOptions const& given, Report& report) {
           report.iterations.push_back(epoch);
           seconds += epoch.seconds;
           if (progress) progress->iteration(epoch.iteration, errors_text(epoch.errors), epoch.seconds);
+          return interrupt_signal() == 0;
+        },
+        [&](SearchReport const& search) {
+          if (progress) progress->step([&] { return search_text(search); });
           return interrupt_signal() == 0;
         },
         resumed);

@@ -213,10 +213,6 @@ int run(RecommendOptions const& options, Report& report) {
   io::expect_writable(options.output);
   auto model     = io::read_fast_tucker(options.model);
   int const mode = mode_of_text(options.mode, model.names.labels, model.order(), "--mode");
-  if (!options.clip.empty()) {
-    model.lowest  = options.clip[0];
-    model.highest = options.clip[1];
-  }
   RowTexts rows(model.names, model.extents, base_of_model(model.names, options.index_base, options.model));
   QueryRules rules;
   rules.option   = "--for";
@@ -230,8 +226,11 @@ int run(RecommendOptions const& options, Report& report) {
     seen = read_for_model({.path = options.seen}, rows.base(), model.names, model.extents, options.common)
                .file.tensor;
   Session const session(options.common.threads, options.common.verbose);
-  report.backend   = session.backend();
-  auto const found = recommend_rows(model, mode, queries.indices, options.count, std::move(seen));
+  report.backend = session.backend();
+  auto found     = recommend_rows(model, mode, queries.indices, options.count, std::move(seen));
+  // Only if asked for: the range of the model would make the best scores equal.
+  for (double& score : found.scores)
+    if (!options.clip.empty()) score = std::min(std::max(score, options.clip[0]), options.clip[1]);
   if (found.unknown > 0) {
     auto const shown = std::min<std::size_t>(queries.unknown.size(), 3);
     say("polyad: {} queries have an index that the model does not know{}{}: their answers use the known "

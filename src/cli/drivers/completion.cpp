@@ -17,7 +17,8 @@ namespace polyad::cli {
 // Instantiated in completion_f32.cpp and completion_f64.cpp.
 template <class Scalar, class Index>
 CompletedModel complete_as(TrainOptions const& options, CompletionSets&& sets, Report& report,
-                           OnEpoch const& on_epoch, std::optional<FastTuckerState>& resumed);
+                           OnEpoch const& on_epoch, OnSearch const& on_search,
+                           std::optional<FastTuckerState>& resumed);
 template <class Index>
 std::vector<double> predict_as(io::HostFastTucker const& model, io::CoordinateList&& places);
 
@@ -37,13 +38,14 @@ void expect_fits_floats(io::CoordinateList const& train, TrainOptions const& opt
 }  // namespace
 
 CompletedModel complete(TrainOptions const& options, CompletionSets&& sets, Report& report,
-                        OnEpoch const& on_epoch, std::optional<FastTuckerState>& resumed) {
+                        OnEpoch const& on_epoch, OnSearch const& on_search,
+                        std::optional<FastTuckerState>& resumed) {
   expect_fits_floats(sets.train, options);
   return with_index_type_on_ranks(sets.train, [&](auto index) {
     using Index = typename decltype(index)::type;
     if (options.precision == "f32")
-      return complete_as<float, Index>(options, std::move(sets), report, on_epoch, resumed);
-    return complete_as<double, Index>(options, std::move(sets), report, on_epoch, resumed);
+      return complete_as<float, Index>(options, std::move(sets), report, on_epoch, on_search, resumed);
+    return complete_as<double, Index>(options, std::move(sets), report, on_epoch, on_search, resumed);
   });
 }
 

@@ -27,6 +27,14 @@ struct CompletionSets {
 };
 
 using OnEpoch = std::function<bool(IterationReport const&)>;
+/// How far a search for the options has come.
+struct SearchReport {
+  int candidates;
+  ErrorReport biases, model;  // on held-out entries; no entries until they are known
+  double seconds;
+};
+/// Called often during a search; false ends it.
+using OnSearch = std::function<bool(SearchReport const&)>;
 
 /// A model that was fitted.
 struct CompletedModel {
@@ -40,7 +48,8 @@ struct CompletedModel {
 /// \param resumed  the state of options.resume, for the plan of the memory; its matrices are then released
 /// \throws MemoryError, UsageError, NumericalError; InputError for a checkpoint of another run
 [[nodiscard]] CompletedModel complete(TrainOptions const& options, CompletionSets&& sets, Report& report,
-                                      OnEpoch const& on_epoch, std::optional<FastTuckerState>& resumed);
+                                      OnEpoch const& on_epoch, OnSearch const& on_search,
+                                      std::optional<FastTuckerState>& resumed);
 
 /// The model's predictions at places within its extents; needs a Session.
 [[nodiscard]] std::vector<double> predict_entries(io::HostFastTucker const& model,

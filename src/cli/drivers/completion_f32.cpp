@@ -4,8 +4,10 @@
 namespace polyad::cli {
 
 template CompletedModel complete_as<float, std::uint32_t>(TrainOptions const&, CompletionSets&&, Report&,
-                                                          OnEpoch const&, std::optional<FastTuckerState>&);
+                                                          OnEpoch const&, OnSearch const&,
+                                                          std::optional<FastTuckerState>&);
 template CompletedModel complete_as<float, std::uint64_t>(TrainOptions const&, CompletionSets&&, Report&,
-                                                          OnEpoch const&, std::optional<FastTuckerState>&);
+                                                          OnEpoch const&, OnSearch const&,
+                                                          std::optional<FastTuckerState>&);
 
 }  // namespace polyad::cli

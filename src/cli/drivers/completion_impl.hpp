@@ -3,6 +3,9 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <sstream>
@@ -79,7 +82,9 @@ inline std::vector<BiasDrift> drift_of(TrainOptions const& options, int order) {
   auto const& damping = options.time_damping;
   for (std::size_t n = 0; n < static_cast<std::size_t>(order) && !bins.empty(); ++n) {
     BiasDrift& made = drift.emplace_back();
-    made.bins       = bins[bins.size() == 1 ? 0 : n];
+    // One number is that of the modes that drift, and not of time itself.
+    bool const is_time = options.bias.time_mode == static_cast<int>(n);
+    made.bins          = bins.size() > 1 ? bins[n] : is_time ? 0 : bins[0];
     if (!damping.empty()) made.damping = damping[damping.size() == 1 ? 0 : n];
   }
   return drift;
@@ -88,17 +93,19 @@ inline std::vector<BiasDrift> drift_of(TrainOptions const& options, int order) {
 /// A model's drifts in the syntax of the tool's options, with their damping.
 template <class Model>
 std::string drift_text(Model const& model, BiasOptions const& options) {
-  if (model.time_mode < 0) return "";
+  bool const pools =
+      options.time_mode >= 0 && !options.drift.empty() && of_mode(options.drift, options.time_mode).bins > 0;
+  if (model.time_mode < 0 && !pools) return "";
   std::ostringstream bins, damping;
   damping.precision(4);
   for (int n = 0; n < model.order(); ++n) {
     char const* const comma = n > 0 ? "," : "";
     BiasDrift drift;  // nvcc 13 takes no braced choice
     if (!options.drift.empty()) drift = of_mode(options.drift, n);
-    bins << comma << model.drift(n).extent(1);
+    bins << comma << (n == options.time_mode ? drift.bins : model.drift(n).extent(1));
     damping << comma << drift.damping;
   }
-  return "--time-mode " + std::to_string(model.time_mode) + " --time-bins " + bins.str() + " --time-reg " +
+  return "--time-mode " + std::to_string(options.time_mode) + " --time-bins " + bins.str() + " --time-reg " +
          damping.str();
 }
 
@@ -120,6 +127,12 @@ CompletionReport report_of(FastTuckerOptions const& options, std::optional<Choic
     made.model         = to_report(choice->model);
     made.candidates    = choice->candidates;
     made.seconds       = choice->seconds;
+    made.bias_damping  = choice->options.bias.damping;
+    made.ended_early = choice->reason == StopReason::time_limit || choice->reason == StopReason::interrupted;
+    made.reason      = to_string(choice->reason);
+    for (auto const& of_class : choice->classes)
+      made.classes.push_back({of_class.mode, of_class.least, to_report(of_class.biases),
+                              to_report(of_class.model), of_class.learns && choice->learns});
   }
   return report;
 }
@@ -232,14 +245,59 @@ FastTuckerData<Scalar, Index, Space> to_data(Space const& space, CompletionSets&
   return data;
 }
 
+/// What is subtracted from all values before they become floats: their mean, if it is so much larger than
+/// their deviation that floats would lose digits of what is to be learned; else 0. The same on all ranks.
+inline double centre_of_values(io::CoordinateList const& train) {
+  constexpr double digits_to_lose = 64;
+  auto const& values              = train.values;
+  auto const bits                 = [](double x) { return std::bit_cast<std::uint64_t>(x); };
+  double first                    = 0;
+  bool found                      = false;
+  for (auto const& rank :
+       of_all_ranks({values.empty() ? 0ULL : 1ULL, bits(values.empty() ? 0.0 : values[0])}))
+    if (rank[0] != 0 && !found) {
+      first = std::bit_cast<double>(rank[1]);
+      found = true;
+    }
+  double sum = 0, squares = 0;  // sums of differences from one value, which do not cancel
+  for (double const x : values) {
+    sum += x - first;
+    squares += (x - first) * (x - first);
+  }
+  double count = 0, sums = 0, all_squares = 0;
+  for (auto const& rank :
+       of_all_ranks({bits(static_cast<double>(values.size())), bits(sum), bits(squares)})) {
+    count += std::bit_cast<double>(rank[0]);
+    sums += std::bit_cast<double>(rank[1]);
+    all_squares += std::bit_cast<double>(rank[2]);
+  }
+  if (count == 0) return 0;
+  double const offset    = sums / count;
+  double const mean      = first + offset;
+  double const deviation = std::sqrt(std::max(0.0, all_squares / count - offset * offset));
+  bool const loses       = deviation > 0 && std::abs(mean) > digits_to_lose * deviation;
+  return loses && std::isfinite(mean) ? mean : 0;
+}
+
+/// Subtracts the centre from all values that become floats, and from the range.
+inline void centre_values(double centre, CompletionSets& sets, PredictionRange& range) {
+  for (auto* set : {&sets.train, &sets.validation, &sets.test})
+    for (double& x : set->values) x -= centre;
+  range.lowest -= centre;
+  range.highest -= centre;
+}
+
 template <class Scalar, class Index>
 CompletedModel complete_as(TrainOptions const& options, CompletionSets&& sets, Report& report,
-                           OnEpoch const& on_epoch, std::optional<FastTuckerState>& resumed) {
+                           OnEpoch const& on_epoch, OnSearch const& on_search,
+                           std::optional<FastTuckerState>& resumed) {
   auto const world        = make_communicator(options.deterministic);
   auto const& space       = world.space();
   int const order         = sets.train.order();
   FastTuckerOptions asked = options;
   asked.bias.drift        = drift_of(options, order);
+  double const centre     = sizeof(Scalar) == 4 && asked.biases ? centre_of_values(sets.train) : 0;
+  if (centre != 0) centre_values(centre, sets, asked.range);
   AnyFormatOptions format;
   format.format         = options.format;
   format.deterministic  = options.deterministic;
@@ -259,7 +317,14 @@ CompletedModel complete_as(TrainOptions const& options, CompletionSets&& sets, R
   auto const names    = sets.names;
   auto const data     = distribute(world, to_data<Scalar, Index>(space, std::move(sets), asked, planned));
   FastTuckerCallback const tell = [&](FastTuckerEpoch const& epoch) { return on_epoch(to_report(epoch)); };
-  auto const result             = fast_tucker(space, data, asked, tell, format);
+  FastTuckerSearchCallback const tell_search = [&](FastTuckerSearch const& search) {
+    return on_search({search.candidates, to_report(search.biases), to_report(search.model), search.seconds});
+  };
+  auto result = fast_tucker(space, data, asked, tell, format, tell_search);
+  if (centre != 0) {
+    result.model.mean += centre;
+    result.model.range = {options.range.lowest, options.range.highest};
+  }
   report_imbalance(report, result.imbalance);
   report_peak_memory(report);
 

@@ -191,7 +191,17 @@ Json to_json(CompletionReport const& result) {
                           {"rmse", {{"biases", choice.biases.rmse}, {"model", choice.model.rmse}}},
                           {"candidates", choice.candidates},
                           {"most_rank", choice.most_rank ? Json(*choice.most_rank) : Json()},
-                          {"seconds", choice.seconds}};
+                          {"seconds", choice.seconds},
+                          {"bias_reg", choice.bias_damping},
+                          {"reason", choice.reason}};
+    Json classes       = Json::array();
+    for (auto const& rows : choice.classes)
+      classes.push_back({{"mode", rows.mode},
+                         {"least", rows.least},
+                         {"entries", rows.model.entries},
+                         {"rmse", {{"biases", rows.biases.rmse}, {"model", rows.model.rmse}}},
+                         {"learns", rows.learns}});
+    json["choice"]["classes"] = classes;
   }
   json["kept_iteration"] = result.kept_iteration;
   json["reason"]         = result.reason;

@@ -138,6 +138,14 @@ struct CpdReport {
   double restarts_s        = 0;  // from the first start to the end of the last run
 };
 
+/// How held-out entries judge the rows of a mode with about as many entries.
+struct RowClassReport {
+  int mode            = 0;
+  std::uint64_t least = 0;  // entries of such a row
+  ErrorReport biases, model;
+  bool learns = true;  // false: mean and biases alone predict these rows
+};
+
 /// The choice by held-out entries.
 struct ChoiceReport {
   bool learns = true;  // false: nothing was better than mean and biases
@@ -146,6 +154,10 @@ struct ChoiceReport {
   int candidates                         = 0;
   double seconds                         = 0;
   std::optional<std::uint64_t> most_rank = {};  // the largest R that the search was to try, if it chose R
+  double bias_damping                    = 0;
+  bool ended_early                       = false;  // by a time limit or a signal
+  std::string reason                     = {};     // why the search ended
+  std::vector<RowClassReport> classes    = {};
 };
 
 struct CompletionReport {

@@ -70,9 +70,18 @@ void Progress::iteration(int iteration, std::string const& text, double seconds)
   // The tolerance may end the run earlier, hence "at most".
   if (iteration < m_most_iterations)
     m_waiting += fmt::format(", at most {} left", duration_text(seconds_left(iteration)));
+  if (is_due()) draw();
+}
+
+bool Progress::is_due() const {
   auto const since = std::chrono::steady_clock::now() - m_drawn;
-  if (!m_has_drawn || since >= (m_terminal ? std::chrono::milliseconds(between_redraws) : between_lines))
-    draw();
+  return !m_has_drawn || since >= (m_terminal ? std::chrono::milliseconds(between_redraws) : between_lines);
+}
+
+void Progress::step(std::function<std::string()> const& text) {
+  if (m_quiet || !is_due()) return;
+  m_waiting = text();
+  draw();
 }
 
 }  // namespace polyad::cli

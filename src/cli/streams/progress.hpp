@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <string>
 
 namespace polyad::cli {
@@ -21,9 +22,12 @@ public:
   void iteration(int iteration, double fit, double delta, double seconds);
   /// \param text  what the iteration reached
   void iteration(int iteration, std::string const& text, double seconds);
+  /// A step before the iterations, redrawn and thinned out as they are. \param text  made only if it is drawn
+  void step(std::function<std::string()> const& text);
 
 private:
   void draw() noexcept;
+  [[nodiscard]] bool is_due() const;
   [[nodiscard]] double seconds_left(int iteration) const;
 
   int m_most_iterations;

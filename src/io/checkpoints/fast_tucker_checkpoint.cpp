@@ -16,7 +16,7 @@ namespace {
 using namespace std::string_view_literals;
 
 constexpr auto magic                  = "\x89PFTK\r\n\x1A"sv;
-constexpr std::uint64_t version       = 1;
+constexpr std::uint64_t version       = 2;  // 1 has neither choice_epochs nor left_to_biases
 constexpr std::uint64_t longest_asked = 4096;
 
 /// The archive that writes the fields.
@@ -130,7 +130,7 @@ void matrices(Archive& archive, bool there, List& list, std::size_t order, Rows 
 
 /// The chosen options.
 template <class Archive>
-void chosen(Archive& archive, FastTuckerState& state, std::uint64_t order) {
+void chosen(Archive& archive, FastTuckerState& state, std::uint64_t order, std::uint64_t of_version) {
   archive.u64(state.rank);
   if (state.rank == 0) archive.refuse("has no components");
   archive.resize(state.columns, order);
@@ -154,6 +154,18 @@ void chosen(Archive& archive, FastTuckerState& state, std::uint64_t order) {
   archive.f64(state.choice_s);
   errors(archive, state.choice_biases);
   errors(archive, state.choice_model);
+  if (of_version < 2) {
+    // As many as it always had. A state that is written has them.
+    std::uint64_t const always = state.has_choice ? 6 : 0;
+    if (state.choice_epochs != always) state.choice_epochs = always;
+    return;
+  }
+  archive.u64(state.choice_epochs, std::numeric_limits<int>::max());
+  u64_list(archive, state.left_to_biases, order);
+  if (!state.left_to_biases.empty() && state.left_to_biases.size() != order)
+    archive.refuse("has classes of rows of another number of modes");
+  for (std::uint64_t const classes : state.left_to_biases)
+    if (classes > 7) archive.refuse("has an unknown class of rows");
 }
 
 template <class Archive>
@@ -174,7 +186,7 @@ void biases(Archive& archive, FastTuckerState& state, std::uint64_t order) {
 
 /// \param of  has the matrices: the state itself, or a snapshot
 template <class Archive, class Matrices>
-void fields(Archive& archive, FastTuckerState& state, Matrices& of) {
+void fields(Archive& archive, FastTuckerState& state, Matrices& of, std::uint64_t of_version) {
   archive.text(state.precision, longest_name);
   archive.text(state.format, longest_name);
   archive.text(state.asked, longest_asked);
@@ -186,7 +198,7 @@ void fields(Archive& archive, FastTuckerState& state, Matrices& of) {
   archive.u64(state.nnz);
   archive.u64(state.validation_nnz);
   archive.f64(state.norm_squared);
-  chosen(archive, state, order);
+  chosen(archive, state, order, of_version);
   biases(archive, state, order);
 
   archive.u64(state.epoch, std::numeric_limits<int>::max() - 1);
@@ -214,15 +226,21 @@ void fields(Archive& archive, FastTuckerState& state, Matrices& of) {
       [&](std::size_t k) { return k % 2 == 0 ? J(k / 2) : state.rank; });
 }
 
+/// The lowest version that holds the state, so that earlier Polyads read what they can.
+std::uint64_t version_of(FastTuckerState const& state) {
+  bool const is_new = !state.left_to_biases.empty() || state.choice_epochs != (state.has_choice ? 6U : 0U);
+  return is_new ? version : 1;
+}
+
 }  // namespace
 
 void write_fast_tucker_checkpoint(std::filesystem::path const& path, FastTuckerState const& state) {
   AtomicFile file(path);
   Writes archive(file);
-  std::uint64_t number = version;
+  std::uint64_t number = version_of(state);
   archive.u64(number);
   auto& same = const_cast<FastTuckerState&>(state);  // Writes changes nothing of it
-  fields(archive, same, same);
+  fields(archive, same, same, number);
   archive.finish();
   file.commit();
 }
@@ -230,9 +248,9 @@ void write_fast_tucker_checkpoint(std::filesystem::path const& path, FastTuckerS
 void write_fast_tucker_checkpoint(std::filesystem::path const& path, FastTuckerSnapshot const& snapshot) {
   AtomicFile file(path);
   Writes archive(file);
-  std::uint64_t number = version;
+  std::uint64_t number = version_of(snapshot.facts);
   archive.u64(number);
-  fields(archive, const_cast<FastTuckerState&>(snapshot.facts), snapshot);
+  fields(archive, const_cast<FastTuckerState&>(snapshot.facts), snapshot, number);
   archive.finish();
   file.commit();
 }
@@ -242,12 +260,12 @@ FastTuckerState read_fast_tucker_checkpoint(std::filesystem::path const& path) {
   Reads archive(file.name(), checked_fields(file, magic));
   std::uint64_t found = 0;
   archive.u64(found);
-  if (found != version)
+  if (found != 1 && found != version)
     throw InputError(file.name(), 0, 0,
-                     "is a checkpoint of version " + std::to_string(found) + "; this Polyad reads version " +
-                         std::to_string(version));
+                     "is a checkpoint of version " + std::to_string(found) +
+                         "; this Polyad reads versions 1 and " + std::to_string(version));
   FastTuckerState state;
-  fields(archive, state, state);
+  fields(archive, state, state, found);
   archive.finish();
   state.file = path.string();
   return state;

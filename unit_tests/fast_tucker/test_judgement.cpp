@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How held-out entries judge a model: the errors of gains by rows, and classes of rows.
+#include <cmath>
+#include <vector>
+
+#include "fast_tucker/judgement.hpp"
+#include "polyad/testing/small_tensors.hpp"
+#include "support/catch.hpp"
+
+namespace polyad::test {
+namespace {
+
+/// Entries of two modes, of which the first has these classes. The biases are off by 1 of either sign; the
+/// model is off by 1 - gain(row).
+template <class Gain, class Class>
+detail::JudgedEntries judged_entries(std::size_t rows, std::size_t of_row, Gain const& gain, Class const& k) {
+  detail::JudgedEntries entries;
+  entries.order = 2;
+  for (std::size_t row = 0; row < rows; ++row)
+    for (std::size_t i = 0; i < of_row; ++i) {
+      double const sign = (row + i) % 2 == 0 ? 1 : -1;
+      entries.values.push_back(sign);
+      entries.biases.push_back(0);
+      entries.model.push_back(sign * gain(row, i));
+      entries.rows.push_back(row);
+      entries.rows.push_back(row * of_row + i);
+      entries.classes.push_back(static_cast<std::int8_t>(k(row)));
+      entries.classes.push_back(2);
+      entries.repeats.push_back(0);
+    }
+  return entries;
+}
+
+TEST_CASE("the error of a gain is that of rows drawn anew", "[fast_tucker]") {
+  // All entries of a row gain or lose alike: 20 rows say less than 2,000 entries.
+  auto const entries = judged_entries(
+      20, 100, [](std::size_t row, std::size_t) { return row % 2 == 0 ? 0.2 : -0.1; },
+      [](std::size_t) { return 2; });
+  auto const all      = [](std::size_t) { return true; };
+  auto const by_rows  = detail::gain_of(entries, {0}, all);
+  auto const by_entry = detail::gain_of(entries, {1}, all);
+  CHECK(by_rows.entries == 2000);
+  CHECK(by_rows.sum == Approx(by_entry.sum));
+  CHECK(by_rows.squares == Approx(2000));
+  // 1 - 0.8^2 and 1 - 1.1^2: the sum of a row is 75 off their mean.
+  double const of_row = 100 * (0.36 + 0.21) / 2;
+  CHECK(by_rows.error == Approx(std::sqrt(20 * of_row * of_row * 20 / 19)));
+  CHECK(by_entry.error < 0.2 * by_rows.error);
+  CHECK(by_entry.in_errors() > 5);
+  CHECK(by_rows.in_errors() < 2);
+}
+
+TEST_CASE("a class of rows for which the model loses is left to the biases", "[fast_tucker]") {
+  auto const gain = [](std::size_t row, std::size_t i) {
+    double const jitter = (row + i) % 3 == 0 ? 0.05 : 0;
+    return row % 3 == 0 ? -0.2 + jitter : 0.2 + jitter;
+  };
+  auto const entries = judged_entries(300, 10, gain, [](std::size_t row) { return row % 3; });
+  auto const found   = detail::judge(entries, -1);
+  REQUIRE(found.classes.size() == 2);
+  CHECK(found.classes[0] == 1);        // rows of class 0
+  CHECK((found.classes[1] & 4) == 0);  // mode 1 gains
+  CHECK(found.gain.sum > 0);
+  CHECK(found.gain.in_errors() > 3);
+  REQUIRE(found.by_class.size() == 4);  // three of mode 0, and the one class of mode 1
+  CHECK(!found.by_class[0].learns);
+  CHECK(found.by_class[0].model.rmse > found.by_class[0].biases.rmse);
+  CHECK(found.by_class[1].learns);
+  CHECK(!found.harms_new_places);
+  // No class of a mode of time is judged.
+  CHECK(detail::judge(entries, 0).classes[0] == 0);
+}
+
+TEST_CASE("a gain at places that occur again does not outweigh a loss at others", "[fast_tucker]") {
+  auto entries = judged_entries(
+      300, 10, [](std::size_t row, std::size_t i) { return row % 2 == 0 ? 0.5
+                                                           : i % 2 == 0 ? -0.2
+                                                                        : -0.25; },
+      [](std::size_t) { return 2; });
+  for (std::size_t p = 0; p < entries.size(); ++p) entries.repeats[p] = entries.rows[2 * p] % 2 == 0 ? 1 : 0;
+  auto const found = detail::judge(entries, -1);
+  CHECK(found.gain.sum > 0);
+  CHECK(found.harms_new_places);
+}
+
+}  // namespace
+}  // namespace polyad::test
