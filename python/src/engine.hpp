@@ -214,6 +214,7 @@ struct Epoch {
   int epoch;
   Errors train, validation, test;
   double seconds;
+  std::optional<double> objective;  // the loss that implicit feedback lowers
 };
 using OnEpoch = std::function<bool(Epoch const&)>;
 

@@ -101,8 +101,8 @@ Errors errors_of(PredictionErrors const& errors) {
 }
 
 Epoch epoch_of(FastTuckerEpoch const& epoch) {
-  return {epoch.epoch, errors_of(epoch.train), errors_of(epoch.validation), errors_of(epoch.test),
-          epoch.seconds};
+  return {epoch.epoch,           errors_of(epoch.train), errors_of(epoch.validation),
+          errors_of(epoch.test), epoch.seconds,          epoch.objective};
 }
 
 template <class Scalar>

@@ -195,6 +195,7 @@ nb::dict to_python(Epoch const& epoch) {
   result["validation"] = to_python(epoch.validation);
   result["test"]       = to_python(epoch.test);
   result["seconds"]    = epoch.seconds;
+  if (epoch.objective) result["objective"] = *epoch.objective;
   return result;
 }
 template <class Step>

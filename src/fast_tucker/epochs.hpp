@@ -4,6 +4,7 @@
 
 #include <Kokkos_Core.hpp>
 #include <memory>
+#include <optional>
 
 #include "fast_tucker/adam.hpp"
 #include "fast_tucker/als.hpp"
@@ -71,6 +72,11 @@ public:
   [[nodiscard]] FactorMatrices<Scalar, Space> const& intermediates() const {
     m_optimizer->form_C();
     return m_run->C;
+  }
+
+  /// As of the optimizer. Waits.
+  [[nodiscard]] std::optional<double> loss_without_entries() const {
+    return m_optimizer->loss_without_entries();
   }
 
   /// Saves the number of epochs and the optimizer's small numbers. Waits.

@@ -249,8 +249,9 @@ void summarise(TrainOptions const& options, Report const& report, int last, doub
          error_text(choice.model.rmse), error_text(choice.biases.rmse), choice.candidates,
          duration_text(choice.seconds));
   }
-  show("errors   {}\n", errors_text(result.errors));
-  if (options.biases) show("biases   {}\n", errors_text(result.biases));
+  if (result.objective) show("loss     {:.6g} over all cells, with the ridge\n", *result.objective);
+  show("errors   {}{}\n", errors_text(result.errors), options.implicit ? " of scores from 1" : "");
+  if (options.biases && !options.implicit) show("biases   {}\n", errors_text(result.biases));
   if (learns)
     show("epochs   {}, the model is that of epoch {} ({})\n", last, result.kept_iteration, result.reason);
   show("time     {} to read, {}{} for the epochs\n", duration_text(report.input->read_s),
@@ -266,7 +267,7 @@ void expect_distributed(TrainOptions const& options) {
     throw UsageError(fmt::format(
         "--optimizer {} works on one rank only so far: take {}, or start polyad without mpirun",
         options.optimizer_name, optimizer_names([](auto const& facts) { return facts.runs_on_ranks; })));
-  if (options.duplicates != "keep")
+  if (options.duplicates != "keep" && !(options.implicit && options.duplicates == "sum"))
     throw UsageError(fmt::format("--duplicates {} of fast-tucker is for one rank only so far: {}",
                                  options.duplicates, alone));
 }
@@ -296,7 +297,9 @@ int run(TrainOptions const& given, Report& report) {
   report.process_bytes = peak_memory_bytes();
   auto sets            = read_sets(options, report);
   share_shape(options, sets.train.extents.size(), resumed);
-  auto const cold = std::exchange(sets.cold, {});
+  auto cold = std::exchange(sets.cold, {});
+  if (options.implicit)
+    for (double& x : cold.values) x = x > 0 ? 1 : 0;  // the targets, as of all other entries
   note_unkept(options.common, {options.output, options.checkpoint}, "-o, --report or --checkpoint");
   warn_of_cold(cold.nnz());
   if (!session) start_session();
@@ -311,7 +314,9 @@ int run(TrainOptions const& given, Report& report) {
         [&](IterationReport const& epoch) {
           report.iterations.push_back(epoch);
           seconds += epoch.seconds;
-          if (progress) progress->iteration(epoch.iteration, errors_text(epoch.errors), epoch.seconds);
+          auto const text =
+              epoch.objective ? fmt::format("loss {:.6g}", *epoch.objective) : errors_text(epoch.errors);
+          if (progress) progress->iteration(epoch.iteration, text, epoch.seconds);
           return interrupt_signal() == 0;
         },
         resumed);
