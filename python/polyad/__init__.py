@@ -9,7 +9,7 @@
 
 Tensors: :class:`SparseTensor`, :func:`asarray`, :func:`read`, :func:`write`, :func:`generate`.
 Decompositions: :func:`cp_als`, :func:`tucker`; completion: :func:`fast_tucker`, :func:`predict`,
-:func:`recommend`, :func:`similar`.
+:func:`recommend`, :func:`similar`, :func:`fold_in`, :func:`update_rows`.
 Products: :func:`mttkrp`, :func:`ttm`, :func:`ttmc`. Formats: :func:`any_format`, :func:`estimate`, :func:`tune`. Estimators in scikit-learn's manner: :class:`CP`,
 :class:`Tucker`, :class:`TensorRecommender`.
 """
@@ -20,6 +20,7 @@ from typing import Any as _Any
 from ._backend import backends, info, set_backend, set_device, set_threads
 from ._errors import BackendError, Error, InputError, KeywordError, MemoryError, NumericalError, UsageError, WriteError
 from ._drivers import cp_als, fast_tucker, tucker
+from ._fold_in import fold_in, update_rows
 from ._functions import (
     Format,
     any_format,
@@ -74,6 +75,7 @@ __all__ = [
     "cp_als",
     "estimate",
     "fast_tucker",
+    "fold_in",
     "generate",
     "hold_out",
     "info",
@@ -90,6 +92,7 @@ __all__ = [
     "ttmc",
     "tucker",
     "tune",
+    "update_rows",
     "write",
 ]
 

@@ -248,6 +248,10 @@ struct FastTuckerResult {
                                            TensorPtr const& test, FastTuckerOptions const& options,
                                            FormatOptions const& format, OnEpoch const& callback);
 
+/// The model with rows computed from entries of its type. \param added  null, or of update_rows
+[[nodiscard]] FastTuckerArrays fold_in(FastTuckerArrays const& model, TensorPtr const& entries,
+                                       TensorPtr const& added, FoldInOptions const& options);
+
 /// One number for each row of `places` (count x N, u32 or u64), into `predictions` (count numbers of the
 /// model's type).
 void predict(FastTuckerArrays const& model, Array const& places, Array const& predictions);

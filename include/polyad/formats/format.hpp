@@ -168,8 +168,8 @@ template <class F>
 ///
 ///   sum over its nonzeros of (x - a . B p)^2 + ridge |a|^2
 ///
-/// with p the product of the other modes' rows of C. With `alpha`, for implicit feedback, the first sum is
-/// that of (1 + alpha x) (1 - a . B p)^2 - (a . B p)^2 over nonzeros with x > 0, and a . B others B' a is added.
+/// with p the product of the other modes' rows of C. With `alpha` (implicit feedback) the sum is that of
+/// (1 + alpha x) (1 - a . B p)^2 - (a . B p)^2 over nonzeros with x > 0, plus a . B others B' a.
 template <class Scalar, class Space>
 struct RowProblem {
   FactorMatrix<Scalar, Space> B;           // J x R
