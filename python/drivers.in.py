@@ -287,7 +287,7 @@ def fast_tucker(
         Implicit feedback, such as clicks or counts: the alpha of Hu, Koren and Volinsky (2008), or True for 40. An entry
         x > 0 has the target 1 and the weight 1 + alpha x, and every other cell the target 0 and the weight 1. Values
         are not negative; entries at one place are summed. The scores only rank rows. There are no biases and there is no
-        search; without `ridge` it is 30, without `rank` that is 32.
+        search; without `ridge` it is 2.5 alpha, or 0.5 alpha with more than two modes; without `rank` that is 32.
     optimizer : {"als", "adam", "sgd"}
     shrinkage : float, sequence or mapping, optional
         ``observations``, ``share``, ``to_one``. Without it held-out entries choose.

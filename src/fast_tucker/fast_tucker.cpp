@@ -357,7 +357,7 @@ bool draws_rows(FastTuckerOptions const& options) {
 }
 
 FastTuckerOptions with_shape(FastTuckerOptions options, int order) {
-  options       = settled(std::move(options));
+  options       = settled(std::move(options), order);
   auto& columns = options.columns;
   if (options.rank == 0)
     options.rank = columns.empty() ? 8 : *std::max_element(columns.begin(), columns.end());
@@ -414,7 +414,7 @@ FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
                                             FastTuckerOptions const& given,
                                             FastTuckerModel<Scalar, Space>&& start,
                                             FastTuckerCallback const& callback) {
-  auto const options = settled(given);
+  auto const options = settled(given, start.order());
   auto const limits  = checked_limits(options);
   POLYAD_EXPECTS(options.checkpoint.empty() && options.resume.empty() && !data.rows,
                  "a run from a start has no checkpoints, and runs on one rank");
@@ -442,7 +442,8 @@ FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
                                             FastTuckerOptions const& given,
                                             FastTuckerCallback const& callback,
                                             AnyFormatOptions const& format) {
-  auto const options = settled(given);
+  int const order    = std::max(data.train.order(), data.train_on_host.order());
+  auto const options = settled(given, order);
   static_cast<void>(checked_limits(options));
   POLYAD_EXPECTS(!data.format, "a format that is chosen already wants the start whose biases it is without");
   auto const rows   = rows_of(space, data);

@@ -333,7 +333,9 @@ private:
     auto const transposed =
         make_factor_matrix<Scalar>(m_space, "polyad::transposed_core", m_model.rank(), m_model.columns(n));
     scaled_transpose(m_space, 1.0, m_model.B(n), transposed);
-    double const ridge = m_options.ridge.value_or(m_options.implicit ? implicit_ridge : usual_ridge);
+    double const usual =
+        m_options.implicit ? implicit_ridge(*m_options.implicit, m_model.order()) : usual_ridge;
+    double const ridge = m_options.ridge.value_or(usual);
     RowProblem<Scalar, Space> problem{
         m_model.B(n), transposed, shrinks() ? 0.0 : ridge, m_options.ridge_per_entry, 0, {}};
     if (m_model.columns(n) >= m_model.rank()) problem.squares = orthogonal_squares(m_space, m_model.B(n));

@@ -39,11 +39,11 @@ double smallest_value(Space const& space, CooTensor<Scalar, Index, Space> const&
 
 }  // namespace
 
-FastTuckerOptions detail::settled(FastTuckerOptions options) {
+FastTuckerOptions detail::settled(FastTuckerOptions options, int order) {
   if (!options.implicit) return options;
   options.biases       = false;
   options.update_cores = false;
-  if (!options.ridge) options.ridge = implicit_ridge;
+  if (!options.ridge) options.ridge = implicit_ridge(*options.implicit, order);
   if (options.rank == 0 && options.columns.empty()) options.rank = implicit_rank;
   return options;
 }

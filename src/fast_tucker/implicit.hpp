@@ -12,7 +12,7 @@ inline constexpr count_t implicit_rank = 32;
 
 /// The options as they are, or with what implicit feedback changes: no biases, cores that stay as they start,
 /// and a ridge.
-[[nodiscard]] FastTuckerOptions settled(FastTuckerOptions options);
+[[nodiscard]] FastTuckerOptions settled(FastTuckerOptions options, int order);
 
 /// \throws UsageError for options that implicit feedback excludes, with the reason
 void expect_implicit_options(FastTuckerOptions const& options);

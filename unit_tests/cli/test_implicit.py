@@ -38,7 +38,7 @@ class Implicit(ToolTest):
         self.assertEqual(report["result"]["rank"], 32)
         self.assertEqual(report["result"]["mean"], 0)
         self.assertEqual(str(report["options"]["implicit"]), "40")
-        self.assertEqual(report["options"]["reg"], 30)
+        self.assertEqual(report["result"]["regularization"], "--reg 100")
 
     def test_repeated_places_are_summed(self):
         twice = self.write("twice.tns", self.text([(u, i, 1) for u, i, x in self.lines for _ in range(x)]))

@@ -77,8 +77,12 @@ struct PredictionRange {
 /// alpha of implicit feedback where none is named.
 inline constexpr double usual_alpha = 40;
 
-/// The ridge of implicit feedback, unless the options have one.
-inline constexpr double implicit_ridge = 30;
+/// The ridge of implicit feedback, unless the options have one. On ratings of 4 and more of ml-latest-small, with
+/// R = 32 and a fifth of the entries held out, the NDCG@10 of 2.5 alpha was the best of 0.03 to 30 alpha, for
+/// alpha = 10 and 40 (2026-11-29). With more modes a ridge of 2.5 alpha drew all rows to zero.
+[[nodiscard]] inline double implicit_ridge(double alpha, int order) {
+  return (order == 2 ? 2.5 : 0.5) * alpha;
+}
 
 /// The ridge of rows that are not shrunk, unless the options have one.
 inline constexpr double usual_ridge = 5;
@@ -94,7 +98,7 @@ struct FastTuckerOptions {
 
   /// Implicit feedback: alpha. The entries are what was seen, with counts or strengths x from 0 on; all other
   /// cells were not. A cell's target is 1 where x > 0, else 0, and its weight is 1 + alpha x
-  /// (fast_tucker/fast_tucker.hpp). Repeated entries are summed. For als, with a ridge (30 if unset), without
+  /// (fast_tucker/fast_tucker.hpp). Repeated entries are summed. For als, with a ridge (implicit_ridge if unset), without
   /// biases, range and search; R is 32 if unset. Unset: the entries are the targets.
   std::optional<double> implicit = {};
   FastTuckerOptimizer optimizer  = FastTuckerOptimizer::als;
@@ -126,7 +130,7 @@ struct FastTuckerOptions {
 /// FastTuckerOptions.
 struct FoldInOptions {
   std::optional<double> implicit     = {};  // alpha
-  std::optional<double> ridge        = {};  // unset: 30 with implicit, else the shrinkage
+  std::optional<double> ridge        = {};  // unset: implicit_ridge with implicit, else the shrinkage
   bool ridge_per_entry               = false;
   std::optional<Shrinkage> shrinkage = {};  // unset: Shrinkage(); not with a ridge or implicit
   std::vector<RowTarget> targets     = {};  // one for each mode; none: zero

@@ -148,13 +148,11 @@ void add_fast_tucker(Command command, TrainOptions& options) {
       command
           .add_option("--reg", options.ridge,
                       fmt::format("Ridge of a row of a factor, in place of --shrink; adam and sgd take {}, "
-                                  "--implicit {}",
-                                  usual_ridge, implicit_ridge),
+                                  "--implicit 2.5 ALPHA, or 0.5 ALPHA beyond two modes",
+                                  usual_ridge),
                       [&options](OptionList& list) {
-                        list.emplace_back("reg", options.shrinks()
-                                                     ? 0.0
-                                                     : options.ridge.value_or(
-                                                           options.implicit ? implicit_ridge : usual_ridge));
+                        bool const is_chosen = options.shrinks() || (options.implicit && !options.ridge);
+                        list.emplace_back("reg", is_chosen ? 0.0 : options.ridge.value_or(usual_ridge));
                       })
           ->type_name("X");
   command
