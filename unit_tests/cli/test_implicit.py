@@ -47,7 +47,7 @@ class Implicit(ToolTest):
         self.assertAlmostEqual(self.report_of("fast-tucker", twice, *options)["result"]["objective"], expected, places=8)
 
     def test_recommends_what_was_not_seen(self):
-        self.succeed("fast-tucker", self.clicks, "--implicit", "-r", 4, "-o", "m.npz")
+        self.succeed("fast-tucker", self.clicks, "--implicit=2", "--reg", 1, "-r", 4, "-o", "m.npz")
         result = self.succeed("recommend", "m.npz", "--mode", 1, "--for", 4, "-n", 20, "--seen", self.clicks)
         rows = [int(line.split()[0]) for line in result.stdout.splitlines()]
         seen = {i for u, i, _ in self.lines if u == 4}
