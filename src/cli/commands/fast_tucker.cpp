@@ -279,7 +279,10 @@ int run(TrainOptions const& given, Report& report) {
   report.iterates      = true;
   bool const is_root   = ranks().rank == 0;
   expect_usable_device();
-  if (ranks().size > 1) expect_distributed(options);
+  if (ranks().size > 1) {
+    expect_distributed(options);
+    options.duplicates = "keep";  // the run sums those of implicit feedback once their ranks have them
+  }
   if (is_root && !options.output.empty()) io::expect_writable(options.output);
   if (is_root && !options.checkpoint.empty()) io::expect_writable(options.checkpoint);
   finish_files_in_spite_of_signals();  // checkpoints
