@@ -77,9 +77,10 @@ struct PredictionRange {
 /// alpha of implicit feedback where none is named.
 inline constexpr double usual_alpha = 40;
 
-/// The ridge of implicit feedback, unless the options have one. On ratings of 4 and more of ml-latest-small, with
-/// R = 32 and a fifth of the entries held out, the NDCG@10 of 2.5 alpha was the best of 0.03 to 30 alpha, for
-/// alpha = 10 and 40 (2026-11-29). With more modes a ridge of 2.5 alpha drew all rows to zero.
+/// The ridge of implicit feedback, unless the options have one. On ratings of 4 and more of ml-latest-small,
+/// with R = 32 and a fifth of the entries held out, 2.5 to 3 alpha had the best NDCG@10 of 1 to 300, for alpha
+/// = 10 and 40 (2026-11-29, the same ALS in numpy). With a third mode a ridge of 2.5 alpha nearly drew all
+/// rows to zero.
 [[nodiscard]] inline double implicit_ridge(double alpha, int order) {
   return (order == 2 ? 2.5 : 0.5) * alpha;
 }
@@ -98,8 +99,8 @@ struct FastTuckerOptions {
 
   /// Implicit feedback: alpha. The entries are what was seen, with counts or strengths x from 0 on; all other
   /// cells were not. A cell's target is 1 where x > 0, else 0, and its weight is 1 + alpha x
-  /// (fast_tucker/fast_tucker.hpp). Repeated entries are summed. For als, with a ridge (implicit_ridge if unset), without
-  /// biases, range and search; R is 32 if unset. Unset: the entries are the targets.
+  /// (fast_tucker/fast_tucker.hpp). Repeated entries are summed. For als, with a ridge (implicit_ridge if
+  /// unset), without biases, range and search; R is 32 if unset. Unset: the entries are the targets.
   std::optional<double> implicit = {};
   FastTuckerOptimizer optimizer  = FastTuckerOptimizer::als;
   int max_epochs                 = 20;  // 0: the start
