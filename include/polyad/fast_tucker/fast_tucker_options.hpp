@@ -79,8 +79,8 @@ inline constexpr double usual_alpha = 40;
 
 /// The ridge of implicit feedback, unless the options have one. On ratings of 4 and more of ml-latest-small,
 /// with R = 32 and a fifth of the entries held out, 2.5 to 3 alpha had the best NDCG@10 of 1 to 300, for an
-/// alpha of 10 or 40 (2026-11-29, the same ALS in numpy). With a third mode a ridge of 2.5 alpha nearly drew all
-/// rows to zero.
+/// alpha of 10 or 40 (2026-11-29, the same ALS in numpy). With a third mode, 2.5 alpha nearly drew
+/// all rows to zero.
 [[nodiscard]] inline double implicit_ridge(double alpha, int order) {
   return (order == 2 ? 2.5 : 0.5) * alpha;
 }
