@@ -27,14 +27,14 @@ using namespace detail;
 namespace {
 
 template <class Space>
-using Numbers = Kokkos::View<count_t*, typename Space::device_type>;
+using RowNumbers = Kokkos::View<count_t*, typename Space::device_type>;
 
 /// Marks the rows that occur. Several entries may write the same 1.
 template <class Index, class Space>
 struct MarkAdded {
   Kokkos::View<Index**, Kokkos::LayoutRight, typename Space::device_type> indices;
   int mode;
-  Numbers<Space> marks;
+  RowNumbers<Space> marks;
   KOKKOS_FUNCTION void operator()(count_t p) const {
     Kokkos::atomic_store(&marks(static_cast<count_t>(indices(p, mode))), count_t(1));
   }
@@ -43,7 +43,7 @@ struct MarkAdded {
 /// marks(k) = 1 for the rows from `first` on.
 template <class Space>
 struct MarkFrom {
-  Numbers<Space> marks;
+  RowNumbers<Space> marks;
   count_t first;
   KOKKOS_FUNCTION void operator()(count_t k) const { marks(k) = k < first ? 0 : 1; }
 };
@@ -51,7 +51,7 @@ struct MarkFrom {
 /// numbers(k) = how many rows before k are marked.
 template <class Space>
 struct NumberRows {
-  Numbers<Space> marks, numbers;
+  RowNumbers<Space> marks, numbers;
   KOKKOS_FUNCTION void operator()(count_t k, count_t& before, bool is_final) const {
     count_t const mark = marks(k);
     if (is_final) numbers(k) = before;
@@ -66,7 +66,7 @@ struct SelectEntries {
   typename Tensor::indices_type indices;
   typename Tensor::values_type values;
   int mode;
-  Numbers<Space> marks, numbers;
+  RowNumbers<Space> marks, numbers;
   typename Tensor::indices_type to_indices;
   typename Tensor::values_type to_values;
   bool copies;
@@ -111,7 +111,7 @@ struct DampedMeans {
 /// Puts solved rows and biases where they belong.
 template <class Scalar, class Space>
 struct PutRows {
-  Numbers<Space> marks, numbers;
+  RowNumbers<Space> marks, numbers;
   FactorMatrix<Scalar, Space> solved, A;
   Kokkos::View<double*, typename Space::device_type> biases;  // without numbers where the model has no biases
   BiasVector<Scalar, Space> bias;
@@ -126,7 +126,7 @@ struct PutRows {
 /// Zeroes the biases of marked rows.
 template <class Scalar, class Space>
 struct ForgetBiases {
-  Numbers<Space> marks;
+  RowNumbers<Space> marks;
   BiasVector<Scalar, Space> bias;
   KOKKOS_FUNCTION void operator()(count_t k) const {
     if (marks(k) != 0) bias(k) = 0;
@@ -253,8 +253,8 @@ private:
   [[nodiscard]] count_t number_rows(int n, Tensor const* added) {
     count_t const extent = m_model.extents()[n];
     expect_fits(m_space, "the rows to solve", extent, 2 * sizeof(count_t));
-    m_marks   = Numbers<Space>(Kokkos::view_alloc(m_space, "polyad::marked_rows"), extent);
-    m_numbers = Numbers<Space>(Kokkos::view_alloc(m_space, "polyad::numbered_rows"), extent);
+    m_marks   = RowNumbers<Space>(Kokkos::view_alloc(m_space, "polyad::marked_rows"), extent);
+    m_numbers = RowNumbers<Space>(Kokkos::view_alloc(m_space, "polyad::numbered_rows"), extent);
     if (added != nullptr)
       Kokkos::parallel_for("polyad::mark_added", Range(m_space, 0, added->nnz()),
                            MarkAdded<Index, Space>{added->indices(), n, m_marks});
@@ -387,7 +387,7 @@ private:
   Extents m_old;
   Tensor m_entries;
   Model m_model;
-  Numbers<Space> m_marks, m_numbers;
+  RowNumbers<Space> m_marks, m_numbers;
 };
 
 }  // namespace

@@ -14,9 +14,9 @@ namespace polyad::test {
 namespace {
 
 /// The model without its last rows of a mode.
-FastTuckerModel<double, TestSpace> cut(TestSpace const& space,
-                                       FastTuckerModel<double, TestSpace> const& model, int mode,
-                                       count_t rows) {
+FastTuckerModel<double, TestSpace> without_rows(TestSpace const& space,
+                                                FastTuckerModel<double, TestSpace> const& model, int mode,
+                                                count_t rows) {
   std::vector<count_t> extents, columns;
   for (int n = 0; n < model.order(); ++n) {
     extents.push_back(n == mode ? rows : model.extents()[n]);
@@ -42,7 +42,7 @@ double largest_difference(std::vector<double> const& a, std::vector<double> cons
 }
 
 /// A random tensor with values 1, 2, ..., sometimes twice at one place.
-HostTensor counts(Random& random, std::vector<std::uint64_t> const& extents, std::size_t nnz) {
+HostTensor whole_values(Random& random, std::vector<std::uint64_t> const& extents, std::size_t nnz) {
   auto X = random_tensor(random, extents, nnz);
   for (double& x : X.values) x = 1 + std::floor(2 * std::abs(x));
   return X;
@@ -51,7 +51,7 @@ HostTensor counts(Random& random, std::vector<std::uint64_t> const& extents, std
 TEST_CASE("folded rows are those that an epoch solves", "[fast_tucker][fold_in]") {
   TestSpace const space;
   Random random(21);
-  auto const X   = counts(random, {24, 15, 5}, 500);
+  auto const X   = whole_values(random, {24, 15, 5}, 500);
   auto const all = to_device<double, std::uint32_t>(space, X);
   for (bool const implicit : {false, true})
     for (count_t const J : {4, 6}) {
@@ -69,7 +69,7 @@ TEST_CASE("folded rows are those that an epoch solves", "[fast_tucker][fold_in]"
       fold.ridge    = options.ridge;
       fold.implicit = options.implicit;
       // The last mode is solved last: the rows of an epoch are solutions with the final rows of the others.
-      auto const folded = fold_in(space, cut(space, model, 2, 3), all, fold);
+      auto const folded = fold_in(space, without_rows(space, model, 2, 3), all, fold);
       REQUIRE(folded.extents() == model.extents());
       CHECK(largest_difference(flat(folded.A(2)), flat(model.A(2))) < 1e-9);
       for (int n = 0; n < 2; ++n) CHECK(flat(folded.A(n)) == flat(model.A(n)));
@@ -79,7 +79,7 @@ TEST_CASE("folded rows are those that an epoch solves", "[fast_tucker][fold_in]"
 TEST_CASE("rows with added entries are solved again, and others stay", "[fast_tucker][fold_in]") {
   TestSpace const space;
   Random random(22);
-  auto const X = counts(random, {20, 12}, 150);
+  auto const X = whole_values(random, {20, 12}, 150);
   HostTensor added{"added", {20, 12}, {3, 4, 3, 7}, {5, 2}};
   auto both = X;
   both.indices.insert(both.indices.end(), added.indices.begin(), added.indices.end());

@@ -23,12 +23,12 @@
 namespace polyad::test {
 namespace {
 
-using Matrix = std::vector<std::vector<long double>>;
+using LongMatrix = std::vector<std::vector<long double>>;
 
 /// A model in long double: A^(n) by rows, and B^(n).
 struct ImplicitOracle {
   std::vector<std::uint64_t> extents;
-  std::vector<Matrix> A, B;
+  std::vector<LongMatrix> A, B;
   std::map<std::vector<std::uint64_t>, long double> values;  // repeated entries are summed
   long double alpha = 1, ridge = 1;
   bool per_entry = false;
@@ -81,7 +81,7 @@ struct ImplicitOracle {
     return loss;
   }
   /// Solves M a = y by elimination with pivots.
-  static std::vector<long double> solved(Matrix M, std::vector<long double> y) {
+  static std::vector<long double> solved(LongMatrix M, std::vector<long double> y) {
     std::size_t const J = y.size();
     for (std::size_t k = 0; k < J; ++k) {
       std::size_t best = k;
@@ -104,8 +104,8 @@ struct ImplicitOracle {
   void sweep() {
     for (std::size_t n = 0; n < order(); ++n) {
       std::size_t const J = B[n].size();
-      std::vector<Matrix> M(extents[n], Matrix(J, std::vector<long double>(J)));
-      Matrix y(extents[n], std::vector<long double>(J));
+      std::vector<LongMatrix> M(extents[n], LongMatrix(J, std::vector<long double>(J)));
+      LongMatrix y(extents[n], std::vector<long double>(J));
       for_each_cell([&](auto const& cell) {
         std::vector<long double> w(J);
         for (std::size_t r = 0; r < rank(); ++r) {
@@ -153,7 +153,7 @@ FastTuckerOptions implicit_options(count_t rank, std::vector<count_t> columns = 
 
 /// The start of a run with these options, as the library makes it.
 template <class Scalar>
-ImplicitOracle oracle_of(HostTensor const& clicks, FastTuckerOptions const& options) {
+ImplicitOracle implicit_oracle(HostTensor const& clicks, FastTuckerOptions const& options) {
   TestSpace const space;
   auto const shaped = with_shape(options, static_cast<int>(clicks.order()));
   FastTuckerModel<Scalar, TestSpace> const model(space, Extents(std::span<count_t const>(clicks.extents)),
@@ -165,7 +165,7 @@ ImplicitOracle oracle_of(HostTensor const& clicks, FastTuckerOptions const& opti
   oracle.ridge     = *shaped.ridge;
   oracle.per_entry = options.ridge_per_entry;
   auto const rows  = [](std::vector<double> const& numbers, std::size_t columns) {
-    Matrix matrix;
+    LongMatrix matrix;
     for (std::size_t i = 0; i < numbers.size(); i += columns)
       matrix.emplace_back(numbers.begin() + static_cast<std::ptrdiff_t>(i),
                           numbers.begin() + static_cast<std::ptrdiff_t>(i + columns));
@@ -184,7 +184,7 @@ ImplicitOracle oracle_of(HostTensor const& clicks, FastTuckerOptions const& opti
 }
 
 /// All cells as entries, to predict them.
-HostTensor all_cells(ImplicitOracle const& oracle) {
+HostTensor cells_of_oracle(ImplicitOracle const& oracle) {
   HostTensor cells{"cells", oracle.extents, {}, {}};
   oracle.for_each_cell([&](auto const& cell) {
     cells.indices.insert(cells.indices.end(), cell.begin(), cell.end());
@@ -194,7 +194,7 @@ HostTensor all_cells(ImplicitOracle const& oracle) {
 }
 
 template <class Scalar>
-FastTuckerData<Scalar, std::uint32_t, TestSpace> data_of(HostTensor const& clicks, bool on_host) {
+FastTuckerData<Scalar, std::uint32_t, TestSpace> clicks_data(HostTensor const& clicks, bool on_host) {
   TestSpace const space;
   FastTuckerData<Scalar, std::uint32_t, TestSpace> data;
   data.train = to_device<Scalar, std::uint32_t>(space, clicks);
@@ -210,10 +210,10 @@ void expect_definition(HostTensor const& clicks, FastTuckerOptions const& option
                        std::string const& format = "auto", bool on_host = false) {
   CAPTURE(clicks.extents, options.rank, options.columns, options.ridge_per_entry, format, sizeof(Scalar));
   TestSpace const space;
-  auto oracle = oracle_of<Scalar>(clicks, options);
+  auto oracle = implicit_oracle<Scalar>(clicks, options);
   AnyFormatOptions formats;
   formats.format    = format;
-  auto const result = fast_tucker(space, data_of<Scalar>(clicks, on_host), options, {}, formats);
+  auto const result = fast_tucker(space, clicks_data<Scalar>(clicks, on_host), options, {}, formats);
   REQUIRE(result.history.size() == static_cast<std::size_t>(options.max_epochs));
   long double const relative = sizeof(Scalar) == 4 ? 2e-4L : 1e-10L;
   for (auto const& epoch : result.history) {
@@ -221,7 +221,7 @@ void expect_definition(HostTensor const& clicks, FastTuckerOptions const& option
     REQUIRE(epoch.objective);
     CHECK(std::abs(*epoch.objective - oracle.objective()) <= relative * oracle.objective());
   }
-  auto const cells  = all_cells(oracle);
+  auto const cells  = cells_of_oracle(oracle);
   auto const scores = flat(predict(space, result.model, to_device<Scalar, std::uint32_t>(space, cells)));
   std::string wrong;
   std::size_t p = 0;
@@ -276,7 +276,7 @@ TEST_CASE("no epoch of implicit feedback raises the objective", "[fast_tucker][i
   auto const expect = [&](auto scalar, HostTensor const& clicks, FastTuckerOptions options) {
     using Scalar       = decltype(scalar);
     options.max_epochs = 20;
-    auto const result  = fast_tucker(space, data_of<Scalar>(clicks, false), options);
+    auto const result  = fast_tucker(space, clicks_data<Scalar>(clicks, false), options);
     double last        = std::numeric_limits<double>::infinity();
     for (auto const& epoch : result.history) {
       REQUIRE(epoch.objective);
@@ -304,8 +304,8 @@ TEST_CASE("implicit feedback sums repeated entries, and ignores zeros", "[fast_t
   auto options       = implicit_options(2);
   options.max_epochs = 4;
   for (bool const on_host : {false, true}) {
-    auto const a = fast_tucker(space, data_of<double>(repeated, on_host), options);
-    auto const b = fast_tucker(space, data_of<double>(summed, on_host), options);
+    auto const a = fast_tucker(space, clicks_data<double>(repeated, on_host), options);
+    auto const b = fast_tucker(space, clicks_data<double>(summed, on_host), options);
     CHECK(std::abs(*a.history.back().objective - *b.history.back().objective) < 1e-12);
     auto const A = flat(a.model.A(0));
     for (std::size_t j = 6; j < 8; ++j) CHECK(A[j] == 0);  // row 3 has an entry of 0 alone
@@ -321,7 +321,7 @@ TEST_CASE("implicit feedback has the same bits for any number of threads", "[fas
   formats.format = "sorted";
   std::vector<double> first;
   for (auto const& space : instances_of<TestSpace>({1, 2, 5})) {
-    auto const result = fast_tucker(space, data_of<float>(clicks, false), options, {}, formats);
+    auto const result = fast_tucker(space, clicks_data<float>(clicks, false), options, {}, formats);
     auto const A      = flat(result.model.A(0));
     if (first.empty()) first = A;
     CHECK(A == first);
@@ -332,7 +332,7 @@ TEST_CASE("a resumed run of implicit feedback ends with the same bits", "[fast_t
   Random random(16);
   TemporaryFolder const folder;
   TestSpace const space;
-  auto const data = data_of<double>(random_clicks(random, {20, 15, 4}, 300), false);
+  auto const data = clicks_data<double>(random_clicks(random, {20, 15, 4}, 300), false);
   AnyFormatOptions formats;
   formats.format     = "sorted";
   auto options       = implicit_options(4);
@@ -355,7 +355,7 @@ TEST_CASE("implicit feedback refuses what it excludes", "[fast_tucker][implicit]
   TestSpace const space;
   Random random(17);
   auto const clicks = random_clicks(random, {6, 5, 4}, 30);
-  auto const data   = data_of<double>(clicks, false);
+  auto const data   = clicks_data<double>(clicks, false);
   auto const expect = [&](auto const& change) {
     auto options = implicit_options(2);
     change(options);
@@ -375,7 +375,7 @@ TEST_CASE("implicit feedback refuses what it excludes", "[fast_tucker][implicit]
   for (double const x : {-1.0, std::nan(""), std::numeric_limits<double>::infinity()}) {
     auto bad      = clicks;
     bad.values[7] = x;
-    CHECK_THROWS_AS(fast_tucker(space, data_of<double>(bad, false), implicit_options(2)), UsageError);
+    CHECK_THROWS_AS(fast_tucker(space, clicks_data<double>(bad, false), implicit_options(2)), UsageError);
   }
 }
 
@@ -411,7 +411,7 @@ TEST_CASE("implicit feedback recommends better than popularity", "[fast_tucker][
   options.implicit   = usual_alpha;
   options.max_epochs = 10;
   options.rank       = 8;
-  auto const data    = data_of<float>(made.train, false);
+  auto const data    = clicks_data<float>(made.train, false);
   auto const result  = fast_tucker(space, data, options);
   std::vector<count_t> queries(users);
   std::iota(queries.begin(), queries.end(), count_t(0));
