@@ -9,8 +9,8 @@
 
 Tensors: :class:`SparseTensor`, :func:`asarray`, :func:`read`, :func:`write`, :func:`generate`.
 Decompositions: :func:`cp_als`, :func:`tucker`; completion: :func:`fast_tucker`, :func:`predict`,
-:func:`recommend`, :func:`similar`; evaluation: :func:`evaluate`, :func:`split`. Values of any model: :func:`predict`,
-:func:`residuals`.
+:func:`recommend`, :func:`similar`, :func:`fold_in`, :func:`update_rows`; evaluation: :func:`evaluate`, :func:`split`.
+Values of any model: :func:`predict`, :func:`residuals`.
 Products: :func:`mttkrp`, :func:`ttm`, :func:`ttmc`. Formats: :func:`any_format`, :func:`estimate`, :func:`tune`. Estimators in scikit-learn's manner: :class:`CP`,
 :class:`Tucker`, :class:`TensorRecommender`.
 """
@@ -22,6 +22,7 @@ from ._backend import backends, info, set_backend, set_device, set_threads
 from ._errors import BackendError, Error, InputError, KeywordError, MemoryError, NumericalError, UsageError, WriteError
 from ._drivers import cp_als, fast_tucker, tucker
 from ._evaluation import Evaluation, evaluate, split
+from ._fold_in import fold_in, update_rows
 from ._functions import (
     Format,
     any_format,
@@ -79,6 +80,7 @@ __all__ = [
     "estimate",
     "evaluate",
     "fast_tucker",
+    "fold_in",
     "generate",
     "hold_out",
     "info",
@@ -97,6 +99,7 @@ __all__ = [
     "ttmc",
     "tucker",
     "tune",
+    "update_rows",
     "write",
 ]
 

@@ -16,6 +16,7 @@ from ._errors import UsageError
 from ._functions import (
     Callback,
     Format,
+    _alpha,
     _count,
     _cp_start,
     _drifts,
@@ -323,6 +324,7 @@ def fast_tucker(
     columns: int | Sequence[int] | None = None,
     time_mode: int | str = -1,
     drift: Any = None,
+    implicit: bool | float | None = None,
     optimizer: str = "als",
     shrinkage: Any = None,
     targets: Sequence[str] | None = None,
@@ -371,6 +373,11 @@ def fast_tucker(
         ``{"bins": 16, "damping": 10}``, ``[(16, 10), 4, 0]``. That of the mode of time itself is the number of bins in which
         times share a bias; 0, as with one number for all modes: each time has its own.
         Without it held-out entries choose, or where they choose nothing 30 bins, fewer for sparse rows.
+    implicit : bool or float, optional
+        Implicit feedback, such as clicks or counts: the alpha of Hu, Koren and Volinsky (2008), or True for 40. An entry
+        x > 0 has the target 1 and the weight 1 + alpha x, and every other cell the target 0 and the weight 1. Values
+        are not negative; entries at one place are summed. The scores only rank rows. There are no biases and there is no
+        search; without `ridge` it is 2.5 alpha, or 0.5 alpha with more than two modes; without `rank` that is 32.
     optimizer : {"als", "adam", "sgd"}
     shrinkage : float, sequence or mapping, optional
         ``observations``, ``share``, ``to_one``. Without it held-out entries choose.
@@ -422,8 +429,8 @@ def fast_tucker(
         Entries at one place, in each set: keep them all, each an observation, sum them, take the last one, or make them
         an error.
     callback : function, optional
-        Called after each epoch with a dict of ``epoch``, ``train``, ``validation``, ``test``, ``seconds``. If it
-        returns False, the run ends, with the reason "stopped".
+        Called after each epoch with a dict of ``epoch``, ``train``, ``validation``, ``test``, ``seconds``, with
+        `implicit` also ``objective``, the loss over all cells with the ridge. If it returns False, the run ends, with the reason "stopped".
     progress, threads
         As for :func:`cp_als`.
 
@@ -502,6 +509,9 @@ def fast_tucker(
             options["bias.drift"] = _drifts(drift, first.ndim, time_mode)
     elif drift is not None:
         raise UsageError("a drift needs a mode of time")
+    alpha = _alpha(implicit)
+    if alpha is not None:
+        options["implicit"] = alpha
     if shrinkage is not None:
         options["shrinkage"] = _rates("shrinkage", shrinkage, {"observations": 10, "share": 0.05, "to_one": 1000})
     if targets is not None:

@@ -652,6 +652,18 @@ def _drifts(drift: Any, order: int, time_mode: int) -> list[tuple[int, float]]:
     return result
 
 
+def _alpha(implicit: Any) -> float | None:
+    """The weight of implicit feedback; None without it. True is 40, as of the tool's --implicit."""
+    if implicit is None or implicit is False:
+        return None
+    if implicit is True:
+        return 40.0
+    alpha = _limit("implicit", implicit)
+    if not 0 < alpha < math.inf:
+        raise UsageError(f"implicit is an alpha above 0, not {implicit!r}")
+    return alpha
+
+
 def _entries(given: Any, duplicates: str, like: SparseTensor | None = None) -> SparseTensor:
     """Entries of completion, with the rows of `like`."""
     if duplicates not in ("keep", "sum", "last", "error"):

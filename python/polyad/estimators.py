@@ -319,8 +319,10 @@ class TensorRecommender(_Estimator):
 
     Parameters
     ----------
-    rank, columns, time_mode, drift, optimizer, max_epochs, shrinkage, targets, ridge, seed, format, deterministic
-        As for :func:`polyad.fast_tucker`.
+    rank, columns, time_mode, drift, implicit, optimizer, max_epochs, shrinkage, targets, ridge, seed, format, \
+deterministic
+        As for :func:`polyad.fast_tucker`. With `implicit` predictions are scores that only rank, and :meth:`score` says
+        little.
     clip : tuple of float, optional
         Lowest and highest prediction.
     shape : sequence of int, optional
@@ -359,6 +361,7 @@ class TensorRecommender(_Estimator):
         columns: Any = None,
         time_mode: int = -1,
         drift: Any = None,
+        implicit: Any = None,
         optimizer: str = "als",
         max_epochs: int = 20,
         shrinkage: Any = None,
@@ -375,6 +378,7 @@ class TensorRecommender(_Estimator):
         self.columns = columns
         self.time_mode = time_mode
         self.drift = drift
+        self.implicit = implicit
         self.optimizer = optimizer
         self.max_epochs = max_epochs
         self.shrinkage = shrinkage

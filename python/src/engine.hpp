@@ -215,6 +215,7 @@ struct Epoch {
   int epoch;
   Errors train, validation, test;
   double seconds;
+  std::optional<double> objective;  // the loss that implicit feedback lowers
 };
 using OnEpoch = std::function<bool(Epoch const&)>;
 
@@ -266,6 +267,10 @@ struct FastTuckerResult {
 [[nodiscard]] FastTuckerResult fast_tucker(TensorPtr const& train, TensorPtr const& validation,
                                            TensorPtr const& test, FastTuckerOptions const& options,
                                            FormatOptions const& format, OnEpoch const& callback);
+
+/// The model with rows computed from entries of its type. \param added  null, or of update_rows
+[[nodiscard]] FastTuckerArrays fold_in(FastTuckerArrays const& model, TensorPtr const& entries,
+                                       TensorPtr const& added, FoldInOptions const& options);
 
 /// One number for each row of `places` (count x N, u32 or u64), into `predictions` (count numbers of the
 /// model's type).

@@ -4,6 +4,7 @@
 #include <span>
 #include <utility>
 
+#include "fast_tucker_arrays.hpp"
 #include "polyad/cp/cp_als.hpp"
 #include "polyad/dense/nvecs.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
@@ -101,32 +102,8 @@ Errors errors_of(PredictionErrors const& errors) {
 }
 
 Epoch epoch_of(FastTuckerEpoch const& epoch) {
-  return {epoch.epoch, errors_of(epoch.train), errors_of(epoch.validation), errors_of(epoch.test),
-          epoch.seconds};
-}
-
-template <class Scalar>
-FastTuckerArrays arrays_of(FastTuckerModel<Scalar, Space> const& model) {
-  FastTuckerArrays arrays;
-  arrays.extents = to_vector(model.extents());
-  arrays.rank    = model.rank();
-  for (int n = 0; n < model.order(); ++n) {
-    arrays.factors.push_back(to_array(model.A(n), false));
-    arrays.cores.push_back(to_array(model.B(n), false));
-    if (model.has_biases()) arrays.biases.push_back(to_array(model.bias(n), false));
-  }
-  arrays.time_mode = model.time_mode;
-  for (int n = 0; n < model.order() && model.time_mode >= 0; ++n) {
-    Array stays;  // its bias
-    stays.shape   = {model.extents()[n], 0};
-    stays.strides = {0, 1};
-    stays.type    = type_of<Scalar>();
-    arrays.drifts.push_back(model.drift(n).extent(1) > 0 ? to_array(model.drift(n), false) : stays);
-  }
-  arrays.mean    = model.mean;
-  arrays.lowest  = model.range.lowest;
-  arrays.highest = model.range.highest;
-  return arrays;
+  return {epoch.epoch,           errors_of(epoch.train), errors_of(epoch.validation),
+          errors_of(epoch.test), epoch.seconds,          epoch.objective};
 }
 
 template <class Scalar, class Index>

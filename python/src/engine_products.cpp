@@ -3,8 +3,10 @@
 #include <cstddef>
 #include <span>
 
+#include "fast_tucker_arrays.hpp"
 #include "polyad/cp/project.hpp"
 #include "polyad/fast_tucker/evaluate.hpp"
+#include "polyad/fast_tucker/fast_tucker.hpp"
 #include "polyad/fast_tucker/predict.hpp"
 #include "polyad/fast_tucker/recommend.hpp"
 #include "polyad/fit/predict.hpp"
@@ -15,46 +17,6 @@
 namespace polyad::python {
 
 namespace {
-
-/// The arrays as a model, which shares their memory on hosts.
-template <class Scalar>
-FastTuckerModel<Scalar, Space> model_of(FastTuckerArrays const& arrays) {
-  Extents const extents{std::span<count_t const>(arrays.extents)};
-  // A model of one column, whose Views the arrays' own replace.
-  std::vector<count_t> const one(arrays.extents.size(), 1);
-  FastTuckerModel<Scalar, Space> model(Space(), extents, one, arrays.rank, !arrays.biases.empty());
-  POLYAD_EXPECTS(arrays.factors.size() == one.size() && arrays.cores.size() == one.size(), "a model of ",
-                 one.size(), " modes has as many factors and cores");
-  for (int n = 0; n < model.order(); ++n) {
-    model.A(n) = packed_matrix_view<Scalar>(of_mode(arrays.factors, n));
-    model.B(n) = packed_matrix_view<Scalar>(of_mode(arrays.cores, n));
-    POLYAD_EXPECTS(model.A(n).extent(0) == extents[n] && model.B(n).extent(0) == model.A(n).extent(1) &&
-                       model.B(n).extent(1) == arrays.rank,
-                   "the factor and the core of mode ", n, " do not fit");
-    if (!arrays.biases.empty()) {
-      model.bias(n) = vector_view<Scalar>(of_mode(arrays.biases, n));
-      POLYAD_EXPECTS(model.bias(n).extent(0) == extents[n], "the biases of mode ", n, " do not fit");
-    }
-  }
-  model.mean          = arrays.mean;
-  model.range.lowest  = arrays.lowest;
-  model.range.highest = arrays.highest;
-  if (arrays.time_mode < 0) return model;
-
-  POLYAD_EXPECTS(arrays.time_mode < model.order() && arrays.drifts.size() == one.size(), "mode ",
-                 arrays.time_mode, " cannot be time: there are ", one.size(), " modes and ",
-                 arrays.drifts.size(), " drifts");
-  model.time_mode = arrays.time_mode;
-  for (int n = 0; n < model.order(); ++n) {
-    Array const& drift = of_mode(arrays.drifts, n);
-    POLYAD_EXPECTS(drift.shape.size() == 2 && drift.shape[0] == extents[n], "the drift of mode ", n,
-                   " does not fit");
-    // time_bin multiplies them
-    static_cast<void>(checked_product("the bins of time", drift.shape[1], extents[model.time_mode]));
-    if (drift.shape[1] > 0) model.drift(n) = packed_matrix_view<Scalar>(drift);
-  }
-  return model;
-}
 
 template <class Scalar, class Index>
 void predict_as(FastTuckerArrays const& arrays, Array const& places, Array const& predictions) {
@@ -234,6 +196,19 @@ Ranked similar(FastTuckerArrays const& arrays, int mode, Array const& rows, std:
   options.observed = arrays.observed;
   return with_model(arrays, [&](auto const& model) {
     return polyad::similar(Space(), model, mode, numbers_of(rows), options);
+  });
+}
+
+FastTuckerArrays fold_in(FastTuckerArrays const& arrays, TensorPtr const& entries, TensorPtr const& added,
+                         FoldInOptions const& options) {
+  return visit<TensorOf>(*entries, [&](auto const& of) {
+    using Of         = std::remove_cvref_t<decltype(of)>;
+    using Scalar     = typename std::remove_cvref_t<decltype(of.coo)>::scalar_type;
+    auto const model = model_of<Scalar>(arrays);
+    if (!added) return arrays_of(polyad::fold_in(Space(), model, of.coo, options));
+    auto const* const more = dynamic_cast<Of const*>(added.get());
+    POLYAD_EXPECTS(more != nullptr, "the added entries have values and coordinates of other types");
+    return arrays_of(polyad::update_rows(Space(), model, of.coo, more->coo, options));
   });
 }
 

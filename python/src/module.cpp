@@ -196,6 +196,7 @@ nb::dict to_python(Epoch const& epoch) {
   result["validation"] = to_python(epoch.validation);
   result["test"]       = to_python(epoch.test);
   result["seconds"]    = epoch.seconds;
+  if (epoch.objective) result["objective"] = *epoch.objective;
   return result;
 }
 template <class Step>
@@ -586,6 +587,34 @@ FastTuckerArrays fast_tucker_model(nb::dict const& given) {
   return model;
 }
 
+/// The same members of an engine's model.
+nb::dict to_python(FastTuckerArrays const& model) {
+  nb::dict out;
+  out["factors"]   = to_python(model.factors);
+  out["cores"]     = to_python(model.cores);
+  out["biases"]    = to_python(model.biases);
+  out["time_mode"] = model.time_mode;
+  out["drifts"]    = to_python(model.drifts);
+  out["mean"]      = model.mean;
+  out["lowest"]    = model.lowest;
+  out["highest"]   = model.highest;
+  return out;
+}
+
+FoldInOptions fold_in_options(nb::dict const& given) {
+  FoldInOptions options;
+  auto const put_if_given = [&](char const* name, auto& member) {
+    if (given.contains(name)) put(given[name], member);
+  };
+  put_if_given("implicit", options.implicit);
+  put_if_given("ridge", options.ridge);
+  put_if_given("ridge_per_entry", options.ridge_per_entry);
+  put_if_given("shrinkage", options.shrinkage);
+  put_if_given("targets", options.targets);
+  put_if_given("bias_damping", options.bias_damping);
+  return options;
+}
+
 Array during_turn(Tensor const& tensor, Array (Tensor::*get)() const) {
   Turn const turn;
   return (tensor.*get)();
@@ -874,15 +903,7 @@ NB_MODULE(POLYAD_MODULE, m) {
           result = fast_tucker(train, validation, test, options, format, std::ref(watch));
         }
         auto const& model = result->model;
-        nb::dict out;
-        out["factors"]    = to_python(model.factors);
-        out["cores"]      = to_python(model.cores);
-        out["biases"]     = to_python(model.biases);
-        out["time_mode"]  = model.time_mode;
-        out["drifts"]     = to_python(model.drifts);
-        out["mean"]       = model.mean;
-        out["lowest"]     = model.lowest;
-        out["highest"]    = model.highest;
+        nb::dict out      = to_python(model);
         out["history"]    = history_of(result->history);
         out["kept_epoch"] = result->kept_epoch;
         out["choice"]     = nb::none();
@@ -926,6 +947,20 @@ NB_MODULE(POLYAD_MODULE, m) {
       },
       nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg(), nb::arg().none());
 
+  m.def(
+      "fold_in",
+      [](nb::dict const& given, std::shared_ptr<Tensor> const& entries, std::shared_ptr<Tensor> const& added,
+         nb::dict const& asked) {
+        auto const model   = fast_tucker_model(given);
+        auto const options = fold_in_options(asked);
+        FastTuckerArrays folded;
+        {
+          Turn const turn;
+          folded = fold_in(model, entries, added, options);
+        }
+        return to_python(folded);
+      },
+      nb::arg(), nb::arg(), nb::arg().none(), nb::arg());
   m.def("predict", [](nb::dict const& given, AnyArray const& places, Writable const& out) {
     auto const model  = fast_tucker_model(given);
     Array const where = from_python(places), predictions = from_python(out);

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The optimizer als. For each mode in turn it solves a least-squares problem for every row of A^(n), with all
-// its observations (formats/format.hpp), and takes one step of optimal length for B^(n) (core_step.hpp).
+// its observations (formats/format.hpp), and takes one step of optimal length for B^(n) (core_step.hpp). With
+// implicit feedback the cells without an entry add the same matrix to all rows of a mode
+// (implicit_cells.hpp), and B^(n) stays as it is.
 #pragma once
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "dense/intermediates.hpp"
 #include "fast_tucker/core_step.hpp"
+#include "fast_tucker/implicit_cells.hpp"
 #include "fast_tucker/optimizer.hpp"
 #include "fast_tucker/orthogonal_squares.hpp"
 #include "fast_tucker/shrinkage.hpp"
@@ -39,10 +44,12 @@ public:
     for (auto const& format : run.tensor.formats()) most = std::max(most, format.nnz());
     m_sums    = make_row_sums(most, model.rank());
     m_squares = ColumnSquares<Scalar, Space>(run.space, model.order(), model.rank());
+    if (run.options.implicit) m_cells.emplace(run.space, model.order(), model.rank());
   }
 
   void go_on() override {
     for (int n = 0; n < m_run.order(); ++n) update_squares(n);
+    update_cells();
   }
 
   void run(int /*epoch*/) override {
@@ -66,6 +73,25 @@ public:
       if (!steps_core(n) && m_run.model.columns(n) >= m_run.model.rank())
         work(n).squares = orthogonal_squares(m_run.space, m_run.model.B(n));
     m_squares.from_host(m_run.space, state.squares);
+    update_cells();
+  }
+
+  [[nodiscard]] std::optional<double> loss_without_entries() const override {
+    if (!m_cells) return std::nullopt;
+    double penalty = 0;
+    for (int n = 0; n < m_run.order(); ++n) {
+      auto const& A = m_run.model.A(n);
+      if (target(n) == RowTarget::left_out || A.extent(0) == 0) continue;
+      double squares = 0;
+      Kokkos::parallel_reduce(
+          "polyad::squared_rows",
+          Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(m_run.space, 0, A.extent(0)),
+          SumOfSquaredRows<Scalar, Space>{A, of_mode(row_starts(n), n), m_run.options.ridge_per_entry},
+          squares);
+      penalty += squares;
+    }
+    m_run.rows().sum_on_host(std::span(&penalty, 1));
+    return m_cells->squared_scores(m_run.space) + m_run.ridge() * penalty;
   }
 
 private:
@@ -81,7 +107,8 @@ private:
   /// could not lower it.
   [[nodiscard]] bool steps_core(int n) const {
     auto const& options = m_run.options;
-    return options.update_cores && !(draws_rows(options) && m_run.model.columns(n) >= m_run.model.rank());
+    return options.update_cores && !options.implicit &&
+           !(draws_rows(options) && m_run.model.columns(n) >= m_run.model.rank());
   }
   [[nodiscard]] RowTarget target(int n) const {
     auto const& targets = m_run.options.targets;
@@ -94,6 +121,12 @@ private:
     m_squares.update(m_run.space, n, m_run.own_C(n)[n], of_mode(row_starts(n), n), m_run.tensor.nnz(),
                      m_sweeps.G(n));
     m_run.rows().sum(m_squares.of_columns(n), m_run.model.rank());
+  }
+  void update_cells(int n) const {
+    if (m_cells) m_cells->update(m_run.space, n, m_run.own_C(n)[n], m_run.rows());
+  }
+  void update_cells() const {
+    for (int n = 0; n < m_run.order(); ++n) update_cells(n);
   }
   /// \throws MemoryError
   [[nodiscard]] RowSums make_row_sums(count_t nnz, count_t rank) const {
@@ -125,12 +158,16 @@ private:
     auto const& model   = m_run.model;
     bool const is_drawn = draws_rows(options) || target(n) == RowTarget::one;
     scaled_transpose(m_run.space, 1.0, model.B(n), work(n).transposed);
-    RowProblem<Scalar, Space> const problem{model.B(n),
-                                            work(n).transposed,
-                                            is_drawn ? 0.0 : m_run.ridge(),
-                                            options.ridge_per_entry,
-                                            work(n).squares,
-                                            m_sums};
+    RowProblem<Scalar, Space> problem{model.B(n),
+                                      work(n).transposed,
+                                      is_drawn ? 0.0 : m_run.ridge(),
+                                      options.ridge_per_entry,
+                                      work(n).squares,
+                                      m_sums};
+    if (m_cells) {
+      problem.alpha  = *options.implicit;
+      problem.others = m_cells->others(m_run.space, n);
+    }
     RowPenalty<Space> const penalty = is_drawn ? penalty_of(n) : RowPenalty<Space>{};
     auto const C                    = m_run.own_C(n);
     if (C[n].extent(0) > 0)
@@ -141,6 +178,7 @@ private:
       core_step(m_run.space, m_run.X(n), model, n, options.core_ridge, C, m_sweeps.workspace(n), work(n).core,
                 m_sweeps.G(n), penalty, m_run.rows());
     m_run.rows().gather_rows(n, m_run.C[n]);
+    update_cells(n);
     if (draws_rows(options) || !options.targets.empty()) update_squares(n);
   }
 
@@ -149,6 +187,7 @@ private:
   std::vector<RowStarts<Space>> m_rows;  // one per format
   RowSums m_sums;                        // shared by all modes
   ColumnSquares<Scalar, Space> m_squares;
+  std::optional<ImplicitCells<Scalar, Space>> m_cells;
   std::array<Work, max_order> m_work;
 };
 

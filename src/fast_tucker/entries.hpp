@@ -212,16 +212,25 @@ Entries<Scalar, Index, Space> without_biases(Space const& space, Entries<Scalar,
 /// The errors of some entries, summed.
 struct SummedErrors {
   double entries = 0, squares = 0, magnitudes = 0;
+  /// With implicit feedback: the loss of these cells beyond what it were if they had no entry.
+  double implicit = 0;
 
   [[nodiscard]] PredictionErrors means() const {
     if (entries == 0) return {};
     return {static_cast<count_t>(entries), std::sqrt(squares / entries), magnitudes / entries};
   }
 };
+/// \param alpha  0, or of implicit feedback: then the target of a value above 0 is 1, and that of others 0
 template <class Space, class Scalar, class Index>
 SummedErrors summed_errors(Space const& space, FastTuckerModel<Scalar, Space> const& model,
                            FactorMatrices<Scalar, Space> const& C, Entries<Scalar, Index, Space> const& X,
-                           ErrorSums<Space> const& sums);
+                           ErrorSums<Space> const& sums, double alpha);
+template <class Space, class Scalar, class Index>
+SummedErrors summed_errors(Space const& space, FastTuckerModel<Scalar, Space> const& model,
+                           FactorMatrices<Scalar, Space> const& C, Entries<Scalar, Index, Space> const& X,
+                           ErrorSums<Space> const& sums) {
+  return summed_errors(space, model, C, X, sums, 0.0);
+}
 template <class Scalar, class Index, class Space>
 double value_scale(Space const& space, Entries<Scalar, Index, Space> const& X,
                    FastTuckerOptions const& options, RunRanks const& ranks);

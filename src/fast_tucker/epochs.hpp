@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "fast_tucker/adam.hpp"
@@ -98,6 +99,11 @@ public:
   [[nodiscard]] FactorMatrices<Scalar, Space> const& intermediates() const {
     m_optimizer->form_C();
     return m_run->C;
+  }
+
+  /// As of the optimizer. Waits.
+  [[nodiscard]] std::optional<double> loss_without_entries() const {
+    return m_optimizer->loss_without_entries();
   }
 
   /// Saves the number of epochs and the optimizer's small numbers. Waits.

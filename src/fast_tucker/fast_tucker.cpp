@@ -14,10 +14,12 @@
 #include "core/run_limits.hpp"
 #include "fast_tucker/entries.hpp"
 #include "fast_tucker/fast_tucker_run.hpp"
+#include "fast_tucker/implicit.hpp"
 #include "fast_tucker/resume.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/formats/capability.hpp"
 #include "polyad/io/checkpoint.hpp"
+#include "polyad/tensor/sum_duplicates.hpp"
 #include "run/run_loop.hpp"
 #include "tensor/coordinates_inside.hpp"
 #include "tensor/copied.hpp"
@@ -37,16 +39,24 @@ Rows<Scalar, Index, Space> rows_of(Space const& space, FastTuckerData<Scalar, In
   return data.rows ? data.rows : std::make_shared<NonzeroDistribution<Scalar, Index, Space>>(space, extents);
 }
 
+/// \param sums  whether repeated entries of the training set are summed
 template <class Scalar, class Index, class Space>
-DataSplits<Scalar, Index, Space> sets_of(Space const& space,
-                                         FastTuckerData<Scalar, Index, Space> const& data) {
+DataSplits<Scalar, Index, Space> sets_of(Space const& space, FastTuckerData<Scalar, Index, Space> const& data,
+                                         bool sums) {
   bool const on_host = data.train_on_host.order() > 0;
   POLYAD_EXPECTS(!on_host || data.train.order() == 0,
                  "the training set is either on the device or in host memory");
   expect_coordinates_inside(host_instance(space), data.train_on_host);
   for (auto const* set : {&data.train, &data.validation, &data.test}) expect_coordinates_inside(space, *set);
-  if (on_host) return {entries_on_host<Scalar, Index>(space, data.train_on_host), data.validation, data.test};
-  return {Entries<Scalar, Index, Space>(data.train), data.validation, data.test};
+  if (on_host) {
+    auto const host = host_instance(space);
+    auto const& all = data.train_on_host;
+    return {entries_on_host<Scalar, Index>(space, sums ? sum_duplicates(host, all).tensor : all),
+            data.validation, data.test};
+  }
+  auto const& all = data.train;
+  return {Entries<Scalar, Index, Space>(sums ? sum_duplicates(space, all).tensor : all), data.validation,
+          data.test};
 }
 
 template <class Scalar, class Index, class Space>
@@ -59,9 +69,10 @@ DataSplits<Scalar, Index, Space> scaled_sets(Space const& space, DataSplits<Scal
   return {detail::scaled(space, sets.train, factor), other.validation, other.test};
 }
 
-/// \throws UsageError for numbers out of the range of their row
+/// \throws UsageError for numbers out of the range of their row, and for options that exclude each other
 RunOptions checked_limits(FastTuckerOptions const& options) {
   expect_in_range(options);
+  expect_implicit_options(options);
   return {options.max_epochs, options.time_limit_s, options.checkpoint, options.resume,
           options.checkpoint_every};
 }
@@ -106,8 +117,9 @@ FastTuckerResult<Scalar, Space> fit_values(Space const& space, DataSplits<Scalar
   if (start.fills) {
     std::vector<count_t> first_rows;
     for (int n = 0; n < start.model.order(); ++n) first_rows.push_back(rows->first_row(n));
-    detail::fill_start_of_rows(space, start.model, std::sqrt(X.norm_squared() / static_cast<double>(X.nnz())),
-                               options.seed, options.targets, first_rows);
+    double const deviation =
+        options.implicit ? 1 : std::sqrt(X.norm_squared() / static_cast<double>(X.nnz()));
+    detail::fill_start_of_rows(space, start.model, deviation, options.seed, options.targets, first_rows);
   }
   bool const saves_choice = start.state.has_choice && !options.checkpoint.empty();
   bool const weakens      = start.weakens;
@@ -410,10 +422,12 @@ FastTuckerResult<Scalar, Space> fit_random(Space const& space, DataSplits<Scalar
 }  // namespace
 
 bool draws_rows(FastTuckerOptions const& options) {
-  return facts_of(options.optimizer).draws_rows && !options.ridge && !options.ridge_per_entry;
+  bool const has_ridge = options.ridge || options.ridge_per_entry || options.implicit;
+  return facts_of(options.optimizer).draws_rows && !has_ridge;
 }
 
 FastTuckerOptions with_shape(FastTuckerOptions options, int order) {
+  options       = settled(std::move(options), order);
   auto& columns = options.columns;
   if (options.rank == 0)
     options.rank = columns.empty() ? 8 : *std::max_element(columns.begin(), columns.end());
@@ -467,13 +481,20 @@ FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
 template <class Scalar, class Index, class Space>
 FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
                                             FastTuckerData<Scalar, Index, Space> const& data,
-                                            FastTuckerOptions const& options,
+                                            FastTuckerOptions const& given,
                                             FastTuckerModel<Scalar, Space>&& start,
                                             FastTuckerCallback const& callback) {
-  auto const limits = checked_limits(options);
+  auto const options = settled(given, start.order());
+  auto const limits  = checked_limits(options);
   POLYAD_EXPECTS(options.checkpoint.empty() && options.resume.empty() && !data.rows,
                  "a run from a start has no checkpoints, and runs on one rank");
-  auto const sets = sets_of(space, data);
+  bool const is_implicit = options.implicit.has_value();
+  POLYAD_EXPECTS(!is_implicit || !data.format,
+                 "implicit feedback makes the format itself: it sums repeated entries first");
+  POLYAD_EXPECTS(!is_implicit || (!start.has_biases() && start.mean == 0 && start.time_mode < 0),
+                 "implicit feedback takes a start without mean and biases");
+  auto const sets = sets_of(space, data, is_implicit);
+  if (is_implicit) expect_implicit_values(space, sets.train, RunRanks());
   if (data.format) {
     TensorByRank<Scalar, Index, Space> const X(space, *data.format);
     return RunLoop<FastTuckerBody<Scalar, Index, Space>>(limits, X.rows(), space, X, sets, options, start,
@@ -488,16 +509,19 @@ FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
 template <class Scalar, class Index, class Space>
 FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
                                             FastTuckerData<Scalar, Index, Space> const& data,
-                                            FastTuckerOptions const& options,
+                                            FastTuckerOptions const& given,
                                             FastTuckerCallback const& callback,
                                             AnyFormatOptions const& format,
                                             FastTuckerSearchCallback const& on_search) {
+  int const order    = std::max(data.train.order(), data.train_on_host.order());
+  auto const options = settled(given, order);
   static_cast<void>(checked_limits(options));
   POLYAD_EXPECTS(!data.format, "a format that is chosen already wants the start whose biases it is without");
   auto const rows   = rows_of(space, data);
   auto const& facts = facts_of(options.optimizer);
   rows->expect_supported(facts.runs_on_ranks, facts.name);
-  auto const sets = rows->together([&] { return sets_of(space, data); });
+  auto const sets = rows->together([&] { return sets_of(space, data, options.implicit.has_value()); });
+  if (options.implicit) expect_implicit_values(space, sets.train, *rows);
   auto result = !options.resume.empty()  ? go_on(space, sets, options, callback, format, rows)
                 : leaves_choice(options) ? fit_chosen(space, sets, options, callback, format, rows, on_search)
                                          : fit_random(space, sets, options, callback, format, rows);

@@ -45,21 +45,27 @@ template <class Scalar, class Index, class Space>
 std::array<SummedErrors, 3> errors_of_part(Space const& space, FastTuckerModel<Scalar, Space> const& model,
                                            FactorMatrices<Scalar, Space> const& C,
                                            DataSplits<Scalar, Index, Space> const& sets,
-                                           ErrorSums<Space> const& sums) {
-  return {summed_errors(space, model, C, sets.train, sums),
-          summed_errors(space, model, C, Entries(sets.validation), sums),
-          summed_errors(space, model, C, Entries(sets.test), sums)};
+                                           ErrorSums<Space> const& sums, double alpha = 0) {
+  return {summed_errors(space, model, C, sets.train, sums, alpha),
+          summed_errors(space, model, C, Entries(sets.validation), sums, alpha),
+          summed_errors(space, model, C, Entries(sets.test), sums, alpha)};
+}
+
+/// The sums over all ranks' parts.
+inline std::array<SummedErrors, 3> summed_over(RunRanks const& ranks, std::array<SummedErrors, 3> parts) {
+  std::vector<double> numbers;
+  for (auto const& part : parts)
+    numbers.insert(numbers.end(), {part.entries, part.squares, part.magnitudes, part.implicit});
+  ranks.sum_on_host(numbers);
+  for (std::size_t k = 0; k < parts.size(); ++k)
+    parts[k] = {numbers[4 * k], numbers[4 * k + 1], numbers[4 * k + 2], numbers[4 * k + 3]};
+  return parts;
 }
 
 /// The errors of all ranks' parts.
 inline FastTuckerErrors errors_of_all(std::array<SummedErrors, 3> const& parts, RunRanks const& ranks) {
-  std::vector<double> numbers;
-  for (auto const& part : parts) numbers.insert(numbers.end(), {part.entries, part.squares, part.magnitudes});
-  ranks.sum_on_host(numbers);
-  auto const means = [&](std::size_t k) {
-    return SummedErrors{numbers[3 * k], numbers[3 * k + 1], numbers[3 * k + 2]}.means();
-  };
-  return {means(0), means(1), means(2)};
+  auto const all = summed_over(ranks, parts);
+  return {all[0].means(), all[1].means(), all[2].means()};
 }
 
 /// The errors of the model's mean and biases alone.
@@ -136,13 +142,15 @@ public:
   [[nodiscard]] Ended<FastTuckerEpoch> finish() {
     m_space.fence("polyad::fast_tucker");
     double const seconds = m_clock.seconds();
-    auto const found =
-        errors_of_all(errors_of_part(m_space, m_model, m_epochs.intermediates(), m_sets, m_sums), m_rows);
+    auto const sums = summed_over(m_rows, errors_of_part(m_space, m_model, m_epochs.intermediates(), m_sets,
+                                                         m_sums, m_options.implicit.value_or(0)));
+    FastTuckerErrors const found{sums[0].means(), sums[1].means(), sums[2].means()};
     if (has_diverged(found.train.rmse)) {
       m_kept.restore(m_space, m_model);
       return {{}, StopReason::diverged};
     }
-    FastTuckerEpoch const epoch{++m_epoch, found.train, found.validation, found.test, seconds};
+    FastTuckerEpoch epoch{++m_epoch, found.train, found.validation, found.test, seconds};
+    if (auto const others = m_epochs.loss_without_entries()) epoch.objective = *others + sums[0].implicit;
     if (!m_validates || epoch.validation.rmse < m_best) keep(epoch);
     return {times(epoch, m_unscaled), patience_is_over()};
   }
@@ -269,7 +277,8 @@ private:
   }
   /// Also if the error is not a number.
   [[nodiscard]] bool has_diverged(double rmse) const {
-    double const size = std::sqrt(m_tensor.norm_squared() / static_cast<double>(m_tensor.nnz()));
+    double const size =
+        m_options.implicit ? 1 : std::sqrt(m_tensor.norm_squared() / static_cast<double>(m_tensor.nnz()));
     return !(rmse <= 10 * size || rmse == 0);
   }
   void keep(FastTuckerEpoch const& epoch) {

@@ -6,6 +6,7 @@
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -98,6 +99,9 @@ public:
   virtual void go_on() {}
   /// Brings C up to date, if epochs leave it behind.
   virtual void form_C() const {}
+  /// With implicit feedback: the part of the objective that the entries do not have, which is the loss of
+  /// all cells as if none were an entry, and the ridge. Waits; all ranks call it.
+  [[nodiscard]] virtual std::optional<double> loss_without_entries() const { return std::nullopt; }
 
   /// Its small numbers for a checkpoint. Waits.
   virtual void save_numbers(FastTuckerState&) const {}

@@ -151,6 +151,10 @@ public:
     held.push_back(m_plan.hold("where the rows of all modes begin", MemoryPlan::product({m_rows, 8})));
     held.push_back(m_plan.hold("the sums of long rows",
                                MemoryPlan::product({row_sums_size(nnz, options.rank), sizeof(Scalar)})));
+    if (options.implicit)
+      held.push_back(m_plan.hold("the Gram matrices of implicit feedback",
+                                 MemoryPlan::product({static_cast<count_t>(m_extents.order()) + 1,
+                                                      options.rank, options.rank, sizeof(double)})));
     bool const shrinks = draws_rows(options);
     for (int n = 0; n < m_extents.order(); ++n)
       if (options.update_cores && !(shrinks && of_mode(options.columns, n) >= options.rank))
@@ -206,10 +210,17 @@ public:
       if (chooses_rank && rank <= m_options.most_rank) best = of_candidate(nnz, rank, rank);
   }
 
+  /// sets_of() of implicit feedback, if entries repeat
+  [[nodiscard]] Held sum_repeated(count_t nnz) {
+    if (!m_options.implicit) return {};
+    plan_sort_of_duplicates(m_plan, nnz);
+    return m_plan.hold("the entries with repeated ones summed", coordinates(nnz));
+  }
   /// fit()
   void fit(count_t nnz, bool saves) {
-    auto const model = m_plan.hold("the factors", factors(m_options.columns));
-    auto const bias  = m_plan.hold("mean and biases", MemoryPlan::product({biases(nnz), sizeof(Scalar)}));
+    auto const summed = sum_repeated(nnz);
+    auto const model  = m_plan.hold("the factors", factors(m_options.columns));
+    auto const bias   = m_plan.hold("mean and biases", MemoryPlan::product({biases(nnz), sizeof(Scalar)}));
     fit_biases(nnz);
     Held saved;
     if (saves)
@@ -255,7 +266,8 @@ public:
   /// \param start  the best candidate of a search, which the root sends to all, or nothing
   void fit_owned_rows(Held start, bool searched) {
     count_t const nnz = m_owned->nnz, own = of_mode(m_owned->modes, m_owned->longest).nnz;
-    auto const bias = m_plan.hold("mean and biases", MemoryPlan::product({biases(nnz), sizeof(Scalar)}));
+    auto const summed = sum_repeated(own);
+    auto const bias   = m_plan.hold("mean and biases", MemoryPlan::product({biases(nnz), sizeof(Scalar)}));
     m_plan.pass("factors of one column", whole(1));
     auto const model = m_plan.hold("the owned rows of the factors", factors(m_options.columns));
     if (searched) {

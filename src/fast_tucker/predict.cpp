@@ -20,6 +20,9 @@ namespace polyad {
 using namespace detail;
 namespace {
 
+/// Doubles of a row of ErrorSums.
+constexpr count_t error_sums = 3;
+
 /// Entries that a thread predicts. On hosts the number does not depend on the threads, so that the errors do
 /// not.
 template <class Space>
@@ -41,7 +44,8 @@ struct PredictEntries {
   double mean;
   ValueRange range;
   Scalar* predictions;  // null: only the errors are wanted
-  double* sums;         // two a chunk: of squared and of absolute errors
+  double* sums;         // three for each chunk: squared errors, absolute errors, implicit losses
+  double alpha;         // the weight in implicit feedback; 0: the values are the targets
   WholeRowWalk entries;
 
   [[nodiscard]] KOKKOS_FUNCTION Scalar const* row(int n, Index index) const {
@@ -68,20 +72,24 @@ struct PredictEntries {
   KOKKOS_FUNCTION void walk(count_t begin, count_t end, int lane) const {
     double squares   = 0;
     double absolutes = 0;
+    double losses    = 0;
     for (count_t p = begin; p < end; ++p) {
       double const prediction = predict(indices + p * static_cast<count_t>(order), lane);
       if (predictions != nullptr) {
         if (lane == 0) predictions[p] = static_cast<Scalar>(prediction);
       } else {
-        double const error = static_cast<double>(values[p]) - prediction;
+        auto const x       = static_cast<double>(values[p]);
+        double const error = (alpha == 0 ? x : x > 0 ? 1.0 : 0.0) - prediction;
         squares += error * error;
         absolutes += Kokkos::abs(error);
+        losses += (1 + alpha * x) * error * error - prediction * prediction;
       }
     }
     if (predictions == nullptr && lane == 0) {
-      count_t const chunk = begin / entries.chunk;
-      sums[2 * chunk]     = squares;
-      sums[2 * chunk + 1] = absolutes;
+      count_t const chunk          = begin / entries.chunk;
+      sums[error_sums * chunk]     = squares;
+      sums[error_sums * chunk + 1] = absolutes;
+      sums[error_sums * chunk + 2] = losses;
     }
   }
 
@@ -104,7 +112,7 @@ struct AddErrorSums {
   Kokkos::View<double*, typename Space::device_type> totals;
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    for (int j = 0; j < 2; ++j) {
+    for (int j = 0; j < static_cast<int>(error_sums); ++j) {
       double total = 0;
       Kokkos::parallel_reduce(
           Kokkos::TeamVectorRange(member, chunks),
@@ -117,7 +125,7 @@ struct AddErrorSums {
 template <class Space, class Scalar, class Index>
 void launch_predictions(Space const& space, FastTuckerModel<Scalar, Space> const& model,
                         FactorMatrices<Scalar, Space> const& C, CooTensor<Scalar, Index, Space> const& X,
-                        Scalar* predictions, double* sums) {
+                        Scalar* predictions, double* sums, double alpha = 0) {
   POLYAD_EXPECTS(X.order() == model.order(), "entries of order ", X.order(), " for a model of order ",
                  model.order());
   for (int n = 0; n < model.order(); ++n) {
@@ -148,6 +156,7 @@ void launch_predictions(Space const& space, FastTuckerModel<Scalar, Space> const
     kernel.range       = model.range;
     kernel.predictions = predictions;
     kernel.sums        = sums;
+    kernel.alpha       = alpha;
     kernel.entries     = {X.nnz(), predict_chunk<Space>};
     detail::launch("polyad::predict", kernel.entries.template policy<typename Kernel::Row>(space), kernel);
   });
@@ -173,9 +182,9 @@ template <class Space>
 ErrorSums<Space> make_error_sums(Space const& space, count_t entries) {
   // The last row takes the totals.
   count_t const rows = ceil_div(entries, predict_chunk<Space>) + 1;
-  expect_fits(space, "the partial sums of errors", rows, 2 * sizeof(double));
+  expect_fits(space, "the partial sums of errors", rows, error_sums * sizeof(double));
   return ErrorSums<Space>(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::error_sums"), rows,
-                          2);
+                          error_sums);
 }
 
 template <class Space, class Scalar, class Index>
@@ -191,7 +200,8 @@ void predict(Space const& space, FastTuckerModel<Scalar, Space> const& model,
 template <class Space, class Scalar, class Index>
 SummedErrors detail::summed_errors(Space const& space, FastTuckerModel<Scalar, Space> const& model,
                                    FactorMatrices<Scalar, Space> const& C,
-                                   Entries<Scalar, Index, Space> const& X, ErrorSums<Space> const& sums) {
+                                   Entries<Scalar, Index, Space> const& X, ErrorSums<Space> const& sums,
+                                   double alpha) {
   constexpr count_t chunk = predict_chunk<Space>;
   static_assert(EntryBuffers<Scalar, Index, Space>::step % chunk == 0);
   if (X.nnz() == 0) return {};
@@ -201,17 +211,18 @@ SummedErrors detail::summed_errors(Space const& space, FastTuckerModel<Scalar, S
   X.for_each_stretch(space,
                      [&](Space const& on, CooTensor<Scalar, Index, Space> const& stretch, count_t first) {
                        launch_predictions(on, model, C, stretch, static_cast<Scalar*>(nullptr),
-                                          sums.data() + 2 * (first / chunk));
+                                          sums.data() + error_sums * (first / chunk), alpha);
                      });
-  Kokkos::View<double*, typename Space::device_type> const totals(sums.data() + 2 * chunks, 2);
+  Kokkos::View<double*, typename Space::device_type> const totals(sums.data() + error_sums * chunks,
+                                                                  error_sums);
   using Kernel            = AddErrorSums<Space>;
   LaunchShape const shape = launch_shape<Space>(1, Kernel::threads, Kernel::vector);
   Kokkos::parallel_for("polyad::add_error_sums", team_policy<typename Kernel::Bounds>(space, shape),
                        Kernel{sums, chunks, totals});
-  double host[2] = {};
-  Kokkos::deep_copy(space, Kokkos::View<double*, Kokkos::HostSpace>(host, 2), totals);
+  double host[error_sums] = {};
+  Kokkos::deep_copy(space, Kokkos::View<double*, Kokkos::HostSpace>(host, error_sums), totals);
   space.fence("polyad::errors");
-  return {static_cast<double>(X.nnz()), host[0], host[1]};
+  return {static_cast<double>(X.nnz()), host[0], host[1], host[2]};
 }
 
 template <class Space, class Scalar, class Index>
@@ -244,7 +255,7 @@ PredictionErrors errors(Space const& space, FastTuckerModel<Scalar, Space> const
                                               FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&, \
                                               FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,  \
                                               Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,  \
-                                              ErrorSums<Kokkos::DefaultExecutionSpace> const&)
+                                              ErrorSums<Kokkos::DefaultExecutionSpace> const&, double)
 POLYAD_EACH_SCALAR(, POLYAD_INTERMEDIATES);
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_PREDICT);
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_ERRORS);

@@ -181,6 +181,33 @@ TEST_CASE("Ridges, targets, drift and values of any scale", "[mpi]") {
     CHECK(std::abs(std::ldexp(result.history[k].test.rmse, -40) - usual.history[k].test.rmse) <= 1e-5);
 }
 
+TEST_CASE("Implicit feedback", "[mpi]") {
+  for (auto const& extents : std::vector<std::vector<std::uint64_t>>{{40, 23}, {25, 18, 6}, {2, 30}}) {
+    auto sets = random_sets(51 + extents.size(), extents, 300);  // some places occur twice
+    for (auto* set : {&sets.train, &sets.test})
+      for (double& x : set->values) x = std::floor(std::abs(x));
+    FastTuckerOptions options;
+    options.rank        = 5;
+    options.implicit    = 4;
+    options.ridge       = 1.5;
+    options.max_epochs  = 4;
+    auto const expected = fast_tucker(TestSpace(), sets.data<double>(Dealt::whole), options);
+    for (Dealt const dealt : {Dealt::in_turn, Dealt::all_to_rank_0}) {
+      auto const result = on_ranks(sets.data<double>(dealt), options);
+      REQUIRE(result.history.size() == expected.history.size());
+      for (std::size_t k = 0; k < result.history.size(); ++k) {
+        double const there = *expected.history[k].objective;
+        CHECK(std::abs(*result.history[k].objective - there) <= 1e-10 * there);
+        expect_close(result.history[k].train, expected.history[k].train, 1e-10);
+        expect_close(result.history[k].test, expected.history[k].test, 1e-10);
+      }
+    }
+    auto negative                = sets;
+    negative.train.values.back() = -1;  // on one rank, but all refuse it
+    CHECK_THROWS_AS(on_ranks(negative.data<double>(Dealt::in_turn), options), UsageError);
+  }
+}
+
 TEST_CASE("More ranks than rows, and rows without entries", "[mpi]") {
   expect_run_of_one_rank<double>(random_sets(41, {2, 9, 3}, 120), options_of(3));
   expect_run_of_one_rank<double>(random_sets(42, {2, 3}, 40), options_of(2));

@@ -8,6 +8,13 @@
 //   adam  For each mode in turn, one residual sweep gives the gradients of A^(n) and B^(n) for Adam's step.
 //   sgd   The paper's method: an update for every observation, then the cores.
 //
+// With FastTuckerOptions::implicit the entries are clicks or counts, and als fits the scores of all cells:
+//
+//   sum over all cells of w (t - xhat)^2 + sum over n of ridge |A^(n)|^2
+//
+// where an entry x > 0 has the weight w = 1 + alpha x and the target t = 1, and every other cell the weight 1
+// and the target 0 (Hu, Koren & Volinsky, ICDM 2008; with more than two modes iTALS, Hidasi & Tikk, 2012).
+//
 // A ridge is a constant for each row. The paper multiplies it by the row's number of observations
 // (ridge_per_entry), which drives the factors to zero (docs/fast-tucker.md).
 #pragma once
@@ -93,6 +100,8 @@ struct FastTuckerEpoch {
   PredictionErrors validation;  // no entries when there are none
   PredictionErrors test;
   double seconds;  // of the epoch, without the errors
+  /// With FastTuckerOptions::implicit, the loss over all cells and the ridge, which no epoch raises.
+  std::optional<double> objective = {};
 };
 
 /// Errors of the three sets. A set that was not given has no entries.
@@ -149,7 +158,8 @@ template <class Scalar, class Index, class Space>
 [[nodiscard]] FastTuckerData<Scalar, Index, Space> distribute(
     Communicator<Space> const& ranks, FastTuckerData<Scalar, Index, Space> const& parts);
 
-/// The options with R and with J of each mode. Without R it is the largest J, or 8. Without J each J is R.
+/// The options with R and with J of each mode. Without R it is the largest J, or 8, or 32 with `implicit`.
+/// Without J each J is R. With `implicit` also the ridge, and without biases and updates of the cores.
 /// \throws MemoryError when als would hold more than 2^31 bytes for a row
 [[nodiscard]] FastTuckerOptions with_shape(FastTuckerOptions options, int order);
 
@@ -321,5 +331,38 @@ template <class Space, class Scalar, class Index>
 [[nodiscard]] CooTensor<Scalar, Index, Space> without_biases(Space const& space,
                                                              CooTensor<Scalar, Index, Space> const& X,
                                                              FastTuckerModel<Scalar, Space> const& model);
+
+/// fold_in computes rows of a fitted model from their entries, without a new fit. Each row is the solution of
+/// the least-squares problem of an epoch of als, with the rows of the other modes as they are.
+///
+/// The model with rows of its own for what `entries` has beyond its extents: new users, new items. One mode
+/// after the other is solved: new items see the new users before them, and rows that are still to be solved
+/// are zero. First a row gets its bias, if the model has biases,
+///
+///   bias = (the sum of x minus the other terms, over its n entries) / (bias_damping + n),
+///
+/// then its row of A^(n) is fitted to what is left. Mean, cores, drifts and all other rows stay; a new row
+/// does not drift, and one without entries is zero. The unit of a shrinkage is measured as in als, but over
+/// the model's rows that are not zero, each counted once: the training set is not known. With implicit
+/// feedback repeated entries are summed. The mode of time keeps its extent: entries of later times are
+/// refused.
+/// Shares its unchanged parts with the model. Waits for `space`.
+/// \param entries  of the new rows; the entries of other rows only matter for the new rows among theirs
+/// \throws UsageError for options that make no sense, negative values with implicit feedback, and entries of
+///         another order; NumericalError where a row is not finite; MemoryError
+template <class Scalar, class Index, class Space>
+[[nodiscard]] FastTuckerModel<Scalar, Space> fold_in(Space const& space,
+                                                     FastTuckerModel<Scalar, Space> const& model,
+                                                     CooTensor<Scalar, Index, Space> const& entries,
+                                                     FoldInOptions const& options = {});
+
+/// The same for all rows that occur in `added`, whether the model has them or not.
+/// \param entries  all entries of these rows, the old ones and the added ones
+template <class Scalar, class Index, class Space>
+[[nodiscard]] FastTuckerModel<Scalar, Space> update_rows(Space const& space,
+                                                         FastTuckerModel<Scalar, Space> const& model,
+                                                         CooTensor<Scalar, Index, Space> const& entries,
+                                                         CooTensor<Scalar, Index, Space> const& added,
+                                                         FoldInOptions const& options = {});
 
 }  // namespace polyad

@@ -29,7 +29,7 @@ template <class Scalar, class Space>
 [[nodiscard]] FactorMatrices<Scalar, Space> make_intermediates(Space const& space,
                                                                FastTuckerModel<Scalar, Space> const& model);
 
-/// The partial sums of `errors`: two doubles per chunk of entries.
+/// The partial sums of `errors`: three doubles per chunk of entries.
 template <class Space>
 using ErrorSums = Kokkos::View<double**, Kokkos::LayoutRight, typename Space::device_type>;
 

@@ -168,7 +168,8 @@ template <class F>
 ///
 ///   sum over its nonzeros of (x - a . B p)^2 + ridge |a|^2
 ///
-/// with p the product of the other modes' rows of C.
+/// with p the product of the other modes' rows of C. With `alpha` (implicit feedback) the sum is that of
+/// (1 + alpha x) (1 - a . B p)^2 - (a . B p)^2 over nonzeros with x > 0, plus a . B others B' a.
 template <class Scalar, class Space>
 struct RowProblem {
   FactorMatrix<Scalar, Space> B;           // J x R
@@ -180,6 +181,9 @@ struct RowProblem {
   double squares = 0;
   /// Workspace of row_sums_size numbers, with which several teams share a row of many nonzeros. Or nothing.
   Kokkos::View<Scalar*, typename Space::device_type> sums = {};
+  double alpha                                            = 0;  // 0: the values are the targets
+  /// With alpha: the sum of p p' over all cells of a row, R x R. It is the same for all rows.
+  Kokkos::View<double**, Kokkos::LayoutRight, typename Space::device_type> others = {};
 };
 
 /// Nonzeros of a chunk of a long row. RowProblem::sums has R (R + 1) numbers for each chunk of the nonzeros.

@@ -33,8 +33,24 @@ std::string summaries_of_optimizers() {
   return text;
 }
 
+/// alpha of --implicit=ALPHA.
+double typed_alpha(std::string const& typed) {
+  std::string text        = typed;
+  std::string const fault = settle_number(text);
+  if (!fault.empty()) refuse("--implicit: " + fault);
+  double const alpha = std::stod(text);
+  if (!(alpha > 0) || std::isinf(alpha))
+    refuse(fmt::format("--implicit takes the weight alpha of a click, above 0, not {}", typed));
+  return alpha;
+}
+
 /// Puts what is typed in another form into the library's options.
 void settle(TrainOptions& options) {
+  if (!options.implicit_text.empty()) {
+    options.implicit = typed_alpha(options.implicit_text);
+    // Before the entries are split, so that no click is in two sets.
+    if (options.duplicates == "keep") options.duplicates = "sum";
+  }
   if (options.typed_rank) options.rank = *options.typed_rank;
   options.optimizer = find_optimizer(options.optimizer_name).id;
   options.adam.step = options.sgd.step = options.learning_rate;
@@ -96,7 +112,6 @@ void expect_from_zero(char const* option, double number) {
 }
 
 void add_fast_tucker(Command command, TrainOptions& options) {
-  command.after_parsing([&options] { settle(options); });
   add_tensor(command, options.tensor, options.index_base,
              "Observed entries, zeros too, in any form; others are unknown; - is stdin");
   add_duplicates(command, options.duplicates, {"keep", "sum", "last", "error"});
@@ -125,14 +140,22 @@ void add_fast_tucker(Command command, TrainOptions& options) {
       ->capture_default_str();
   FastTuckerOptions& of_run = options;
   add_declared(command, of_run);
+  auto* const implicit = command.add_flag_with_text(
+      "--implicit", options.implicit_text, fmt::format("{}", usual_alpha),
+      "Entries are clicks or counts x of weight 1 + ALPHA x, and all other cells zeros of weight 1: "
+      "--implicit=ALPHA");
+  for (char const* const of_biases : {"--bias-sweeps", "--bias-reg"})
+    implicit->excludes(command.option(of_biases));
+  command.after_parsing([&options] { settle(options); });  // after the flag has its text
   auto* const ridge =
       command
           .add_option("--reg", options.ridge,
-                      fmt::format("Ridge of a row of a factor, in place of --shrink; adam and sgd take {}",
+                      fmt::format("Ridge of a row of a factor, in place of --shrink; adam and sgd take {}, "
+                                  "--implicit 2.5 ALPHA, or 0.5 ALPHA beyond two modes",
                                   usual_ridge),
                       [&options](OptionList& list) {
-                        list.emplace_back("reg",
-                                          options.shrinks() ? 0.0 : options.ridge.value_or(usual_ridge));
+                        bool const is_chosen = options.shrinks() || (options.implicit && !options.ridge);
+                        list.emplace_back("reg", is_chosen ? 0.0 : options.ridge.value_or(usual_ridge));
                       })
           ->type_name("X");
   command
@@ -303,6 +326,8 @@ void check(TrainOptions const& options) {
   if (options.time_bins.empty() && !options.time_damping.empty()) refuse("--time-reg wants --time-bins");
   if (has_time && !options.biases) refuse("--time-mode is about biases: not with --no-biases");
   for (double const number : options.shrink) expect_from_zero("--shrink", number);
+  if (!options.shrink.empty() && options.implicit)
+    refuse("--implicit takes --reg: --shrink counts a row's entries, and here all cells of a row count");
   if (!options.shrink.empty() && !options.shrinks()) refuse("--shrink is for als without --reg-per-entry");
   auto const& optimizer = options.optimizer_facts();
   if (!options.targets.empty() && !optimizer.draws_rows)

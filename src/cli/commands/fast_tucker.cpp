@@ -330,8 +330,9 @@ void summarise(TrainOptions const& options, Report const& report, std::vector<st
       for (auto const& line : left_to_biases(choice))
         show("rows     of {} entries: mean and biases alone predict them\n", line);
   }
-  show("errors   {}\n", errors_text(result.errors));
-  if (options.biases) show("biases   {}\n", errors_text(result.biases));
+  if (result.objective) show("loss     {:.6g} over all cells, with the ridge\n", *result.objective);
+  show("errors   {}{}\n", errors_text(result.errors), options.implicit ? " of scores from 1" : "");
+  if (options.biases && !options.implicit) show("biases   {}\n", errors_text(result.biases));
   if (learns && result.choice && result.choice->ended_early)
     show("epochs   {}, the model is the best of the search ({})\n", last, result.reason);
   else if (learns)
@@ -362,7 +363,10 @@ int run(TrainOptions const& given, Report& report) {
   report.iterates      = true;
   bool const is_root   = ranks().rank == 0;
   expect_usable_device();
-  if (ranks().size > 1) expect_distributed(options);
+  if (ranks().size > 1) {
+    expect_distributed(options);
+    options.duplicates = "keep";  // the run sums those of implicit feedback once their ranks have them
+  }
   if (is_root && !options.output.empty()) io::expect_writable(options.output);
   if (is_root && !options.checkpoint.empty()) io::expect_writable(options.checkpoint);
   finish_files_in_spite_of_signals();  // checkpoints
@@ -381,9 +385,11 @@ int run(TrainOptions const& given, Report& report) {
   std::vector<std::string> splits;
   auto sets = read_sets(options, report, splits);
   share_shape(options, sets.train.extents.size(), resumed);
-  if (has_one_value(sets.train) && is_root)
+  if (has_one_value(sets.train) && is_root && !options.implicit)
     say("polyad: all values are equal: there is nothing to rank rows by\n");
-  auto const cold = std::exchange(sets.cold, {});
+  auto cold = std::exchange(sets.cold, {});
+  if (options.implicit)
+    for (double& x : cold.values) x = x > 0 ? 1 : 0;  // the targets, as of all other entries
   note_unkept(options.common, {options.output, options.checkpoint}, "-o, --report or --checkpoint");
   warn_of_single_times(options, sets.train);
   warn_of_cold(cold.nnz());
@@ -399,7 +405,9 @@ int run(TrainOptions const& given, Report& report) {
         [&](IterationReport const& epoch) {
           report.iterations.push_back(epoch);
           seconds += epoch.seconds;
-          if (progress) progress->iteration(epoch.iteration, errors_text(epoch.errors), epoch.seconds);
+          auto const text =
+              epoch.objective ? fmt::format("loss {:.6g}", *epoch.objective) : errors_text(epoch.errors);
+          if (progress) progress->iteration(epoch.iteration, text, epoch.seconds);
           return interrupt_signal() == 0;
         },
         [&](SearchReport const& search) {

@@ -39,7 +39,7 @@ int predict_completion(io::HostFastTucker model, PredictOptions const& options, 
   auto entries =
       read_for_model({.path = options.places}, base, model.names, model.extents, options.common, true);
   report.input         = entries.facts;
-  bool const no_values = entries.lacks_values || (entries.facts.table && entries.facts.table->value.empty());
+  bool const no_values = entries.lacks_values;
   expect_values(options, no_values);
   auto& places = entries.file.tensor;
   RowTexts const rows(entries.names, places.extents, base);

@@ -55,6 +55,7 @@ inline IterationReport to_report(FastTuckerEpoch const& epoch) {
   report.iteration = epoch.epoch;
   report.seconds   = epoch.seconds;
   report.errors    = to_reports(epoch);
+  report.objective = epoch.objective;
   return report;
 }
 
@@ -331,9 +332,10 @@ CompletedModel complete_as(TrainOptions const& options, CompletionSets&& sets, R
   auto const chosen = result.choice ? result.choice->options : with_shape(asked, order);
   auto summary      = report_of(chosen, result.choice);
   if (summary.choice && leaves_rank(asked) && !resumed) summary.choice->most_rank = asked.most_rank;
-  summary.biases = to_reports(result.biases);
-  summary.mean   = result.model.mean;
-  summary.drift  = drift_text(result.model, chosen.bias);
+  if (!asked.implicit) summary.biases = to_reports(result.biases);
+  if (!result.history.empty()) summary.objective = result.history.back().objective;
+  summary.mean  = result.model.mean;
+  summary.drift = drift_text(result.model, chosen.bias);
   if (result.choice && !result.choice->learns) {
     summary.errors = summary.biases;
     summary.reason = "mean and biases";

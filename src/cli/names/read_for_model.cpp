@@ -82,6 +82,8 @@ EntriesForModel match_to_model(io::TensorFile&& file, InputReport&& facts, int b
   auto const unknown = io::match_rows(result.file, known, extents, path);
   for (auto const& mode : unknown) result.unknown += mode.rows();
   result.names = with_unknown(std::move(known), unknown);
+  // A table without a column of values counts each line as 1.
+  if (result.facts.table && result.facts.table->value.empty()) result.lacks_values = may_lack_values;
   return result;
 }
 

@@ -35,6 +35,7 @@ struct TrainOptions : FastTuckerOptions {
   std::optional<std::uint64_t> typed_rank;
   std::string optimizer_name = "als";
   double learning_rate       = AdamRates().step;  // for adam and sgd
+  std::string implicit_text;                      // alpha; empty: no implicit feedback
   std::vector<double> shrink;                     // the members of Shrinkage; empty: chosen
   std::vector<std::string> target_names;  // "zero", "one" or "out" for each mode; empty: chosen, or zero
   std::string time_mode_text = "-1";      // the number or the name of a mode; -1: none
@@ -52,7 +53,9 @@ struct TrainOptions : FastTuckerOptions {
   [[nodiscard]] OptimizerFacts const& optimizer_facts() const { return facts_of(optimizer); }
   /// Whether a test set is held out.
   [[nodiscard]] bool splits() const { return split > 0 || split_time > 0 || !split_last.empty(); }
-  [[nodiscard]] bool shrinks() const { return optimizer_facts().draws_rows && !ridge && !ridge_per_entry; }
+  [[nodiscard]] bool shrinks() const {
+    return optimizer_facts().draws_rows && !ridge && !ridge_per_entry && !implicit;
+  }
 };
 
 struct PredictOptions {

@@ -119,6 +119,7 @@ Json to_json(IterationReport const& iteration) {
   if (!iteration.errors.empty()) {
     Json json = {{"iteration", iteration.iteration}};
     put_errors(json, iteration.errors);
+    if (iteration.objective) json["objective"] = *iteration.objective;
     json["seconds"] = iteration.seconds;
     json["phases"]  = iteration.phases;
     return json;
@@ -176,7 +177,8 @@ Json to_json(CompletionReport const& result) {
   Json entries = Json::object();
   for (auto const& [set, error] : result.errors) entries[set] = error.entries;
   json["entries"] = entries;
-  Json biases     = Json::object();
+  if (result.objective) json["objective"] = *result.objective;
+  Json biases = Json::object();
   put_errors(biases, result.biases);
   json["biases"]         = biases;
   json["rank"]           = result.rank;

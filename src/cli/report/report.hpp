@@ -98,7 +98,8 @@ struct IterationReport {
   double delta   = 0;
   double seconds = 0;
   std::map<std::string, double> phases;
-  ErrorReports errors = {};  // of completion, in place of fit and delta
+  ErrorReports errors             = {};  // completion has them in place of fit and delta
+  std::optional<double> objective = {};  // the loss that implicit feedback lowers
 };
 
 struct MemoryReport {
@@ -170,6 +171,7 @@ struct CompletionReport {
   std::string regularization;          // shrinkage or ridge, as options of the tool
   std::string drift;                   // of biases over time, as options of the tool; empty: none
   std::optional<ChoiceReport> choice;
+  std::optional<double> objective;  // the loss of implicit feedback after the last epoch
   int kept_iteration = 0;
   std::string reason;
   std::uint64_t cold = 0;  // entries predicted from biases alone

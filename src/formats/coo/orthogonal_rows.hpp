@@ -7,6 +7,8 @@
 //   (P' P + w I) c = P' x + w t                                  R unknowns
 //   c = t + P' z,   (P P' + w I) z = x - P t                     n unknowns, for rows of n < R nonzeros
 //
+// The other cells of implicit feedback are added to the first one's P' P, and rule the second one out.
+//
 // A device's team takes one row at a time, and a host's thread several:
 //
 //   many nonzeros: P' P and P' x              RowProducts::sum_row(); solve_products()
@@ -63,6 +65,7 @@ struct OrthogonalRows {
   count_t A_stride;
   count_t rows;
   count_t rows_of_team;
+  double const* others;  // as in RowProblem, or null
   OrthogonalRowSizes<Scalar> sizes;
   int level;
 
@@ -84,6 +87,13 @@ struct OrthogonalRows {
     int const R = products.R;
     products.sum_row(member, begin, end, pad);
     set_system(member, R, pad.S, products.width, weight, system);
+    if (others != nullptr) {
+      member.team_barrier();
+      Kokkos::parallel_for(Kokkos::TeamThreadRange(member, R), [&](int const i) {
+        Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, i + 1),
+                             [&](int const j) { system[i * (R | 1) + j] += others[i * R + j]; });
+      });
+    }
     Kokkos::parallel_for(Kokkos::TeamVectorRange(member, R), [&](int const r) {
       system[R * (R | 1) + r] = static_cast<double>(pad.y[r]) + target_weight(weight);
     });
@@ -175,7 +185,7 @@ struct OrthogonalRows {
     count_t const stride = (n + block - 1) / block * block;
     auto const R         = static_cast<count_t>(products.R);
     auto const width     = static_cast<count_t>(products.width);
-    if (n < R && weight > 0 &&
+    if (n < R && weight > 0 && others == nullptr &&
         (R + stride) * stride <= (static_cast<count_t>(Products::tile_rows) + width) * width) {
       solve_nonzeros(member, begin, static_cast<int>(n), weight, pad, system);
       store(member, pad.y, a);
@@ -210,12 +220,13 @@ void solve_orthogonal_rows(Space const& space, Products const& products, SolvedR
   LaunchShape const shape{ceil_div(range.rows, rows_of_team), team_threads<Space>(lanes), lanes};
   auto policy     = team_policy<Kokkos::Schedule<Kokkos::Dynamic>>(space, shape);  // rows differ in length
   int const level = set_row_scratch(space, shape, sizes.bytes(), policy);
-  detail::launch("polyad::least_squares_rows", policy,
-                 OrthogonalRows<Space, Products>{
-                     products, range.starts, problem.transposed.data(),
-                     static_cast<count_t>(problem.transposed.stride(0)), J, problem.squares,
-                     problem.ridge / problem.squares, problem.ridge_per_entry, shrinkage, A.data(),
-                     static_cast<count_t>(A.stride(0)), range.rows, rows_of_team, sizes, level});
+  detail::launch(
+      "polyad::least_squares_rows", policy,
+      OrthogonalRows<Space, Products>{products, range.starts, problem.transposed.data(),
+                                      static_cast<count_t>(problem.transposed.stride(0)), J, problem.squares,
+                                      problem.ridge / problem.squares, problem.ridge_per_entry, shrinkage,
+                                      A.data(), static_cast<count_t>(A.stride(0)), range.rows, rows_of_team,
+                                      problem.alpha > 0 ? problem.others.data() : nullptr, sizes, level});
 }
 
 }  // namespace polyad::detail

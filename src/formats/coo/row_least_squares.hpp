@@ -6,8 +6,10 @@
 //   (B S B' + ridge I) a = B y,   S = sum over the row's nonzeros of p p',   y = sum of x p
 //
 // where p is the product of the other modes' rows of C. With a RowShrinkage, S + weight I takes the place of
-// S, and y + weight target the place of y. (If B has orthogonal columns: orthogonal_rows.hpp.) One team
-// solves for one row, after other teams have summed the chunks of long rows (row_products.hpp):
+// S, and y + weight target the place of y. With implicit feedback S = H + sum of alpha x p p' and
+// y = sum of (1 + alpha x) p, where H is RowProblem::others. (If B has orthogonal columns:
+// orthogonal_rows.hpp.) One team solves for one row, after other teams have summed the chunks of long rows
+// (row_products.hpp):
 //
 //   S = sum of p p', y = sum of x p                               RowProducts::sum_row()
 //   S += weight I; U = B S                                        operator(); multiply()
@@ -75,6 +77,7 @@ struct RowLeastSquares {
   RowShrinkage shrinkage;
   Scalar* A;  // I x J
   count_t A_stride;
+  double const* others;  // as in RowProblem, or null
   RowSolveSizes<Scalar> sizes;
   int level;
 
@@ -109,6 +112,12 @@ struct RowLeastSquares {
       }
     });
     member.team_barrier();
+    if (others != nullptr) {
+      Kokkos::parallel_for(Kokkos::TeamVectorRange(member, R * R), [&](int const i) {
+        pad.S[i / R * width + i % R] += static_cast<Scalar>(others[i]);
+      });
+      member.team_barrier();
+    }
     Products::template multiply<Blocks::all>(
         member, J, R, width,
         [&](int j, int r) {
@@ -157,7 +166,8 @@ void solve_rows_of(Space const& space, Source const& source, OtherFactors<Scalar
         RowLeastSquares<Space, Scalar, Index, block(), Source>{
             products, range.starts, problem.B.data(), static_cast<count_t>(problem.B.stride(0)),
             problem.transposed.data(), static_cast<count_t>(problem.transposed.stride(0)), problem.ridge,
-            problem.ridge_per_entry, shrinkage, A.data(), static_cast<count_t>(A.stride(0)), sizes, level});
+            problem.ridge_per_entry, shrinkage, A.data(), static_cast<count_t>(A.stride(0)),
+            problem.alpha > 0 ? problem.others.data() : nullptr, sizes, level});
   });
 }
 

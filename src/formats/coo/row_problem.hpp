@@ -43,6 +43,10 @@ void expect_row_problem(F const& X, FactorMatrices<Scalar, Space> const& C, int 
                  row_sums_size(nnz, C.rank()));
   POLYAD_EXPECTS(shrinkage.nonzeros >= 0 && shrinkage.share >= 0, "rows are shrunk by ", shrinkage.nonzeros,
                  " nonzeros and a share of ", shrinkage.share);
+  POLYAD_EXPECTS(problem.alpha == 0 || (problem.alpha > 0 && problem.others.extent(0) == C.rank() &&
+                                        problem.others.extent(1) == C.rank()),
+                 "implicit feedback of weight ", problem.alpha, " has a sum over the other cells of ",
+                 problem.others.extent(0), " x ", problem.others.extent(1), ", not of rank ", C.rank());
   starts.made_for.expect(X.identity(), 0, X.name);
   POLYAD_EXPECTS(of_mode(starts, mode).extent(0) == extents[mode] + 1, "mode ", mode, " has no rows in ",
                  X.name);

@@ -69,6 +69,7 @@ struct RowProducts {
   Scalar* chunk_sums;  // R (R + 1) numbers for each chunk: S by rows, then y; null: no chunks
   count_t chunk;       // nonzeros
   count_t origin;      // as in SolvedRows
+  double alpha;        // as in RowProblem
 
   RowProducts(Source const& nonzeros, OtherFactors<Scalar, any_order> const& others, int rank,
               RowProblem<Scalar, Space> const& problem, SolvedRows const& range)
@@ -78,7 +79,8 @@ struct RowProducts {
         width(whole_blocks(rank)),
         chunk_sums(problem.sums.data()),
         chunk(row_chunk(static_cast<count_t>(rank))),
-        origin(range.origin) {}
+        origin(range.origin),
+        alpha(problem.alpha) {}
 
   /// out (rows x columns) = [out +] the sum over k < inner of left(i, k) right(k, :). right and out are rows
   /// of whole blocks in the scratch pad. The rows after the last one, up to a multiple of `height`, are
@@ -144,6 +146,21 @@ struct RowProducts {
     member.team_barrier();
   }
 
+  /// Implicit feedback adds alpha x p p' and (1 + alpha x) p. So the products of the tile become q p with
+  /// q = (alpha x)^(1/2), and the values 1 / q + q. Nonzeros with x = 0 add nothing.
+  template <class Member>
+  KOKKOS_FUNCTION void weigh(Member const& member, int count, Pad const& pad) const {
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(member, count), [&](int const t) {
+      double const q    = Kokkos::sqrt(alpha * static_cast<double>(pad.x[t]));
+      auto const factor = static_cast<Scalar>(q);
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, R),
+                           [&](int const r) { pad.tile[t * width + r] *= factor; });
+      Kokkos::single(Kokkos::PerThread(member),
+                     [&] { pad.x[t] = static_cast<Scalar>(q > 0 ? 1 / q + q : q); });
+    });
+    member.team_barrier();
+  }
+
   /// Adds the nonzeros at positions begin ... end - 1.
   template <class Member>
   KOKKOS_FUNCTION void add(Member const& member, count_t begin, count_t end, Pad const& pad) const {
@@ -152,6 +169,7 @@ struct RowProducts {
       fill(member, first, count, pad.x, [&](int t, Columns const& columns, Row const& product) {
         product.store(pad.tile + t * width, columns);
       });
+      if (alpha > 0) weigh(member, count, pad);
       Kokkos::parallel_for(Kokkos::TeamVectorRange(member, R), [&](int const r) {
         Scalar sum = 0;
         for (int t = 0; t < count; ++t) sum += pad.x[t] * pad.tile[t * width + r];

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""polyad fast-tucker --implicit: the loss over all cells, recommendations, and what is refused."""
+import random
+import unittest
+
+from tool import ToolTest
+
+
+def clicks(users, items, seed=1):
+    """Places from 1 and counts: a user clicks items of the same taste. No user clicks the last item but one."""
+    generator = random.Random(seed)
+    lines = []
+    for u in range(users):
+        for i in range(items):
+            if i != items - 2 and generator.random() < (0.6 if u % 3 == i % 3 else 0.05):
+                lines.append((u + 1, i + 1, generator.randint(1, 3)))
+    return lines
+
+
+class Implicit(ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.lines = clicks(30, 20)
+        self.lines.append((1, 20, 1))
+        self.clicks = self.write("clicks.tns", self.text(self.lines))
+
+    @staticmethod
+    def text(lines):
+        return "".join(" ".join(map(str, line)) + "\n" for line in lines)
+
+    def test_the_loss_never_rises_and_the_defaults_are_reported(self):
+        report = self.report_of("fast-tucker", self.clicks, "--implicit", "--precision", "f64", "-o", "m.npz")
+        losses = [epoch["objective"] for epoch in report["iterations"]]
+        self.assertEqual(len(losses), 20)
+        for before, after in zip(losses, losses[1:]):
+            self.assertLessEqual(after, before * (1 + 1e-12))
+        self.assertEqual(report["result"]["objective"], losses[-1])
+        self.assertEqual(report["result"]["rank"], 32)
+        self.assertEqual(report["result"]["mean"], 0)
+        self.assertEqual(str(report["options"]["implicit"]), "40")
+        self.assertEqual(report["result"]["regularization"], "--reg 100")
+
+    def test_repeated_places_are_summed(self):
+        twice = self.write("twice.tns", self.text([(u, i, 1) for u, i, x in self.lines for _ in range(x)]))
+        options = ("--implicit=7", "--reg", 2, "-r", 4, "-i", 5, "--precision", "f64")
+        expected = self.report_of("fast-tucker", self.clicks, *options)["result"]["objective"]
+        self.assertAlmostEqual(self.report_of("fast-tucker", twice, *options)["result"]["objective"], expected, places=8)
+
+    def test_recommends_what_was_not_seen(self):
+        self.succeed("fast-tucker", self.clicks, "--implicit=2", "--reg", 1, "-r", 4, "-o", "m.npz")
+        result = self.succeed("recommend", "m.npz", "--mode", 1, "--for", 4, "-n", 20, "--seen", self.clicks)
+        rows = [int(line.split()[0]) for line in result.stdout.splitlines()]
+        seen = {i for u, i, _ in self.lines if u == 4}
+        self.assertEqual(set(rows), set(range(1, 21)) - seen - {19})
+        self.assertEqual((rows[0] - 1) % 3, 0)  # the user's own taste
+
+    def test_a_run_that_is_resumed_has_the_same_loss(self):
+        options = ("--implicit", "-r", 4, "--deterministic")
+        whole = self.report_of("fast-tucker", self.clicks, *options, "-i", 6)["result"]["objective"]
+        self.succeed("fast-tucker", self.clicks, *options, "-i", 3, "--checkpoint", "c")
+        rest = self.report_of("fast-tucker", self.clicks, *options, "-i", 6, "--resume", "c")["result"]["objective"]
+        self.assertEqual(rest, whole)
+        result = self.run_tool("fast-tucker", self.clicks, "--implicit=3", "-r", 4, "--deterministic", "--resume", "c")
+        self.assertEqual(result.returncode, 3)
+        self.assertIn("implicit", result.stderr)
+
+    def test_what_it_refuses(self):
+        dislikes = self.write("dislikes.tns", "1 1 1\n2 2 -1\n")
+        for code, says, tensor, *options in (
+                (2, "above 0", self.clicks, "--implicit=0"), (2, "above 0", self.clicks, "--implicit=-2"),
+                (2, "not a number", self.clicks, "--implicit=many"),
+                (2, "needs als", self.clicks, "--implicit", "--optimizer", "adam"),
+                (2, "needs als", self.clicks, "--implicit", "--optimizer", "sgd"),
+                (2, "over time", self.clicks, "--implicit", "--time-mode", 1),
+                (2, "does not clip", self.clicks, "--implicit", "--clip", "0,1"),
+                (2, "takes --reg", self.clicks, "--implicit", "--shrink", 10),
+                (2, "--bias-reg", self.clicks, "--implicit", "--bias-reg", 3),
+                (2, "from 0 on", dislikes, "--implicit")):
+            with self.subTest(options=options):
+                result = self.run_tool("fast-tucker", tensor, *options)
+                self.assertEqual(result.returncode, code, result.stderr)
+                self.assertIn(says, result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

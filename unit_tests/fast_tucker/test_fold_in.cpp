@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Rows that are computed from their entries without a new fit: a row that the model has is found again.
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <vector>
+
+#include "fast_tucker/oracle.hpp"
+#include "polyad/fast_tucker/fast_tucker.hpp"
+#include "support/catch.hpp"
+
+namespace polyad::test {
+namespace {
+
+/// The model without its last rows of a mode.
+FastTuckerModel<double, TestSpace> without_rows(TestSpace const& space,
+                                                FastTuckerModel<double, TestSpace> const& model, int mode,
+                                                count_t rows) {
+  std::vector<count_t> extents, columns;
+  for (int n = 0; n < model.order(); ++n) {
+    extents.push_back(n == mode ? rows : model.extents()[n]);
+    columns.push_back(model.columns(n));
+  }
+  FastTuckerModel<double, TestSpace> result(space, Extents(std::span<count_t const>(extents)), columns,
+                                            model.rank(), model.has_biases());
+  result.mean = model.mean;
+  for (int n = 0; n < model.order(); ++n) {
+    auto const part = Kokkos::make_pair(count_t(0), extents[static_cast<std::size_t>(n)]);
+    Kokkos::deep_copy(result.A(n), Kokkos::subview(model.A(n), part, Kokkos::ALL));
+    Kokkos::deep_copy(result.B(n), model.B(n));
+    if (model.has_biases()) Kokkos::deep_copy(result.bias(n), Kokkos::subview(model.bias(n), part));
+  }
+  return result;
+}
+
+double largest_difference(std::vector<double> const& a, std::vector<double> const& b) {
+  REQUIRE(a.size() == b.size());
+  double most = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) most = std::max(most, std::abs(a[i] - b[i]));
+  return most;
+}
+
+/// A random tensor with values 1, 2, ..., sometimes twice at one place.
+HostTensor whole_values(Random& random, std::vector<std::uint64_t> const& extents, std::size_t nnz) {
+  auto X = random_tensor(random, extents, nnz);
+  for (double& x : X.values) x = 1 + std::floor(2 * std::abs(x));
+  return X;
+}
+
+TEST_CASE("folded rows are those that an epoch solves", "[fast_tucker][fold_in]") {
+  TestSpace const space;
+  Random random(21);
+  auto const X   = whole_values(random, {24, 15, 5}, 500);
+  auto const all = to_device<double, std::uint32_t>(space, X);
+  for (bool const implicit : {false, true})
+    for (count_t const J : {4, 6}) {
+      CAPTURE(implicit, J);
+      FastTuckerOptions options;
+      options.rank         = 4;
+      options.columns      = {J};
+      options.ridge        = 1.5;
+      options.max_epochs   = 30;
+      options.biases       = false;
+      options.update_cores = false;
+      if (implicit) options.implicit = 6;
+      auto const model = fast_tucker(space, all, options).model;
+      FoldInOptions fold;
+      fold.ridge    = options.ridge;
+      fold.implicit = options.implicit;
+      // The last mode is solved last: the rows of an epoch are solutions with the final rows of the others.
+      auto const folded = fold_in(space, without_rows(space, model, 2, 3), all, fold);
+      REQUIRE(folded.extents() == model.extents());
+      CHECK(largest_difference(flat(folded.A(2)), flat(model.A(2))) < 1e-9);
+      for (int n = 0; n < 2; ++n) CHECK(flat(folded.A(n)) == flat(model.A(n)));
+    }
+}
+
+TEST_CASE("rows with added entries are solved again, and others stay", "[fast_tucker][fold_in]") {
+  TestSpace const space;
+  Random random(22);
+  auto const X = whole_values(random, {20, 12}, 150);
+  HostTensor added{"added", {20, 12}, {3, 4, 3, 7}, {5, 2}};
+  auto both = X;
+  both.indices.insert(both.indices.end(), added.indices.begin(), added.indices.end());
+  both.values.insert(both.values.end(), added.values.begin(), added.values.end());
+  FastTuckerOptions options;
+  options.rank       = 3;
+  options.shrinkage  = Shrinkage{};
+  options.max_epochs = 5;
+  auto const model   = fast_tucker(space, to_device<double, std::uint32_t>(space, X), options).model;
+  auto const updated = update_rows(space, model, to_device<double, std::uint32_t>(space, both),
+                                   to_device<double, std::uint32_t>(space, added));
+  for (int n = 0; n < 2; ++n) {
+    auto const before = flat(model.A(n)), after = flat(updated.A(n));
+    for (std::size_t k = 0; k < X.extents[static_cast<std::size_t>(n)]; ++k) {
+      bool const touched = n == 0 ? k == 3 : k == 4 || k == 7;
+      bool same          = true;
+      for (std::size_t j = 0; j < 3; ++j) same = same && before[3 * k + j] == after[3 * k + j];
+      CHECK(same != touched);
+    }
+  }
+}
+
+TEST_CASE("a new row has a damped bias, by the definition", "[fast_tucker][fold_in]") {
+  TestSpace const space;
+  Random random(23);
+  auto const host  = random_model(random, {6, 5}, 3, 3, true);
+  auto const model = to_device<double>(space, host);
+  // User 6 is new, with three entries.
+  HostTensor const entries{"new", {7, 5}, {6, 0, 6, 2, 6, 3}, {4, 3, 5}};
+  FoldInOptions fold;
+  fold.ridge        = 0.5;
+  fold.bias_damping = 2;
+  auto const folded = fold_in(space, model, to_device<double, std::uint32_t>(space, entries), fold);
+  REQUIRE(folded.extents()[0] == 7);
+  long double sum = 0;
+  for (std::size_t p = 0; p < 3; ++p)
+    sum += entries.values[p] - host.mean - host.bias[1][entries.index(p, 1)];
+  double const bias = static_cast<double>(sum / 5);
+  CHECK(std::abs(flat(folded.bias(0))[6] - bias) < 1e-12);
+  // The gradient of sum (e - a . w)^2 + 0.5 |a|^2 vanishes.
+  auto const C = oracle_intermediates(host);
+  auto const a = flat(folded.A(0));
+  std::vector<long double> gradient(3);
+  for (std::size_t j = 0; j < 3; ++j) gradient[j] = 0.5L * a[18 + j];
+  for (std::size_t p = 0; p < 3; ++p) {
+    std::vector<long double> w(3);
+    long double score = 0;
+    for (std::size_t j = 0; j < 3; ++j) {
+      for (std::size_t r = 0; r < 3; ++r) w[j] += host.B[0](j, r) * C(1, entries.index(p, 1), r).value;
+      score += a[18 + j] * w[j];
+    }
+    long double const e = entries.values[p] - host.mean - host.bias[1][entries.index(p, 1)] - bias - score;
+    for (std::size_t j = 0; j < 3; ++j) gradient[j] -= e * w[j];
+  }
+  for (std::size_t j = 0; j < 3; ++j) CHECK(std::abs(gradient[j]) < 1e-10L);
+  auto const old = flat(model.A(0));
+  for (std::size_t i = 0; i < old.size(); ++i) CHECK(a[i] == old[i]);
+  CHECK(flat(folded.bias(1)) == flat(model.bias(1)));
+}
+
+TEST_CASE("new users and new items at once, and rows without entries", "[fast_tucker][fold_in]") {
+  TestSpace const space;
+  Random random(24);
+  auto const model = to_device<double>(space, random_model(random, {6, 5}, 3, 3, true));
+  // User 7 and item 6 are new and known to each other; user 6 and item 5 have no entry.
+  HostTensor const entries{"new", {8, 7}, {7, 1, 7, 2, 7, 6, 2, 6}, {4, 1, 5, 3}};
+  auto const folded = fold_in(space, model, to_device<double, std::uint32_t>(space, entries));
+  CHECK(folded.extents() == Extents({8, 7}));
+  auto const a = flat(folded.A(0)), b = flat(folded.A(1));
+  for (std::size_t j = 0; j < 3; ++j) CHECK(a[18 + j] == 0);
+  bool user_is_zero = true, item_is_zero = true;
+  for (std::size_t j = 0; j < 3; ++j) user_is_zero = user_is_zero && a[21 + j] == 0;
+  for (std::size_t j = 0; j < 4; ++j) item_is_zero = item_is_zero && b[24 + j] == 0;
+  CHECK_FALSE(user_is_zero);
+  CHECK_FALSE(item_is_zero);
+  for (std::size_t j = 0; j < 4; ++j) CHECK(b[20 + j] == 0);
+}
+
+TEST_CASE("fold_in refuses what makes no sense", "[fast_tucker][fold_in]") {
+  TestSpace const space;
+  Random random(25);
+  auto const model   = to_device<double>(space, random_model(random, {6, 5}, 3, 3, true));
+  auto const entries = to_device<double, std::uint32_t>(space, HostTensor{"new", {7, 5}, {6, 1}, {-4}});
+  FoldInOptions fold;
+  fold.implicit = 3;  // the model has biases
+  CHECK_THROWS_AS(fold_in(space, model, entries, fold), UsageError);
+  auto const bare = to_device<double>(space, random_model(random, {6, 5}, 3, 3, false));
+  CHECK_THROWS_AS(fold_in(space, bare, entries, fold), UsageError);  // a negative count
+  fold       = {};
+  fold.ridge = -1;
+  CHECK_THROWS_AS(fold_in(space, model, entries, fold), UsageError);
+  fold.ridge     = 1;
+  fold.shrinkage = Shrinkage{};
+  CHECK_THROWS_AS(fold_in(space, model, entries, fold), UsageError);
+  auto const other = to_device<double, std::uint32_t>(space, HostTensor{"new", {7, 5, 2}, {6, 1, 1}, {4}});
+  CHECK_THROWS_AS(fold_in(space, model, other), UsageError);
+}
+
+}  // namespace
+}  // namespace polyad::test
