@@ -133,9 +133,9 @@ Projection<Scalar, Space> projection_of(FactorMatrix<Scalar, Space> const& rows,
 
 }  // namespace
 
-template <class Scalar, class Index, class Space>
+template <class Scalar, class Space>
 Projection<Scalar, Space> project(Space const& space, Ktensor<Scalar, Space> const& model,
-                                  AnyFormat<Scalar, Index, Space> const& X, int mode) {
+                                  AnyFormat<Scalar, Space> const& X, int mode) {
   auto const& inside = *X.inside();
   expect_projectable(model, inside, mode);
   count_t const rank = model.factors.rank(), rows = X.extents()[mode];
@@ -177,10 +177,10 @@ Projection<Scalar, Space> project(Space const& space, Ktensor<Scalar, Space> con
   return projection_of(A, norm_squared, work, factors.order());
 }
 
-#define POLYAD_PROJECT(Scalar, Index)                                                              \
+#define POLYAD_PROJECT(Scalar)                                                                     \
   template Projection<Scalar, Kokkos::DefaultExecutionSpace> project(                              \
       Kokkos::DefaultExecutionSpace const&, Ktensor<Scalar, Kokkos::DefaultExecutionSpace> const&, \
-      AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, int)
-POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_PROJECT);
+      AnyFormat<Scalar, Kokkos::DefaultExecutionSpace> const&, int)
+POLYAD_EACH_SCALAR(, POLYAD_PROJECT);
 
 }  // namespace polyad

@@ -179,9 +179,9 @@ NarrowShare<Scalar, Space> distribute_narrow(Communicator<Space> const& ranks, E
 }
 
 template <class Scalar, class Index, class Space>
-TensorByRank<Scalar, Index, Space> tensor_by_rank(Communicator<Space> const& ranks,
-                                                  TensorShare<Scalar, Index, Space> const& share,
-                                                  AnyFormat<Scalar, Index, Space> const& X) {
+TensorByRank<Scalar, Space> tensor_by_rank(Communicator<Space> const& ranks,
+                                           TensorShare<Scalar, Index, Space> const& share,
+                                           AnyFormat<Scalar, Space> const& X) {
   if (ranks.size() == 1) return {ranks.space(), X};
   return {{share.partition.extents, share.nnz, share.duplicates, share.norm_squared, share.imbalance},
           {X},
@@ -189,9 +189,9 @@ TensorByRank<Scalar, Index, Space> tensor_by_rank(Communicator<Space> const& ran
 }
 
 template <class Scalar, class Index, class Space>
-TensorByRank<Scalar, Index, Space> tensor_by_rank(Communicator<Space> const& ranks,
-                                                  TensorShare<Scalar, Index, Space> const& share,
-                                                  AnyFormatOptions const& format) {
+TensorByRank<Scalar, Space> tensor_by_rank(Communicator<Space> const& ranks,
+                                           TensorShare<Scalar, Index, Space> const& share,
+                                           AnyFormatOptions const& format) {
   AllRanks<Space> const all(ranks);
   return tensor_by_rank(ranks, share,
                         all.together([&] { return any_format(ranks.space(), share.block, format); }));
@@ -204,11 +204,11 @@ TensorByRank<Scalar, Index, Space> tensor_by_rank(Communicator<Space> const& ran
   template NarrowShare<Scalar, Kokkos::DefaultExecutionSpace> distribute_narrow(                  \
       Communicator<Kokkos::DefaultExecutionSpace> const&, Extents const&, std::span<Index const>, \
       std::span<double const>, PartitionOptions const&);                                          \
-  template TensorByRank<Scalar, Index, Kokkos::DefaultExecutionSpace> tensor_by_rank(             \
+  template TensorByRank<Scalar, Kokkos::DefaultExecutionSpace> tensor_by_rank(                    \
       Communicator<Kokkos::DefaultExecutionSpace> const&,                                         \
       TensorShare<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                           \
-      AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace> const&);                            \
-  template TensorByRank<Scalar, Index, Kokkos::DefaultExecutionSpace> tensor_by_rank(             \
+      AnyFormat<Scalar, Kokkos::DefaultExecutionSpace> const&);                                   \
+  template TensorByRank<Scalar, Kokkos::DefaultExecutionSpace> tensor_by_rank(                    \
       Communicator<Kokkos::DefaultExecutionSpace> const&,                                         \
       TensorShare<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, AnyFormatOptions const&)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_DISTRIBUTE);

@@ -29,7 +29,7 @@ class RowsByCuts final : public OverRanks<NonzeroDistribution<Scalar, Index, Spa
 
 public:
   using Matrix = FactorMatrix<Scalar, Space>;
-  using Format = AnyFormat<Scalar, Index, Space>;
+  using Format = AnyFormat<Scalar, Space>;
   using Tensor = CooTensor<Scalar, Index, Space>;
   using Host   = CooTensor<Scalar, Index, HostOf<Space>>;
 

@@ -68,10 +68,10 @@ void adam_step(Space const& space, AdamRates const& rates, int t, double ridge,
           scalar(1 / std::sqrt(1 - std::pow(rates.second, t))), scalar(rates.epsilon)});
 }
 
-template <class Scalar, class Index, class Space>
+template <class Scalar, class Space>
 class Adam : public Optimizer {
 public:
-  using Run = FastTuckerOptimization<Scalar, Index, Space>;
+  using Run = FastTuckerOptimization<Scalar, Space>;
 
   explicit Adam(Run const& run) : m_run(run), m_sweeps(run) {
     auto const like = [&](FactorMatrix<Scalar, Space> const& matrix) {
@@ -126,7 +126,7 @@ private:
     AdamState<Scalar, Space> A, B;
   };
   Run const& m_run;
-  ResidualSweeps<Scalar, Index, Space> m_sweeps;
+  ResidualSweeps<Scalar, Space> m_sweeps;
   std::array<Work, max_order> m_work;
 };
 

@@ -18,10 +18,10 @@
 
 namespace polyad::detail {
 
-template <class Scalar, class Index, class Space>
+template <class Scalar, class Space>
 class Als : public Optimizer {
 public:
-  using Run = FastTuckerOptimization<Scalar, Index, Space>;
+  using Run = FastTuckerOptimization<Scalar, Space>;
 
   /// \throws MemoryError
   explicit Als(Run const& run) : m_run(run), m_sweeps(run) {
@@ -142,7 +142,7 @@ private:
   }
 
   Run const& m_run;
-  ResidualSweeps<Scalar, Index, Space> m_sweeps;
+  ResidualSweeps<Scalar, Space> m_sweeps;
   std::vector<RowStarts<Space>> m_rows;  // one per format
   RowSums m_sums;                        // shared by all modes
   ColumnSquares<Scalar, Space> m_squares;

@@ -405,7 +405,7 @@ FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
                  "a run from a start has no checkpoints, and runs on one rank");
   auto const sets = sets_of(space, data);
   if (data.format) {
-    TensorByRank<Scalar, Index, Space> const X(space, *data.format);
+    TensorByRank<Scalar, Space> const X(space, *data.format);
     return RunLoop<FastTuckerBody<Scalar, Index, Space>>(limits, X.rows(), space, X, sets, options, start,
                                                          FastTuckerState(), 1.0)
         .run(callback);

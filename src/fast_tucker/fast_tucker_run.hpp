@@ -95,7 +95,7 @@ class FastTuckerBody {
 public:
   using Iteration = FastTuckerEpoch;
   using Result    = FastTuckerResult<Scalar, Space>;
-  using Tensor    = TensorByRank<Scalar, Index, Space>;
+  using Tensor    = TensorByRank<Scalar, Space>;
   using Model     = FastTuckerModel<Scalar, Space>;
 
   /// \param model  the start, which becomes the result. Its A^(n) have the rows that this rank owns
@@ -277,7 +277,7 @@ private:
   ErrorSums<Space> m_sums;
   FastTuckerErrors
       m_biases;  // here and in m_best those of the scaled values, in m_result those of the others
-  FastTuckerEpochs<Scalar, Index, Space> m_epochs;
+  FastTuckerEpochs<Scalar, Space> m_epochs;
   KeptModel<Scalar, Space> m_kept;
   Result m_result;
   Kokkos::Timer m_clock;

@@ -103,10 +103,10 @@ void sgd_core_step(typename F::space_type const& space, F const& X,
   if (rates.intermediates) form_intermediates(space, model, n, C);
 }
 
-template <class Scalar, class Index, class Space>
+template <class Scalar, class Space>
 class Sgd : public Optimizer {
 public:
-  using Run = FastTuckerOptimization<Scalar, Index, Space>;
+  using Run = FastTuckerOptimization<Scalar, Space>;
 
   explicit Sgd(Run const& run) : m_run(run) {
     for (int n = 0; n < run.order(); ++n) of_mode(m_work, n) = make_sgd_workspace(run.space, run.model, n);

@@ -20,7 +20,7 @@ template <class Scalar, class Index, class Space>
 TrialTimes time_format(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                        std::string const& name, count_t rank, std::vector<int> const& modes,
                        std::function<void(char const*)> const& progress) {
-  using Tensor           = AnyFormat<Scalar, Index, Space>;
+  using Tensor           = AnyFormat<Scalar, Space>;
   auto const timed_build = [&] {
     // The format that would replace one that does not fit is a candidate of its own.
     return Tensor::build(space, coo,

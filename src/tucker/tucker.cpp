@@ -82,9 +82,9 @@ void expect_stored_ranks(Extents const& extents, TuckerOptions const& options) {
 /// Y for every mode, all in one buffer of the size of the largest: HOOI needs one at a time. On several ranks
 /// with the rows of X's formats.
 /// \throws MemoryError before it is allocated
-template <class Scalar, class Index, class Space>
+template <class Scalar, class Space>
 std::vector<FactorMatrix<Scalar, Space>> make_shared_outputs(
-    Space const& space, TensorByRank<Scalar, Index, Space> const& X,
+    Space const& space, TensorByRank<Scalar, Space> const& X,
     std::vector<FactorMatrix<Scalar, Space>> const& U) {
   auto const rows            = [&](int n) { return X.format(n).extents()[n]; };
   constexpr count_t too_many = std::numeric_limits<count_t>::max();
@@ -136,8 +136,8 @@ TuckerStart<Scalar, Space> random_start(Space const& space, TuckerOptions const&
 
 /// The fit of the model as it is. The formula of the last iteration is used if its error does not matter.
 /// \param is_start  The factors are a caller's. If their columns are not orthonormal, the formula is wrong.
-template <class Scalar, class Index, class Space>
-Fit final_fit(Space const& space, TensorByRank<Scalar, Index, Space> const& X,
+template <class Scalar, class Space>
+Fit final_fit(Space const& space, TensorByRank<Scalar, Space> const& X,
               TuckerModel<Scalar, Space> const& model, double scale, SquaredNorms const& formula,
               bool is_start) {
   auto const& tensor = *X.format(0).inside();
@@ -156,8 +156,8 @@ Fit final_fit(Space const& space, TensorByRank<Scalar, Index, Space> const& X,
 }
 
 /// \throws UsageError when the start, the format or the limits make no sense
-template <class Scalar, class Index, class Space>
-void expect_hooi_arguments(TensorByRank<Scalar, Index, Space> const& X, TuckerOptions const& options,
+template <class Scalar, class Space>
+void expect_hooi_arguments(TensorByRank<Scalar, Space> const& X, TuckerOptions const& options,
                            TuckerStart<Scalar, Space> const& start) {
   Extents const extents = X.extents();
   expect_stored_ranks(extents, options);
@@ -175,8 +175,8 @@ void expect_hooi_arguments(TensorByRank<Scalar, Index, Space> const& X, TuckerOp
 }
 
 /// The squared norm of the tensor. \throws NumericalError when it allows no fit
-template <class Scalar, class Index, class Space>
-ScaledNorm norm_of(Space const& space, TensorByRank<Scalar, Index, Space> const& X) {
+template <class Scalar, class Space>
+ScaledNorm norm_of(Space const& space, TensorByRank<Scalar, Space> const& X) {
   auto const norm = scaled_norm(space, *X.format(0).inside(), X.norm_squared(), X.rows()->rank_sums());
   if (!(norm.squared > 0) || !std::isfinite(norm.squared))
     throw NumericalError("the tensor's norm is " + std::to_string(std::sqrt(norm.squared)) +
@@ -197,13 +197,13 @@ std::string difference_of_runs(io::TuckerCheckpoint const& found, io::TuckerChec
 }
 
 /// HOOI on one rank, or on all ranks together: a driver of the run loop (run/run_loop.hpp).
-template <class Scalar, class Index, class Space>
+template <class Scalar, class Space>
 class Hooi {
 public:
   using Iteration = TuckerIteration;
   using Result    = TuckerResult<Scalar, Space>;
 
-  using Tensor = TensorByRank<Scalar, Index, Space>;
+  using Tensor = TensorByRank<Scalar, Space>;
   using Matrix = FactorMatrix<Scalar, Space>;
 
   /// Allocates everything. \throws UsageError, NumericalError; MemoryError
@@ -362,13 +362,13 @@ private:
   TuckerResult<Scalar, Space> m_result;
 };
 
-template <class Scalar, class Index, class Space>
-TuckerResult<Scalar, Space> hooi(Space const& space, TensorByRank<Scalar, Index, Space> const& X,
+template <class Scalar, class Space>
+TuckerResult<Scalar, Space> hooi(Space const& space, TensorByRank<Scalar, Space> const& X,
                                  TuckerOptions const& options, TuckerStart<Scalar, Space> const& start,
                                  TuckerCallback const& callback) {
   auto const run_options = run_options_of(options);
   expect_hooi_arguments(X, options, start);
-  return RunLoop<Hooi<Scalar, Index, Space>>(run_options, X.rows(), space, X, options, start).run(callback);
+  return RunLoop<Hooi<Scalar, Space>>(run_options, X.rows(), space, X, options, start).run(callback);
 }
 
 }  // namespace
@@ -404,22 +404,22 @@ TuckerStart<Scalar, Space> hosvd_tucker_start(Space const& space,
   return U;
 }
 
-template <class Scalar, class Index, class Space>
-TuckerResult<Scalar, Space> tucker(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
+template <class Scalar, class Space>
+TuckerResult<Scalar, Space> tucker(Space const& space, AnyFormat<Scalar, Space> const& X,
                                    TuckerOptions const& options, TuckerStart<Scalar, Space> const& start,
                                    TuckerCallback const& callback) {
   return tucker(space, X, options, copied<Scalar, Space>(space, start), callback);
 }
 
-template <class Scalar, class Index, class Space>
-TuckerResult<Scalar, Space> tucker(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
+template <class Scalar, class Space>
+TuckerResult<Scalar, Space> tucker(Space const& space, AnyFormat<Scalar, Space> const& X,
                                    TuckerOptions const& options, TuckerStart<Scalar, Space>&& start,
                                    TuckerCallback const& callback) {
-  return hooi(space, TensorByRank<Scalar, Index, Space>(space, X), options, start, callback);
+  return hooi(space, TensorByRank<Scalar, Space>(space, X), options, start, callback);
 }
 
-template <class Scalar, class Index, class Space>
-TuckerResult<Scalar, Space> tucker(Space const& space, TensorByRank<Scalar, Index, Space> const& X,
+template <class Scalar, class Space>
+TuckerResult<Scalar, Space> tucker(Space const& space, TensorByRank<Scalar, Space> const& X,
                                    TuckerOptions const& options, TuckerCallback const& callback) {
   return hooi(space, X, options, random_start<Scalar, Space>(space, options, X.rows()), callback);
 }
@@ -431,34 +431,33 @@ AnyFormatOptions format_options(TuckerOptions const& options) {
   return format;
 }
 
-template <class Scalar, class Index, class Space>
-TuckerResult<Scalar, Space> tucker(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
+template <class Scalar, class Space>
+TuckerResult<Scalar, Space> tucker(Space const& space, AnyFormat<Scalar, Space> const& X,
                                    TuckerOptions const& options, TuckerCallback const& callback) {
-  return tucker(space, TensorByRank<Scalar, Index, Space>(space, X), options, callback);
+  return tucker(space, TensorByRank<Scalar, Space>(space, X), options, callback);
 }
 
-#define POLYAD_RANDOM_TUCKER_START(Scalar)                                         \
-  template TuckerStart<Scalar, Kokkos::DefaultExecutionSpace> random_tucker_start( \
-      Kokkos::DefaultExecutionSpace const&, Extents const&, TuckerOptions const&)
-#define POLYAD_TUCKER(Scalar, Index)                                                                        \
+#define POLYAD_TUCKER(Scalar)                                                                             \
+  template TuckerStart<Scalar, Kokkos::DefaultExecutionSpace> random_tucker_start(                        \
+      Kokkos::DefaultExecutionSpace const&, Extents const&, TuckerOptions const&);                        \
+  template TuckerResult<Scalar, Kokkos::DefaultExecutionSpace> tucker(                                    \
+      Kokkos::DefaultExecutionSpace const&, AnyFormat<Scalar, Kokkos::DefaultExecutionSpace> const&,      \
+      TuckerOptions const&, TuckerStart<Scalar, Kokkos::DefaultExecutionSpace> const&,                    \
+      TuckerCallback const&);                                                                             \
+  template TuckerResult<Scalar, Kokkos::DefaultExecutionSpace> tucker(                                    \
+      Kokkos::DefaultExecutionSpace const&, AnyFormat<Scalar, Kokkos::DefaultExecutionSpace> const&,      \
+      TuckerOptions const&, TuckerStart<Scalar, Kokkos::DefaultExecutionSpace>&&, TuckerCallback const&); \
+  template TuckerResult<Scalar, Kokkos::DefaultExecutionSpace> tucker(                                    \
+      Kokkos::DefaultExecutionSpace const&, AnyFormat<Scalar, Kokkos::DefaultExecutionSpace> const&,      \
+      TuckerOptions const&, TuckerCallback const&);                                                       \
+  template TuckerResult<Scalar, Kokkos::DefaultExecutionSpace> tucker(                                    \
+      Kokkos::DefaultExecutionSpace const&, TensorByRank<Scalar, Kokkos::DefaultExecutionSpace> const&,   \
+      TuckerOptions const&, TuckerCallback const&)
+#define POLYAD_HOSVD_TUCKER_START(Scalar, Index)                                                            \
   template TuckerStart<Scalar, Kokkos::DefaultExecutionSpace> hosvd_tucker_start(                           \
       Kokkos::DefaultExecutionSpace const&, CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-      TuckerOptions const&);                                                                                \
-  template TuckerResult<Scalar, Kokkos::DefaultExecutionSpace> tucker(                                      \
-      Kokkos::DefaultExecutionSpace const&, AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-      TuckerOptions const&, TuckerStart<Scalar, Kokkos::DefaultExecutionSpace> const&,                      \
-      TuckerCallback const&);                                                                               \
-  template TuckerResult<Scalar, Kokkos::DefaultExecutionSpace> tucker(                                      \
-      Kokkos::DefaultExecutionSpace const&, AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-      TuckerOptions const&, TuckerStart<Scalar, Kokkos::DefaultExecutionSpace>&&, TuckerCallback const&);   \
-  template TuckerResult<Scalar, Kokkos::DefaultExecutionSpace> tucker(                                      \
-      Kokkos::DefaultExecutionSpace const&, AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-      TuckerOptions const&, TuckerCallback const&);                                                         \
-  template TuckerResult<Scalar, Kokkos::DefaultExecutionSpace> tucker(                                      \
-      Kokkos::DefaultExecutionSpace const&,                                                                 \
-      TensorByRank<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, TuckerOptions const&,              \
-      TuckerCallback const&)
-POLYAD_EACH_SCALAR(, POLYAD_RANDOM_TUCKER_START);
-POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_TUCKER);
+      TuckerOptions const&)
+POLYAD_EACH_SCALAR(, POLYAD_TUCKER);
+POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_HOSVD_TUCKER_START);
 
 }  // namespace polyad

@@ -60,10 +60,10 @@ struct OwnedRows {
 
 /// Shares its formats when copied. `tensor_by_rank` and `distribute_rows` (distributed/distribute.hpp) make
 /// one of several ranks.
-template <class Scalar, class Index, class Space>
+template <class Scalar, class Space>
 class TensorByRank {
 public:
-  using Format = AnyFormat<Scalar, Index, Space>;
+  using Format = AnyFormat<Scalar, Space>;
   using Rows   = std::shared_ptr<detail::RowDistribution<Scalar, Space>>;
 
   /// Facts about the whole tensor, the same on all ranks.

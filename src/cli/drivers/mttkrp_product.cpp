@@ -20,11 +20,11 @@ std::vector<double> mttkrp_product(io::CoordinateList&& tensor, io::HostKtensor 
     using Index    = typename decltype(index)::type;
     auto const coo = to_device<double, Index>(space, std::move(tensor), *report.input);
     // A single product rarely justifies a sorted copy.
-    auto const X  = AnyFormat<double, Index, Space>::build(space, coo,
-                                                           {.rank       = model.rank(),
-                                                            .iterations = 1.0 / coo.order(),
-                                                            .may_stream = false,
-                                                            .duplicates = Duplicates::keep});
+    auto const X  = AnyFormat<double, Space>::build(space, coo,
+                                                    {.rank       = model.rank(),
+                                                     .iterations = 1.0 / coo.order(),
+                                                     .may_stream = false,
+                                                     .duplicates = Duplicates::keep});
     report.format = FormatReport{X.chosen(), X.storage_bytes(), 0};
     auto work     = X.make_workspace(space, model.rank());
     FactorMatrices<double, Space> const factors(space, X.extents(), model.rank());

@@ -60,9 +60,9 @@ io::HostArray to_array(Space const& space, FactorMatrix<Scalar, Space> const& ma
 
 /// A format with SpTTMc, reported.
 template <class Scalar, class Index>
-AnyFormat<Scalar, Index, Space> build_format(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
-                                             Report& report) {
-  auto X = AnyFormat<Scalar, Index, Space>::build(
+AnyFormat<Scalar, Space> build_format(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
+                                      Report& report) {
+  auto X = AnyFormat<Scalar, Space>::build(
       space, coo, {.needs = {Capability::ttmc}, .duplicates = Duplicates::keep});  // they were summed
   report.format = FormatReport{X.chosen(), X.storage_bytes(), X.build_seconds()};
   stop_if_interrupted("building the format");
