@@ -6,7 +6,7 @@
 
 namespace polyad {
 
-template <class Scalar, class Index, class Space>
+template <class Scalar, class Space>
 TensorByRank<Scalar, Space>::TensorByRank(Space const& space, Format X)
     : m_facts{X.extents(), X.nnz(), 0, X.norm_squared()},
       m_formats{std::move(X)},
