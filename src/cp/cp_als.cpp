@@ -80,7 +80,7 @@ void expect_starts_vary(CpAlsOptions const& options) {
 /// R of a run on X. \throws UsageError
 template <class Scalar, class Space>
 count_t rank_of(TensorByRank<Scalar, Space> const& X, CpAlsOptions const& options) {
-  return static_cast<count_t>(checked_rank(options.rank == 0 ? X.format(0).rank() : options.rank));
+  return checked_rank(options.rank == 0 ? X.format(0).rank() : options.rank);
 }
 
 }  // namespace
@@ -151,8 +151,8 @@ CpAlsResult<Scalar, Space> cp_als(Space const& space, TensorByRank<Scalar, Space
   expect_stored_rows(options.rows, X.extents());
   expect_fixed_modes(options, order);
   rows.on_root([&] {
-    POLYAD_EXPECTS(start.size() == static_cast<std::size_t>(order), start.size(),
-                   " factors as the start of a tensor of order ", order);
+    POLYAD_EXPECTS(std::ssize(start) == order, start.size(), " factors as the start of a tensor of order ",
+                   order);
     return true;
   });
   CpAlsOptions scaled = options;
@@ -165,8 +165,7 @@ CpAlsResult<Scalar, Space> cp_als(Space const& space, TensorByRank<Scalar, Space
     });
     std::vector<double> const none;
     for (int n = 0; n < order; ++n)
-      if (!is_drawn || is_fixed(options, n))
-        rows.from_root(n, start.empty() ? none : of_mode(start, n), made[n]);
+      if (!is_drawn || is_fixed(options, n)) rows.from_root(n, start.empty() ? none : start[n], made[n]);
     return made;
   };
   return run_cp_als<Scalar, Space>(space, HeldTensor<Scalar, Space>(X), scaled, make, callback);

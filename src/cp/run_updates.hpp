@@ -21,7 +21,7 @@ namespace polyad::detail {
 /// The one of `updates` that mode n has. There may be one for all modes, or none: then it is least squares.
 inline ModeUpdate update_of_mode(std::vector<ModeUpdate> const& updates, int n) {
   if (updates.empty()) return {};
-  return updates.size() == 1 ? updates.front() : of_mode(updates, n);
+  return updates.size() == 1 ? updates.front() : updates[n];
 }
 
 /// One for each of `order` modes.
@@ -49,7 +49,7 @@ inline ModeUpdate update_of_mode(std::vector<ModeUpdate> const& updates, int n) 
 
 /// \throws UsageError unless there are as many as CpAlsOptions::updates says
 inline void expect_updates(std::vector<ModeUpdate> const& updates, int order) {
-  POLYAD_EXPECTS(updates.size() <= 1 || updates.size() == static_cast<std::size_t>(order), updates.size(),
+  POLYAD_EXPECTS(updates.size() <= 1 || std::ssize(updates) == order, updates.size(),
                  " updates for a tensor of ", order, " modes: give one for all, or one for each");
 }
 
@@ -66,7 +66,7 @@ public:
              count_t rank, std::vector<int> const& fixed = {}) {
     typename LeastSquares<Scalar, Space>::Memory inverse;
     DeviceNumbers<Space> exact_rows;
-    for (int n = 0; n < static_cast<int>(rows.size()); ++n) {
+    for (int n = 0; n < std::ssize(rows); ++n) {
       auto const choice = update_of_mode(updates, n);
       m_ridges.push_back(choice.penalty());
       if (choice.constraints()) m_are_constrained = true;
@@ -75,15 +75,14 @@ public:
         continue;
       }
       if (choice.own() != nullptr) {
-        m_updates.push_back(made_by(choice, space, {n, of_mode(rows, n), rank}));
+        m_updates.push_back(made_by(choice, space, {n, rows[n], rank}));
         continue;
       }
       if (choice.constraints()) {
         if (choice.inner_sweeps() == exact_inner && exact_rows.extent(0) == 0)
           exact_rows = memory_of_rows<Scalar>(space, *std::ranges::max_element(rows), rank);
         m_updates.push_back(std::make_unique<ConstrainedUpdate<Scalar, Space>>(
-            space, UpdateSite{n, of_mode(rows, n), rank}, *choice.constraints(), choice.inner_sweeps(),
-            exact_rows));
+            space, UpdateSite{n, rows[n], rank}, *choice.constraints(), choice.inner_sweeps(), exact_rows));
         continue;
       }
       if (!inverse) inverse = std::make_shared<InverseMemory<Scalar, Space> const>(space, rank);
@@ -93,7 +92,7 @@ public:
     expect_no_escape();
   }
 
-  [[nodiscard]] Update& operator[](int n) const { return *of_mode(m_updates, n); }
+  [[nodiscard]] Update& operator[](int n) const { return *m_updates[n]; }
   /// Whether all are least squares without a penalty, and none is fixed. Then the scales of single modes do
   /// not matter.
   [[nodiscard]] bool are_plain() const { return m_are_plain; }
@@ -109,7 +108,7 @@ public:
   [[nodiscard]] bool is_scaled_after(int n) const {
     return !(*this)[n].keeps_scale() && ((*this)[n].needs_start() || (*this)[n].is_penalised());
   }
-  [[nodiscard]] NextWeights next_weights(int n) const { return {chooses_scale(n), of_mode(m_ridges, n)}; }
+  [[nodiscard]] NextWeights next_weights(int n) const { return {chooses_scale(n), m_ridges[n]}; }
 
 private:
   static std::unique_ptr<Update> made_by(ModeUpdate const& choice, Space const& space,

@@ -48,7 +48,7 @@ struct UpdateFactor {
   using Shape                 = UpdateShape<Scalar, Block>;
   static constexpr int height = Shape::height;
   static constexpr int width  = Shape::width;
-  static constexpr int pack   = row_alignment / int(sizeof(Scalar));
+  static constexpr int pack   = row_alignment / sizeof(Scalar);
   using Pack16                = Pack<Scalar, pack>;
 
   static constexpr int side       = Block / width;  // parts side by side in a row of A
@@ -66,12 +66,11 @@ struct UpdateFactor {
   static constexpr int workers_each = (workers + team - 1) / team;
   static constexpr int sums_each    = (sums + team - 1) / team;
 
-  static constexpr int stride = Block + pack;  // of the pad's rows: they begin in different banks
-  static constexpr int tile_bytes =
-      std::max(tile_rows * stride, workers * height * width) * int(sizeof(Scalar));
-  static constexpr int matrix_bytes = Block * stride * int(sizeof(Scalar));
+  static constexpr int stride       = Block + pack;  // of a row of the pad; rows begin in different banks
+  static constexpr int tile_bytes   = std::max(tile_rows * stride, workers * height * width) * sizeof(Scalar);
+  static constexpr int matrix_bytes = Block * stride * sizeof(Scalar);
   static constexpr int pad_bytes    = tile_bytes + matrix_bytes + 2 * row_alignment;
-  static_assert(tile_bytes >= team * int(sizeof(double)));
+  static_assert(tile_bytes >= team * sizeof(double));
 
   FactorMatrix<Scalar, Space> V;
   FactorMatrix<Scalar, Space> W;
@@ -118,10 +117,10 @@ struct UpdateFactor {
     auto const& pad           = member.team_scratch(0);
     auto* const tile          = static_cast<Scalar*>(pad.get_shmem_aligned(bytes_of_tile, row_alignment));
     auto* const matrix        = static_cast<Scalar*>(pad.get_shmem_aligned(bytes_of_matrix, row_alignment));
-    int const rank            = static_cast<int>(W.extent(0));
+    int const rank            = W.extent_int(0);
     int const thread          = member.team_rank();
-    count_t const begin       = static_cast<count_t>(member.league_rank()) * chunk;
-    count_t const end         = Kokkos::min(static_cast<count_t>(A.extent(0)), begin + chunk);
+    count_t const begin       = member.league_rank() * chunk;
+    count_t const end         = Kokkos::min(A.extent(0), begin + chunk);
 
     for (int e = thread; e < Block * Block; e += team) {
       int const i            = e / Block;
@@ -165,7 +164,7 @@ struct UpdateFactor {
       unrolled<batch>([&](auto q) {
         int const e       = begin + q * team;
         int const column  = e % in_row * pack;
-        count_t const row = first + static_cast<count_t>(e / in_row);
+        count_t const row = first + (e / in_row);
         entry[q]          = Pack16{};
         if (e < packs && row < end && column < rank) entry[q] = read_columns(row, column, rank);
       });
@@ -182,7 +181,7 @@ struct UpdateFactor {
   /// A pack of V. Only packed rows are padded to whole packs. The entries beyond column R are zeroed later,
   /// since inspecting them here would delay the next reads.
   KOKKOS_FORCEINLINE_FUNCTION Pack16 read_columns(count_t row, int column, int rank) const {
-    Scalar const* const at = V.data() + row * static_cast<count_t>(V.stride(0)) + column;
+    Scalar const* const at = V.data() + row * V.stride(0) + column;
     if constexpr (takes_packed_rows<Space>) return read(at);
     Pack16 result{};
     for (int e = 0; e < pack && column + e < rank; ++e) result.element[e] = at[e];
@@ -235,8 +234,8 @@ struct UpdateFactor {
     int const c = worker % side;
     unrolled<height>([&](auto h) {
       int const i       = row_of(worker, h);
-      count_t const row = first + static_cast<count_t>(i);
-      Scalar* const to  = A.data() + row * static_cast<count_t>(A.stride(0));
+      count_t const row = first + i;
+      Scalar* const to  = A.data() + row * A.stride(0);
       unrolled<width / pack>([&](auto p) {
         int const j = column_of(c, p * pack);
         Pack16 entry;
@@ -285,8 +284,7 @@ struct UpdateFactor {
       int const s = thread + q * team;
       if (s >= sums) break;
       Scalar const* const of_split = pad + s / gram_parts * workers + s % gram_parts;
-      for (int split = 0; split < splits; ++split)
-        sum[q] += static_cast<double>(of_split[split * gram_parts]);
+      for (int split = 0; split < splits; ++split) sum[q] += of_split[split * gram_parts];
     }
   }
 
@@ -301,7 +299,7 @@ struct UpdateFactor {
       int const e    = s / gram_parts;
       int const i    = at.i * height + e / width;
       int const j    = at.j * width + e % width;
-      if (j <= i && i < static_cast<int>(partials.extent(1))) partials(member.league_rank(), i, j) = sum[q];
+      if (j <= i && i < partials.extent_int(1)) partials(member.league_rank(), i, j) = sum[q];
     }
     if (!inner.is_wanted()) return;
     auto* const products = reinterpret_cast<double*>(pad);
@@ -330,7 +328,7 @@ void update_and_sum(Space const& space, FactorMatrix<Scalar, Space> const& V,
   count_t const chunks   = std::min({tiles, resident, count_t(workspace.partials().extent(0))});
   using Policy           = TeamPolicy<Space, Kokkos::LaunchBounds<Kernel::team, Kernel::Shape::teams>>;
   Policy policy(space, static_cast<int>(chunks), Kernel::team, 1);
-  policy.set_scratch_size(0, Kokkos::PerTeam(int(Kernel::pad_bytes)));
+  policy.set_scratch_size(0, Kokkos::PerTeam(Kernel::pad_bytes));
   detail::launch("polyad::update_factor", policy,
                  Kernel{V, W, A, workspace.partials(), inner, ceil_div(tiles, chunks) * Kernel::tile_rows});
   sum_chunks(space, workspace, G, chunks, inner);

@@ -18,8 +18,8 @@ TensorByRank<Scalar, Space> distribute_rows(Communicator<Space> const& ranks, Ex
                                             AnyFormatOptions const& format,
                                             std::vector<count_t> const& columns) {
   auto const& space = ranks.space();
-  POLYAD_EXPECTS(columns.size() == static_cast<std::size_t>(extents.order()), columns.size(),
-                 " ranks for a tensor of order ", extents.order());
+  POLYAD_EXPECTS(std::ssize(columns) == extents.order(), columns.size(), " ranks for a tensor of order ",
+                 extents.order());
   expect_inside(ranks.host(), extents, indices, values);
   if (ranks.size() == 1) {
     auto summed  = sum_duplicates(space, upload<Scalar, Index>(space, extents, indices, values));
@@ -32,7 +32,7 @@ TensorByRank<Scalar, Space> distribute_rows(Communicator<Space> const& ranks, Ex
   count_t all     = 1;
   for (count_t const R : columns) all = checked_product("the core", all, R);
   auto formats        = rows->by_rows(indices, values, format, true, [&](int n) {
-    count_t const R = of_mode(columns, n);
+    count_t const R = columns[n];
     return (rows->rows(n) * padded_rank<Scalar>(R == 0 ? 0 : all / R) + extents[n] * padded_rank<Scalar>(R)) *
            sizeof(Scalar);
   });

@@ -52,13 +52,13 @@ std::string product_text(std::vector<count_t> const& ranks) {
 ///         MemoryError when the size of the core does not fit 64 bits
 void expect_tucker_ranks(Extents const& extents, std::vector<count_t> const& ranks) {
   POLYAD_EXPECTS(extents.order() >= 2, "a Tucker decomposition needs two modes or more");
-  POLYAD_EXPECTS(ranks.size() == static_cast<std::size_t>(extents.order()), ranks.size(),
-                 " ranks for a tensor of order ", extents.order());
+  POLYAD_EXPECTS(std::ssize(ranks) == extents.order(), ranks.size(), " ranks for a tensor of order ",
+                 extents.order());
   for (count_t const rank : ranks)
     if (rank > 0) checked_rank(rank);
   for (std::size_t n = 0; n < ranks.size(); ++n)
-    POLYAD_EXPECTS(ranks[n] >= 1 && ranks[n] <= extents[static_cast<int>(n)], "rank ", ranks[n], " of mode ",
-                   n, ": it has ", extents[static_cast<int>(n)], " rows");
+    POLYAD_EXPECTS(ranks[n] >= 1 && ranks[n] <= extents[n], "rank ", ranks[n], " of mode ", n, ": it has ",
+                   extents[n], " rows");
   for (std::size_t n = 0; n < ranks.size(); ++n) {
     count_t others = 1;
     for (std::size_t m = 0; m < ranks.size(); ++m)
@@ -95,7 +95,7 @@ std::vector<FactorMatrix<Scalar, Space>> make_shared_outputs(
   for (int n = 0; n < order; ++n) {
     count_t D = 1;
     for (int m = 0; m < order; ++m)
-      if (m != n && __builtin_mul_overflow(D, of_mode(U, m).extent(1), &D)) D = too_many;
+      if (m != n && __builtin_mul_overflow(D, U[m].extent(1), &D)) D = too_many;
     count_t elements = 0;
     if (D == too_many || __builtin_mul_overflow(rows(n), padded_rank<Scalar>(D), &elements))
       elements = too_many;  // make_spttmc_output refuses it
@@ -108,7 +108,7 @@ std::vector<FactorMatrix<Scalar, Space>> make_shared_outputs(
   auto const buffer = make_spttmc_output(space, X.format(largest).extents(), U, largest);
   std::vector<FactorMatrix<Scalar, Space>> Y(columns.size(), buffer);
   for (int n = 0; n < order; ++n)
-    if (n != largest) of_mode(Y, n) = matrix_at<Scalar, Space>(buffer.data(), rows(n), of_mode(columns, n));
+    if (n != largest) Y[n] = matrix_at<Scalar, Space>(buffer.data(), rows(n), columns[n]);
   return Y;
 }
 
@@ -123,7 +123,7 @@ TuckerStart<Scalar, Space> random_start(Space const& space, TuckerOptions const&
   for (int n = 0; n < extents.order(); ++n) {
     auto const made = [&](char const* label, count_t count) {
       return rows->together(
-          [&] { return make_factor_matrix<Scalar>(space, label, count, of_mode(options.ranks, n)); });
+          [&] { return make_factor_matrix<Scalar>(space, label, count, options.ranks[n]); });
     };
     auto const random = made("polyad::tucker_start", rows->rows(n));
     U.push_back(made("polyad::tucker_factor", extents[n]));
@@ -149,8 +149,7 @@ Fit final_fit(Space const& space, TensorByRank<Scalar, Space> const& X,
   auto const fit = fit_of_iteration(formula);
   if (!is_start && is_exact_enough<Scalar>(fit)) return fit;
   StoredTucker<Scalar, Space> stored{model.factors, model.factors, model.core};
-  for (int n = 0; n < X.extents().order(); ++n)
-    of_mode(stored.owned, n) = rows.owned(n, of_mode(model.factors, n));
+  for (int n = 0; n < X.extents().order(); ++n) stored.owned[n] = rows.owned(n, model.factors[n]);
   stored.factors[0] = stored.owned[0];  // the first format has the nonzeros of these rows
   return measure_tucker_fit(space, tensor, stored, scale, rows.rank_sums());
 }
@@ -161,12 +160,11 @@ void expect_hooi_arguments(TensorByRank<Scalar, Space> const& X, TuckerOptions c
                            TuckerStart<Scalar, Space> const& start) {
   Extents const extents = X.extents();
   expect_stored_ranks(extents, options);
-  POLYAD_EXPECTS(start.size() == static_cast<std::size_t>(extents.order()), start.size(),
-                 " factors to start from");
+  POLYAD_EXPECTS(std::ssize(start) == extents.order(), start.size(), " factors to start from");
   for (int n = 0; n < extents.order(); ++n) {
-    auto const& U = of_mode(start, n);
-    POLYAD_EXPECTS(U.extent(0) == extents[n] && U.extent(1) == of_mode(options.ranks, n),
-                   "the start of mode ", n, " is ", U.extent(0), " x ", U.extent(1));
+    auto const& U = start[n];
+    POLYAD_EXPECTS(U.extent(0) == extents[n] && U.extent(1) == options.ranks[n], "the start of mode ", n,
+                   " is ", U.extent(0), " x ", U.extent(1));
   }
   POLYAD_EXPECTS(X.format(0).can(Capability::ttmc), "the format ", X.chosen(), " has no ",
                  to_string(Capability::ttmc));
@@ -290,13 +288,13 @@ private:
                                             m_outputs.back().extent(1));
     for (int n = 0; n < m_order; ++n) {
       auto const own = own_output(n);
-      m_vectors.reserve(own.extent(0), own.extent(1), of_mode(m_options.ranks, n), m_tensor.extents()[n]);
+      m_vectors.reserve(own.extent(0), own.extent(1), m_options.ranks[n], m_tensor.extents()[n]);
     }
   }
   /// The owned rows of X times the other factors.
-  [[nodiscard]] Matrix own_output(int n) const { return m_rows.sum_rows(n, of_mode(m_outputs, n)); }
+  [[nodiscard]] Matrix own_output(int n) const { return m_rows.sum_rows(n, m_outputs[n]); }
   void multiply(int n) {
-    auto const& Y = of_mode(m_outputs, n);
+    auto const& Y = m_outputs[n];
     spttmc(m_space, m_tensor.format(n), m_result.model.factors, n, Y);
     if (m_norm.scale != 1) scale_matrix(m_space, Y, m_norm.scale);
   }
@@ -304,7 +302,7 @@ private:
   [[nodiscard]] double update_factors() {
     double captured = 0;
     for (int n = 0; n < m_order; ++n) {
-      auto const& U = of_mode(m_result.model.factors, n);
+      auto const& U = m_result.model.factors[n];
       multiply(n);
       captured = m_vectors.find(own_output(n), U, n);
       m_rows.gather_rows(n, U);
@@ -337,11 +335,11 @@ private:
     state.ranks        = m_options.ranks;
     state.nnz          = m_tensor.nnz();
     state.norm_squared = m_tensor.norm_squared();
-    state.iteration    = static_cast<std::uint64_t>(m_iterations);
+    state.iteration    = m_iterations;
     state.fit          = m_result.fit;
     auto const& rows   = m_options.rows;
     for (int n = 0; n < m_order; ++n)
-      state.extents.push_back(rows.empty() ? m_tensor.extents()[n] : of_mode(rows, n).extent());
+      state.extents.push_back(rows.empty() ? m_tensor.extents()[n] : rows[n].extent());
     if (std::ranges::any_of(rows, [](StoredRows const& of_mode) { return of_mode.is_list(); }))
       state.rows = rows;
     return state;
@@ -392,7 +390,7 @@ TuckerStart<Scalar, Space> hosvd_tucker_start(Space const& space,
   LeadingVectors<Scalar, Space> vectors(space, options.vectors);
   TuckerStart<Scalar, Space> U;
   for (int n = 0; n < tensor.order(); ++n) {
-    count_t const columns = of_mode(options.ranks, n);
+    count_t const columns = options.ranks[n];
     auto const first =
         make_factor_matrix<Scalar>(space, "polyad::tucker_start", tensor.extents()[n], columns);
     FactorMatrix<Scalar, Space> const start =

@@ -146,7 +146,7 @@ private:
   std::vector<FormatCandidate> m_candidates;
 };
 
-/// A format outside AnyFormat: one's own, or a class of the library's. AnyFormat is none, since its coordinates
+/// A format outside AnyFormat: one's own, or a class of the library's. AnyFormat is none: its coordinates
 /// have no type.
 template <class F>
 concept OwnFormat = Format<F>;

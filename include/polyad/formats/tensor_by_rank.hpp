@@ -90,7 +90,7 @@ public:
   /// The format that mode n is computed with, and its number among formats().
   [[nodiscard]] Format const& format(int n) const { return m_formats[format_number(n)]; }
   [[nodiscard]] std::size_t format_number(int n) const {
-    return std::min(static_cast<std::size_t>(n), m_formats.size() - 1);
+    return std::min<std::size_t>(n, m_formats.size() - 1);
   }
   [[nodiscard]] std::string chosen() const { return m_formats.front().chosen(); }
   /// All formats of this rank together.

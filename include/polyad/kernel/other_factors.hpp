@@ -25,7 +25,7 @@ public:
   template <class Space>
   OtherFactors(FactorMatrices<Scalar, Space> const& factors, Kokkos::Array<int, max_order> const& modes) {
     for (int m = 1; m < factors.order(); ++m) {
-      int const n = of_mode(modes, m);
+      int const n = modes[m];
       append(factors[n], n);
     }
   }

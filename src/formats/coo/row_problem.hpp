@@ -44,8 +44,7 @@ void expect_row_problem(F const& X, FactorMatrices<Scalar, Space> const& C, int 
   POLYAD_EXPECTS(shrinkage.nonzeros >= 0 && shrinkage.share >= 0, "rows are shrunk by ", shrinkage.nonzeros,
                  " nonzeros and a share of ", shrinkage.share);
   starts.made_for.expect(X.identity(), 0, X.name);
-  POLYAD_EXPECTS(of_mode(starts, mode).extent(0) == extents[mode] + 1, "mode ", mode, " has no rows in ",
-                 X.name);
+  POLYAD_EXPECTS(starts[mode].extent(0) == extents[mode] + 1, "mode ", mode, " has no rows in ", X.name);
   for (int n = 0; n < C.order(); ++n) expect_packed_rows<Scalar, Space>(C[n]);
 }
 

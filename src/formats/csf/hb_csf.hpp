@@ -72,7 +72,7 @@ public:
   [[nodiscard]] FormatIdentity identity() const { return m_identity; }
 
   /// The groups of the slices of mode n.
-  [[nodiscard]] groups_type const& groups(int n) const { return of_mode(m_groups, n); }
+  [[nodiscard]] groups_type const& groups(int n) const { return m_groups[n]; }
 
 private:
   static groups_type make_groups(Space const& space, CooTensor<Scalar, Index, Space> const& coo, int mode,

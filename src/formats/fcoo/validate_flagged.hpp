@@ -102,12 +102,12 @@ void validate(Space const& space, FlaggedNonzeros<Scalar, Index, Space> const& X
   expect_threadlen(X.threadlen);
   unsigned seen = 0;
   for (int m = 0; m < order; ++m) {
-    expect_mode(of_mode(X.modes, m), X.extents);
-    seen |= 1U << of_mode(X.modes, m);
+    expect_mode(X.modes[m], X.extents);
+    seen |= 1U << X.modes[m];
   }
   POLYAD_EXPECTS(seen + 1 == 1U << order, "a mode is named twice among index and product modes");
-  auto const product = static_cast<count_t>(X.product_modes());
-  auto const kept    = static_cast<count_t>(X.index_modes);
+  count_t const product = X.product_modes();
+  count_t const kept    = X.index_modes;
   POLYAD_EXPECTS(X.indices.extent(0) == product && (product == 0 || X.indices.extent(1) >= X.nnz) &&
                      X.values.extent(0) >= X.nnz,
                  "there is no product index or value for each of ", X.nnz, " nonzeros");
