@@ -66,7 +66,7 @@ struct UpdateFactor {
   static constexpr int workers_each = (workers + team - 1) / team;
   static constexpr int sums_each    = (sums + team - 1) / team;
 
-  static constexpr int stride       = Block + pack;  // of a row of the pad; rows begin in different banks
+  static constexpr int stride       = Block + pack;  // the rows of the pad begin in different banks
   static constexpr int tile_bytes   = std::max(tile_rows * stride, workers * height * width) * sizeof(Scalar);
   static constexpr int matrix_bytes = Block * stride * sizeof(Scalar);
   static constexpr int pad_bytes    = tile_bytes + matrix_bytes + 2 * row_alignment;
