@@ -11,7 +11,6 @@
 #include <numeric>
 #include <vector>
 
-#include "polyad/core/per_mode.hpp"
 #include "polyad/tensor/ktensor.hpp"
 
 namespace polyad::detail {

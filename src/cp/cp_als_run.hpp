@@ -42,7 +42,6 @@
 #include "fit/stop_rule.hpp"
 #include "fit/sum_cells.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/cp/cp_als.hpp"
 #include "polyad/io/checkpoint.hpp"
 #include "polyad/tensor/compact.hpp"

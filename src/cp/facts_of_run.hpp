@@ -11,7 +11,6 @@
 #include "cp/fixed_modes.hpp"
 #include "cp/held_tensor.hpp"
 #include "cp/run_updates.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/cp/cp_als.hpp"
 #include "polyad/io/checkpoint.hpp"
 

@@ -16,7 +16,6 @@
 #include "dense/hadamard_of_grams.hpp"
 #include "fit/fit.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/cp/factor_update.hpp"
 #include "run/row_distribution.hpp"
 

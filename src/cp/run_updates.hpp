@@ -13,7 +13,6 @@
 #include "cp/fixed_modes.hpp"
 #include "cp/least_squares.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/cp/factor_update.hpp"
 
 namespace polyad::detail {

@@ -10,7 +10,6 @@
 
 #include "distributed/exchange.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/distributed/distribute.hpp"
 

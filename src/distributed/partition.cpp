@@ -5,7 +5,6 @@
 
 #include "distributed/random_order.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/distributed/distribute.hpp"
 
 namespace polyad {

@@ -13,7 +13,6 @@
 #include "distributed/exchange.hpp"
 #include "distributed/over_ranks.hpp"
 #include "polyad/core/instances.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/distributed/distribute.hpp"
 #include "polyad/tensor/sum_duplicates.hpp"
 #include "run/row_distribution.hpp"

@@ -12,7 +12,6 @@
 
 #include "distributed/exchange.hpp"
 #include "distributed/over_ranks.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/core/rank.hpp"
 #include "polyad/distributed/distribute.hpp"
 #include "polyad/tensor/compact.hpp"

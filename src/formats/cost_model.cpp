@@ -6,7 +6,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "polyad/core/per_mode.hpp"
 #include "polyad/core/row_alignment.hpp"
 #include "polyad/kernel/device_chunks.hpp"
 #include "polyad/kernel/wide_blocks.hpp"

@@ -21,7 +21,6 @@
 #include <Kokkos_Core.hpp>
 
 #include "kernel/launch_shape.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/kernel/lanes.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
 #include "polyad/kernel/row_form.hpp"

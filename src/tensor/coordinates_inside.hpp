@@ -10,7 +10,6 @@
 #include <limits>
 #include <vector>
 
-#include "polyad/core/per_mode.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 #include "tensor/nonzero_inside.hpp"

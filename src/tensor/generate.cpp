@@ -7,7 +7,6 @@
 #include "core/portable_math.hpp"
 #include "polyad/core/counter_rng.hpp"
 #include "polyad/core/instances.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/tensor/sum_duplicates.hpp"
 
 namespace polyad {

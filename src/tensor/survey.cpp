@@ -6,7 +6,6 @@
 #include <cmath>
 #include <numeric>
 #include "core/on_threads.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "tensor/nonzero_inside.hpp"
 
 namespace polyad {

@@ -24,7 +24,6 @@
 #include "io/checkpoints/same_run.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/instances.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/dense/nvecs.hpp"
 #include "polyad/io/checkpoint.hpp"
 #include "polyad/tensor/compact.hpp"

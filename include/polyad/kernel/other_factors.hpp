@@ -4,7 +4,6 @@
 
 #include <type_traits>
 
-#include "polyad/core/per_mode.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
 #include "polyad/tensor/factor_matrices.hpp"

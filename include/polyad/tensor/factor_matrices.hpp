@@ -11,7 +11,6 @@
 
 #include "polyad/core/counter_rng.hpp"
 #include "polyad/core/instances.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/core/rank.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"

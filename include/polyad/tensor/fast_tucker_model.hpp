@@ -18,7 +18,6 @@
 #include <span>
 #include <string>
 
-#include "polyad/core/per_mode.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 
 namespace polyad {

@@ -6,7 +6,6 @@
 #include <Kokkos_Core.hpp>
 
 #include "polyad/core/instances.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/core/sort.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 

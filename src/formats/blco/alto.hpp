@@ -24,7 +24,6 @@
 #include "formats/blco/merge_lists.hpp"
 #include "formats/blco/private_row_table.hpp"
 #include "kernel/row_locks.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/formats/option_text.hpp"

@@ -16,7 +16,6 @@
 #include "formats/blco/touched_rows.hpp"
 #include "kernel/piece_sums.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/tensor/coo_tensor.hpp"

@@ -6,7 +6,6 @@
 #include "formats/blco/most_private_rows.hpp"
 #include "formats/blco/weights.hpp"
 #include "formats/cost_model.hpp"
-#include "polyad/core/per_mode.hpp"
 
 namespace polyad::detail {
 namespace {

@@ -18,7 +18,6 @@
 
 #include "formats/blco/alto_order.hpp"
 #include "polyad/core/counter_rng.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/core/sort.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/tensor/coo_tensor.hpp"

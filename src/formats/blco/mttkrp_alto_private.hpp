@@ -36,7 +36,6 @@
 #include "kernel/rows_at.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/instances.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/kernel/chunk_walk.hpp"

@@ -7,7 +7,6 @@
 #include "formats/coo/coo_permuted.hpp"
 #include "formats/coo/nonzero_sources.hpp"
 #include "formats/coo/row_starts.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/tensor/sort_by_mode.hpp"
 
 namespace polyad::detail {

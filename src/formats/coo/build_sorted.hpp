@@ -11,7 +11,6 @@
 #include "formats/coo/nonzero_sources.hpp"
 #include "formats/coo/row_starts.hpp"
 #include "formats/coo/sorted.hpp"
-#include "polyad/core/per_mode.hpp"
 
 namespace polyad::detail {
 

@@ -8,7 +8,6 @@
 #include <array>
 
 #include "polyad/core/instances.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/formats/format.hpp"
 
 namespace polyad::detail {

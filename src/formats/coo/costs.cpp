@@ -9,7 +9,6 @@
 #include "formats/coo/locality_blocks.hpp"
 #include "formats/coo/weights.hpp"
 #include "formats/cost_model.hpp"
-#include "polyad/core/per_mode.hpp"
 
 namespace polyad::detail {
 namespace {

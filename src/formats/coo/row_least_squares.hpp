@@ -30,7 +30,6 @@
 #include "formats/coo/streamed_sorted.hpp"
 #include "kernel/launch.hpp"
 #include "kernel/launch_shape.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/kernel/machine.hpp"
 #include "polyad/kernel/other_factors.hpp"

@@ -4,7 +4,6 @@
 
 #include <Kokkos_Core.hpp>
 
-#include "polyad/core/per_mode.hpp"
 #include "polyad/formats/format.hpp"
 
 namespace polyad::detail {

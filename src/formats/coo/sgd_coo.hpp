@@ -12,7 +12,6 @@
 #include "formats/coo/sorted.hpp"
 #include "formats/sgd_sweep.hpp"
 #include "polyad/core/instances.hpp"
-#include "polyad/core/per_mode.hpp"
 
 namespace polyad::detail {
 

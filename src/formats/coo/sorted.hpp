@@ -13,7 +13,6 @@
 #include "formats/coo/coo_permuted.hpp"
 #include "formats/coo/sorted_copy.hpp"
 #include "polyad/core/instances.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/formats/option_text.hpp"
 

@@ -23,7 +23,6 @@
 #include "formats/coo/row_problem.hpp"
 #include "formats/coo/sorted_copy.hpp"
 #include "polyad/core/instances.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/formats/option_text.hpp"

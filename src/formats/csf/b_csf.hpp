@@ -15,7 +15,6 @@
 #include "formats/csf/csf_bins.hpp"
 #include "formats/csf/csf_tree.hpp"
 #include "polyad/core/instances.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/formats/option_text.hpp"

@@ -9,7 +9,6 @@
 #include "formats/csf/build_tree.hpp"
 #include "formats/csf/csf_bins.hpp"
 #include "formats/csf/csf_tree.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 

@@ -12,7 +12,6 @@
 #include "formats/csf/build_bins.hpp"
 #include "formats/csf/build_tree.hpp"
 #include "formats/csf/hb_csf.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/sort_by_mode.hpp"

@@ -9,7 +9,6 @@
 
 #include "formats/csf/csf_tree.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/tensor/coo_tensor.hpp"

@@ -26,7 +26,6 @@
 #include <vector>
 
 #include "polyad/core/error.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/core/types.hpp"
 
 namespace polyad::detail {

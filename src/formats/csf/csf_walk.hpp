@@ -10,7 +10,6 @@
 #include "kernel/launch.hpp"
 #include "kernel/launch_shape.hpp"
 #include "kernel/rows_at.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/other_factors.hpp"

@@ -16,7 +16,6 @@
 #include "formats/csf/b_csf.hpp"
 #include "formats/csf/csf_tree.hpp"
 #include "polyad/core/instances.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/formats/format.hpp"
 
 namespace polyad::detail {

@@ -8,7 +8,6 @@
 #include "formats/csf/mttkrp_levels.hpp"
 #include "formats/csf/mttkrp_slices.hpp"
 #include "formats/csf/mttkrp_tree.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/formats/format.hpp"
 
 namespace polyad::detail {

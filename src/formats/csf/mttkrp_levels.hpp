@@ -23,7 +23,6 @@
 #include "kernel/piece_sums.hpp"
 #include "kernel/rows_at.hpp"
 #include "polyad/core/instances.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/other_factors.hpp"

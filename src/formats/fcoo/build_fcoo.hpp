@@ -10,7 +10,6 @@
 #include "formats/fcoo/flagged_nonzeros.hpp"
 #include "formats/fcoo/sum_flagged.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 

@@ -5,7 +5,6 @@
 
 #include "formats/cost_model.hpp"
 #include "formats/fcoo/weights.hpp"
-#include "polyad/core/per_mode.hpp"
 
 namespace polyad::detail {
 namespace {

@@ -15,7 +15,6 @@
 #include "formats/fcoo/flagged_nonzeros.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/instances.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/formats/option_text.hpp"

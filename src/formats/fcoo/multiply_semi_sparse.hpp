@@ -21,7 +21,6 @@
 #include "formats/fcoo/mttkrp_fcoo.hpp"
 #include "formats/fcoo/spttmc.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/formats/format.hpp"

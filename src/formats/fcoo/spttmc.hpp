@@ -28,7 +28,6 @@
 #include "formats/fcoo/sum_flagged.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/instances.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/kernel/other_factors.hpp"

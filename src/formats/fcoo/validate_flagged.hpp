@@ -10,7 +10,6 @@
 #include "formats/fcoo/build_flagged.hpp"
 #include "formats/fcoo/flagged_nonzeros.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 
