@@ -35,7 +35,7 @@ struct InnerProduct {
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member, double& sum) const {
     count_t const first = member.league_rank() * rows_per_team;
-    count_t const rows  = Kokkos::min<count_t>(rows_per_team, A.extent(0) - first);
+    count_t const rows  = Kokkos::min(count_t(rows_per_team), A.extent(0) - first);
     double team_sum     = 0;
     Kokkos::parallel_reduce(
         Kokkos::TeamThreadRange(member, rows),

@@ -60,7 +60,7 @@ struct ScaleEachColumn {
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
     count_t const first = member.league_rank() * rows_per_team;
-    count_t const rows  = Kokkos::min<count_t>(rows_per_team, matrix.extent(0) - first);
+    count_t const rows  = Kokkos::min(count_t(rows_per_team), matrix.extent(0) - first);
     Kokkos::parallel_for(Kokkos::TeamThreadRange(member, rows), [&](count_t const i) {
       Scalar* const row = &matrix(first + i, 0);
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, matrix.extent(1)), [&](count_t const r) {

@@ -43,7 +43,7 @@ struct ChunkGram {
     count_t const c     = e / blocks / A.extent(1);
     if (first > r) return;
     count_t const end = Kokkos::min(A.extent(0), (c + 1) * chunk);
-    int const columns = static_cast<int>(Kokkos::min<count_t>(block, A.extent(1) - first));
+    int const columns = static_cast<int>(Kokkos::min(count_t(block), A.extent(1) - first));
     DoubleDouble total[block];
     for (count_t begin = c * chunk; begin < end; begin += gram_rows_in_type) {
       T sum[block]{};
