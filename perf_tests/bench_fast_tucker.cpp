@@ -129,11 +129,10 @@ void add_steps(Session& session, TensorChoice const& choice, int rank, char cons
           options.ridge     = 0;
           options.sgd       = {1e-9, 1e-9, 0, form.intermediates, form.share_fibers};
           using Scalar      = typename F::scalar_type;
-          FastTuckerOptimization<Scalar, std::uint32_t, Space> const run(
-              session.space,
-              TensorByRank<Scalar, std::uint32_t, Space>(session.space, any_format(session.space, X)),
+          FastTuckerOptimization<Scalar, Space> const run(
+              session.space, TensorByRank<Scalar, Space>(session.space, any_format(session.space, X)),
               start(session, X, rank), options);
-          Sgd<Scalar, std::uint32_t, Space> sgd(run);
+          Sgd<Scalar, Space> sgd(run);
           report(state, measure(session.space, session.options.samples,
                                 [&] { cores ? sgd.step_cores(1) : sgd.step_factors(1); }));
           state.counters["nnz"] = static_cast<double>(X.nnz());

@@ -19,6 +19,7 @@
 - Every header and source is in its CMakeLists.txt, and what stands there exists.
 - Sources in a list that CMakeLists.txt calls plain reach no header of Kokkos, not even indirectly: a device's build
   compiles them without nvcc.
+- There are at most MOST_CASTS casts to numbers for each 1,000 lines of include/ and src/ (CAST).
 - A folder of the tool, or of io, holds at most MOST_FOLDER_FILES files.
 - SPDX lines; headers of at most 400 lines; no folder called utils, misc or impl.
 
@@ -54,7 +55,7 @@ FORBIDDEN_FOLDERS = {"utils", "misc", "impl"}
 MOST_LINES = 400
 MOST_FOLDER_FILES = 20
 MOST_PUBLIC = 96
-MOST_PUBLIC_LINES = 9200
+MOST_PUBLIC_LINES = 9300
 
 # A condition on the number of ranks, on who is the first, or on a pointer to ranks or rows that may be null. A plan of
 # memory (plan_*.cpp) asks what rank it is for.
@@ -63,6 +64,15 @@ RANK_BRANCH = re.compile(
     r"(?:\bis_root\(\)|\b(?:m_)?ranks(?:\(\))?(?:\.|->)(?:size|rank|count)\(\)(?:\s*[<>=!]=?\s*\d+)?|"
     r"\b(?:m_)?(?:ranks|owners)(?:\s*[!=]=\s*nullptr)?)\s*(?:\?|&&|\|\|)|"
     r"\bif\s*\(!?\s*(?:m_)?(?:ranks|owners|rows)\s*(?:[!=]=\s*nullptr\s*)?\)")
+# static_cast, functional and C-style casts to types of numbers, and a helper that only casts. A constant such as
+# count_t(0) is none, and neither is a function's type such as bool(int).
+NUMBER = (r"(?:(?:std::)?(?:size_t|ptrdiff_t|u?int(?:8|16|32|64)_t)|count_t|unsigned(?: char| int| long| long long)?|"
+          r"signed char|char|short|int|long(?: long| double)?|float|double|bool|Scalar|Index)")
+CAST = re.compile(
+    rf"\bstatic_cast<(?!void\b|__m)[^<>*&]*(?:<[^<>]*(?:<[^<>]*>[^<>*&]*)*>[^<>*&]*)?>|"
+    rf"(?<![\w<:.>]){NUMBER}\((?!\s*\)|\s*(?:-?\d[\w.']*|true|false)\s*\)|[\w:]+ (?:const)?[&*])|"
+    rf"(?<![\w>)\]])\({NUMBER}\)\s*[\w(~-]|\bof_mode\(")
+MOST_CASTS = 17  # for each 1,000 lines
 CALLS_ATOMICS = re.compile(r"\bKokkos::atomic_")
 SLOW_ATOMICS = re.compile(
     r"\bunsigned long(?: long)?\b|\blong (?:long|double)\b|\bKokkos::complex\b|\bshort\b|\bstd::u?int(?:8|16)_t\b")
@@ -300,6 +310,13 @@ class Checker:
         if sum(headers.values()) > MOST_PUBLIC_LINES:
             self.report(place, 1, f"{sum(headers.values())} public lines, more than {MOST_PUBLIC_LINES}")
 
+    def check_casts(self, codes):
+        """codes: {path: text without comments}. A type that fits its uses needs no casts: CONTRIBUTING.md says how."""
+        casts = sum(len(CAST.findall(code)) for code in codes.values())
+        lines = sum(code.count("\n") for code in codes.values())
+        if 1000 * casts > MOST_CASTS * lines:
+            self.report(self.root / "src", 1, f"{casts} casts to numbers in {lines} lines, more than {MOST_CASTS} in 1,000")
+
     def check_rooms(self):
         """What the tool or io does is found by the name of its folder, as long as each has few files."""
         files = Counter(path.parent for path in self.files("src/cli", "src/io"))
@@ -468,6 +485,7 @@ class Checker:
         self.check_port_list(codes)
         self.check_spaces(codes)
         self.check_counts(headers)
+        self.check_casts(codes)
         for path in self.files("examples"):
             if path.suffix in CODE:
                 self.check_outside(path, without_comments(path.read_text()))

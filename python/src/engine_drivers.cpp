@@ -61,8 +61,8 @@ std::optional<FactorMatrices<Scalar, Space>> start_of(Start const& start, Extent
   return copy_of<Scalar>(start, stored, rows);
 }
 
-template <class Scalar, class Index>
-CpResult run(AnyFormat<Scalar, Index, Space> const& X, CpAlsOptions const& options, bool stays,
+template <class Scalar>
+CpResult run(AnyFormat<Scalar, Space> const& X, CpAlsOptions const& options, bool stays,
              std::optional<FactorMatrices<Scalar, Space>>&& start, OnIteration const& on_iteration) {
   auto const step = [&](CpAlsIteration const& it) {
     return Iteration{it.iteration,

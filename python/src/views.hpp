@@ -181,9 +181,9 @@ struct TensorOf final : Tensor {
 };
 
 /// A format may share the tensor's memory: it keeps the tensor.
-template <class Scalar, class Index>
+template <class Scalar>
 struct FormatOf final : Format {
-  FormatOf(AnyFormat<Scalar, Index, Space> format, std::shared_ptr<void> kept, bool stay)
+  FormatOf(AnyFormat<Scalar, Space> format, std::shared_ptr<void> kept, bool stay)
       : any(std::move(format)), owner(std::move(kept)), stays(stay) {}
   bool on_device() const override { return stays; }
   std::vector<std::uint64_t> extents() const override { return to_vector(any.extents()); }
@@ -195,12 +195,19 @@ struct FormatOf final : Format {
   std::uint64_t storage_bytes() const override { return any.storage_bytes(); }
   std::uint64_t rank() const override { return any.rank(); }
 
-  AnyFormat<Scalar, Index, Space> any;
+  AnyFormat<Scalar, Space> any;
   std::shared_ptr<void> owner;
   bool stays;  // on the device: what is computed with it
 };
 
-/// Calls f with the TensorOf or FormatOf inside.
+/// Calls f with the FormatOf inside.
+template <template <class> class Of, class Base, class F>
+auto visit(Base const& base, F&& f) {
+  if (auto const* const p = dynamic_cast<Of<float> const*>(&base)) return f(*p);
+  if (auto const* const p = dynamic_cast<Of<double> const*>(&base)) return f(*p);
+  throw UsageError("a tensor of unknown type");
+}
+/// Calls f with the TensorOf inside.
 template <template <class, class> class Of, class Base, class F>
 auto visit(Base const& base, F&& f) {
   if (auto const* const p = dynamic_cast<Of<float, std::uint32_t> const*>(&base)) return f(*p);
@@ -212,8 +219,8 @@ auto visit(Base const& base, F&& f) {
 
 template <class Scalar, class Index>
 FormatPtr build(TensorOf<Scalar, Index> const& tensor, AnyFormatOptions const& options) {
-  return std::make_shared<FormatOf<Scalar, Index>>(any_format(Space(), tensor.coo, options), tensor.owner,
-                                                   tensor.stays);
+  return std::make_shared<FormatOf<Scalar>>(any_format(Space(), tensor.coo, options), tensor.owner,
+                                            tensor.stays);
 }
 
 /// The function as the hook of a format's choice.

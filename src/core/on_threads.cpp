@@ -27,7 +27,7 @@ void on_threads(int threads, std::function<void()> const& work) {
   };
   {
     std::vector<std::jthread> others;
-    others.reserve(static_cast<std::size_t>(threads));
+    others.reserve(threads);
     for (int t = 1; t < threads; ++t) {
       try {
         others.emplace_back(guarded);

@@ -33,7 +33,7 @@ KOKKOS_INLINE_FUNCTION double portable_exp2(double y) {
   double const z     = (y - whole) * 0.69314718055994531;
   double sum         = 1;  // Taylor, |z| < 0.347: fourteen terms leave less than 2^-60
   for (int k = 14; k >= 1; --k) sum = Kokkos::fma(sum, z * (1.0 / k), 1.0);
-  auto const exponent = static_cast<std::uint64_t>(static_cast<std::int64_t>(whole) + 1023);
+  std::uint64_t const exponent = static_cast<std::int64_t>(whole) + 1023;
   return sum * Kokkos::bit_cast<double>(exponent << 52);
 }
 

@@ -76,10 +76,10 @@ struct ScatterPairs {
 template <class Space, class Key, class Value>
 void host_sort_pairs(Space const& space, Key* keys, Value* values, Key* keys_other, Value* values_other,
                      count_t length, int key_bits) {
-  using Pass           = RadixPass<Key, Value>;
-  auto const threads   = static_cast<count_t>(space.concurrency());
-  count_t const chunks = std::clamp<count_t>(length / 4096, 1, threads);
-  count_t const chunk  = ceil_div(length, chunks);
+  using Pass            = RadixPass<Key, Value>;
+  count_t const threads = space.concurrency();
+  count_t const chunks  = std::clamp<count_t>(length / 4096, 1, threads);
+  count_t const chunk   = ceil_div(length, chunks);
   Kokkos::View<count_t*, typename Space::device_type> offsets(
       Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::sort_offsets"), chunks * digits);
   Kokkos::RangePolicy<Space> const policy(space, 0, static_cast<int>(chunks), Kokkos::ChunkSize(1));

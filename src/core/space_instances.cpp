@@ -17,8 +17,8 @@ namespace polyad::detail {
 // Not available_memory(): a DeviceMemoryAccount does not count the locks.
 void expect_room_for_streams(Kokkos::DefaultExecutionSpace const& space, int count) {
   // What Kokkos 4.7 gives each: a lock for each thread that runs at once, and 73 KiB for reductions.
-  auto const threads  = static_cast<count_t>(space.concurrency());
-  count_t const bytes = static_cast<count_t>(count) * (threads * sizeof(std::int32_t) + (count_t{128} << 10));
+  count_t const threads   = space.concurrency();
+  count_t const bytes     = count * (threads * sizeof(std::int32_t) + (count_t{128} << 10));
   count_t const available = free_device_memory();
   if (available < bytes)
     throw MemoryError("the scratch memory of " + std::to_string(count) + " streams", bytes,

@@ -23,10 +23,9 @@ std::vector<Space> make_instances(Space const& space, int count) {
   POLYAD_EXPECTS(count >= 1, count, " instances of an execution space");
   if constexpr (is_device_space<Space>) {
     expect_room_for_streams(space, count);
-    return Kokkos::Experimental::partition_space(space,
-                                                 std::vector<double>(static_cast<std::size_t>(count), 1.0));
+    return Kokkos::Experimental::partition_space(space, std::vector<double>(count, 1.0));
   } else {
-    return std::vector<Space>(static_cast<std::size_t>(count), space);
+    return std::vector<Space>(count, space);
   }
 }
 

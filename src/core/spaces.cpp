@@ -61,7 +61,7 @@ count_t detail::free_device_memory() {
 
 count_t device_multiprocessors([[maybe_unused]] Kokkos::DefaultExecutionSpace const& space) {
 #if defined(KOKKOS_ENABLE_CUDA)
-  return static_cast<count_t>(space.cuda_device_prop().multiProcessorCount);
+  return space.cuda_device_prop().multiProcessorCount;
 #else
   return 1;
 #endif

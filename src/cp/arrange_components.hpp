@@ -11,7 +11,6 @@
 #include <numeric>
 #include <vector>
 
-#include "polyad/core/per_mode.hpp"
 #include "polyad/tensor/ktensor.hpp"
 
 namespace polyad::detail {
@@ -77,23 +76,23 @@ std::vector<double> column_signs(Space const& space, FactorMatrix<Scalar, Space>
 template <class Scalar, class Space>
 void arrange_components(Space const& space, Ktensor<Scalar, Space>& model, std::vector<bool> keeps_signs = {},
                         bool keeps_order = false) {
-  auto const rank = static_cast<std::size_t>(model.factors.rank());
+  std::size_t const rank = model.factors.rank();
   std::vector<int> source(rank);
   std::iota(source.begin(), source.end(), 0);
   if (!keeps_order)
     std::stable_sort(source.begin(), source.end(),
-                     [&](int a, int b) { return of_mode(model.weights, a) > of_mode(model.weights, b); });
+                     [&](int a, int b) { return model.weights[a] > model.weights[b]; });
   std::vector<double> remaining(rank, 1.0);
   int const order = model.factors.order();
-  keeps_signs.resize(static_cast<std::size_t>(order));
+  keeps_signs.resize(order);
   int last = order - 1;
-  while (last >= 0 && of_mode(keeps_signs, last)) --last;
+  while (last >= 0 && keeps_signs[last]) --last;
   for (int n = 0; n < order; ++n) {
     auto const& matrix = model.factors[n];
     std::vector<double> sign(rank), own(rank, 1.0);
-    if (!of_mode(keeps_signs, n)) own = n == last ? remaining : detail::column_signs(space, matrix);
+    if (!keeps_signs[n]) own = n == last ? remaining : detail::column_signs(space, matrix);
     for (std::size_t r = 0; r < rank; ++r) {
-      sign[r] = own[static_cast<std::size_t>(source[r])];
+      sign[r] = own[source[r]];
       if (n != last) remaining[r] *= own[r];
     }
     auto const copy = make_factor_matrix<Scalar>(space, "polyad::arranged", matrix.extent(0), rank);
@@ -115,7 +114,7 @@ void arrange_components(Space const& space, Ktensor<Scalar, Space>& model, std::
     space.fence("polyad::arrange_components");
   }
   std::vector<double> weights(rank);
-  for (std::size_t r = 0; r < rank; ++r) weights[r] = model.weights[static_cast<std::size_t>(source[r])];
+  for (std::size_t r = 0; r < rank; ++r) weights[r] = model.weights[source[r]];
   model.weights = weights;
 }
 

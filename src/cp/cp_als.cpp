@@ -78,25 +78,25 @@ void expect_starts_vary(CpAlsOptions const& options) {
 }
 
 /// R of a run on X. \throws UsageError
-template <class Scalar, class Index, class Space>
-count_t rank_of(TensorByRank<Scalar, Index, Space> const& X, CpAlsOptions const& options) {
-  return static_cast<count_t>(checked_rank(options.rank == 0 ? X.format(0).rank() : options.rank));
+template <class Scalar, class Space>
+count_t rank_of(TensorByRank<Scalar, Space> const& X, CpAlsOptions const& options) {
+  return checked_rank(options.rank == 0 ? X.format(0).rank() : options.rank);
 }
 
 }  // namespace
 
-template <class Scalar, class Index, class Space>
-CpAlsResult<Scalar, Space> cp_als(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
+template <class Scalar, class Space>
+CpAlsResult<Scalar, Space> cp_als(Space const& space, AnyFormat<Scalar, Space> const& X,
                                   CpAlsOptions const& options, FactorMatrices<Scalar, Space> const& start,
                                   CpAlsCallback const& callback) {
   return cp_als(space, X, options, detail::copied(space, start), callback);
 }
 
-template <class Scalar, class Index, class Space>
-CpAlsResult<Scalar, Space> cp_als(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
+template <class Scalar, class Space>
+CpAlsResult<Scalar, Space> cp_als(Space const& space, AnyFormat<Scalar, Space> const& X,
                                   CpAlsOptions const& options, FactorMatrices<Scalar, Space>&& start,
                                   CpAlsCallback const& callback) {
-  TensorByRank<Scalar, Index, Space> const whole(space, X);
+  TensorByRank<Scalar, Space> const whole(space, X);
   HeldTensor<Scalar, Space> const held(whole);
   if (options.restarts <= 1)
     return run_cp_als<Scalar, Space>(
@@ -115,14 +115,14 @@ CpAlsResult<Scalar, Space> cp_als(Space const& space, AnyFormat<Scalar, Index, S
   return run_cp_als<Scalar, Space>(space, held, scaled, with_fixed, callback);
 }
 
-template <class Scalar, class Index, class Space>
-CpAlsResult<Scalar, Space> cp_als(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
+template <class Scalar, class Space>
+CpAlsResult<Scalar, Space> cp_als(Space const& space, AnyFormat<Scalar, Space> const& X,
                                   CpAlsOptions const& options, CpAlsCallback const& callback) {
-  return cp_als(space, TensorByRank<Scalar, Index, Space>(space, X), options, callback);
+  return cp_als(space, TensorByRank<Scalar, Space>(space, X), options, callback);
 }
 
-template <class Scalar, class Index, class Space>
-CpAlsResult<Scalar, Space> cp_als(Space const& space, TensorByRank<Scalar, Index, Space> const& X,
+template <class Scalar, class Space>
+CpAlsResult<Scalar, Space> cp_als(Space const& space, TensorByRank<Scalar, Space> const& X,
                                   CpAlsOptions const& options, CpAlsCallback const& callback) {
   count_t const rank = rank_of(X, options);
   expect_stored_rows(options.rows, X.extents());
@@ -139,8 +139,8 @@ CpAlsResult<Scalar, Space> cp_als(Space const& space, TensorByRank<Scalar, Index
   return run_cp_als<Scalar, Space>(space, HeldTensor<Scalar, Space>(X), scaled, start, callback);
 }
 
-template <class Scalar, class Index, class Space>
-CpAlsResult<Scalar, Space> cp_als(Space const& space, TensorByRank<Scalar, Index, Space> const& X,
+template <class Scalar, class Space>
+CpAlsResult<Scalar, Space> cp_als(Space const& space, TensorByRank<Scalar, Space> const& X,
                                   CpAlsOptions const& options, std::vector<std::vector<double>> const& start,
                                   CpAlsCallback const& callback) {
   auto const& rows    = *X.rows();
@@ -151,8 +151,8 @@ CpAlsResult<Scalar, Space> cp_als(Space const& space, TensorByRank<Scalar, Index
   expect_stored_rows(options.rows, X.extents());
   expect_fixed_modes(options, order);
   rows.on_root([&] {
-    POLYAD_EXPECTS(start.size() == static_cast<std::size_t>(order), start.size(),
-                   " factors as the start of a tensor of order ", order);
+    POLYAD_EXPECTS(std::ssize(start) == order, start.size(), " factors as the start of a tensor of order ",
+                   order);
     return true;
   });
   CpAlsOptions scaled = options;
@@ -165,8 +165,7 @@ CpAlsResult<Scalar, Space> cp_als(Space const& space, TensorByRank<Scalar, Index
     });
     std::vector<double> const none;
     for (int n = 0; n < order; ++n)
-      if (!is_drawn || is_fixed(options, n))
-        rows.from_root(n, start.empty() ? none : of_mode(start, n), made[n]);
+      if (!is_drawn || is_fixed(options, n)) rows.from_root(n, start.empty() ? none : start[n], made[n]);
     return made;
   };
   return run_cp_als<Scalar, Space>(space, HeldTensor<Scalar, Space>(X), scaled, make, callback);
@@ -204,26 +203,24 @@ POLYAD_EACH_SCALAR(, POLYAD_CP_ALS_BODY);
   template void move_within_bounds(Kokkos::DefaultExecutionSpace const&,                         \
                                    FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, \
                                    CpAlsOptions const&)
-#define POLYAD_CP_ALS(Scalar, Index)                                                                        \
-  template CpAlsResult<Scalar, Kokkos::DefaultExecutionSpace> cp_als(                                       \
-      Kokkos::DefaultExecutionSpace const&, AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-      CpAlsOptions const&, FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,                    \
-      CpAlsCallback const&);                                                                                \
-  template CpAlsResult<Scalar, Kokkos::DefaultExecutionSpace> cp_als(                                       \
-      Kokkos::DefaultExecutionSpace const&, AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-      CpAlsOptions const&, FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace>&&, CpAlsCallback const&);  \
-  template CpAlsResult<Scalar, Kokkos::DefaultExecutionSpace> cp_als(                                       \
-      Kokkos::DefaultExecutionSpace const&, AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-      CpAlsOptions const&, CpAlsCallback const&);                                                           \
-  template CpAlsResult<Scalar, Kokkos::DefaultExecutionSpace> cp_als(                                       \
-      Kokkos::DefaultExecutionSpace const&,                                                                 \
-      TensorByRank<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, CpAlsOptions const&,               \
-      CpAlsCallback const&);                                                                                \
-  template CpAlsResult<Scalar, Kokkos::DefaultExecutionSpace> cp_als(                                       \
-      Kokkos::DefaultExecutionSpace const&,                                                                 \
-      TensorByRank<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, CpAlsOptions const&,               \
-      std::vector<std::vector<double>> const&, CpAlsCallback const&)
+#define POLYAD_CP_ALS(Scalar)                                                                              \
+  template CpAlsResult<Scalar, Kokkos::DefaultExecutionSpace> cp_als(                                      \
+      Kokkos::DefaultExecutionSpace const&, AnyFormat<Scalar, Kokkos::DefaultExecutionSpace> const&,       \
+      CpAlsOptions const&, FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,                   \
+      CpAlsCallback const&);                                                                               \
+  template CpAlsResult<Scalar, Kokkos::DefaultExecutionSpace> cp_als(                                      \
+      Kokkos::DefaultExecutionSpace const&, AnyFormat<Scalar, Kokkos::DefaultExecutionSpace> const&,       \
+      CpAlsOptions const&, FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace>&&, CpAlsCallback const&); \
+  template CpAlsResult<Scalar, Kokkos::DefaultExecutionSpace> cp_als(                                      \
+      Kokkos::DefaultExecutionSpace const&, AnyFormat<Scalar, Kokkos::DefaultExecutionSpace> const&,       \
+      CpAlsOptions const&, CpAlsCallback const&);                                                          \
+  template CpAlsResult<Scalar, Kokkos::DefaultExecutionSpace> cp_als(                                      \
+      Kokkos::DefaultExecutionSpace const&, TensorByRank<Scalar, Kokkos::DefaultExecutionSpace> const&,    \
+      CpAlsOptions const&, CpAlsCallback const&);                                                          \
+  template CpAlsResult<Scalar, Kokkos::DefaultExecutionSpace> cp_als(                                      \
+      Kokkos::DefaultExecutionSpace const&, TensorByRank<Scalar, Kokkos::DefaultExecutionSpace> const&,    \
+      CpAlsOptions const&, std::vector<std::vector<double>> const&, CpAlsCallback const&)
 POLYAD_EACH_SCALAR(, POLYAD_RANDOM_START);
-POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_CP_ALS);
+POLYAD_EACH_SCALAR(, POLYAD_CP_ALS);
 
 }  // namespace polyad

@@ -43,7 +43,6 @@
 #include "fit/stop_rule.hpp"
 #include "fit/sum_cells.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/cp/cp_als.hpp"
 #include "polyad/io/checkpoint.hpp"
 #include "polyad/tensor/compact.hpp"
@@ -172,8 +171,7 @@ public:
 
   /// Between iterations. With several ranks all call it, and the first writes the file. Waits.
   void save(std::filesystem::path const& path) const {
-    m_rows.write_on_root([this](std::size_t n, count_t first,
-                                count_t count) { return factor_rows(static_cast<int>(n), first, count); },
+    m_rows.write_on_root([this](int n, count_t first, count_t count) { return factor_rows(n, first, count); },
                          [&](io::ReadFactorRows const& read) { io::write_checkpoint(path, state(), read); });
   }
   /// Before the first iteration: continues from a checkpoint that the first rank reads. Waits.
@@ -185,7 +183,7 @@ public:
   /// Between two iterations: all but the factors, which factor_rows() has. Waits.
   [[nodiscard]] io::Checkpoint state() const {
     auto state           = facts_of_run(m_facts, m_options);
-    state.iteration      = static_cast<std::uint64_t>(m_iterations);
+    state.iteration      = m_iterations;
     state.fit            = m_result.fit;
     state.gram_fallbacks = m_result.gram_fallbacks;
     read_small_arrays(m_work, m_norm.scale, !m_updates.are_plain(), state);
@@ -201,12 +199,12 @@ public:
   /// \throws UsageError when the shapes differ
   void restore(io::Checkpoint const& state) {
     bool const is_foreign =
-        state.factors.size() != static_cast<std::size_t>(order()) ||
-        state.grams.size() != m_work.grams.size() || state.weights.size() != m_options.rank ||
+        std::ssize(state.factors) != order() || state.grams.size() != m_work.grams.size() ||
+        state.weights.size() != m_options.rank ||
         state.scales.size() != (m_updates.are_plain() ? 0 : m_work.scales.of_modes.size());
     // All ranks throw alike, so that none waits for another.
     POLYAD_EXPECTS(!m_rows.any(is_foreign), "the state is of another run");
-    for (int n = 0; n < order(); ++n) m_rows.from_root(n, of_mode(state.factors, n), factor(n));
+    for (int n = 0; n < order(); ++n) m_rows.from_root(n, state.factors[n], factor(n));
     write_small_arrays(m_space, state, m_norm.scale, m_work);
     m_iterations                        = static_cast<int>(state.iteration);
     m_scale_is_known                    = m_iterations > 0;
@@ -298,7 +296,7 @@ private:
   /// What is wrong with the model.
   [[nodiscard]] ModelDefect defect() const {
     if (m_work.host_numbers(model_norm_squared) == 0) return ModelDefect::zero;
-    auto const updates = static_cast<count_t>(m_iterations) * free_modes(m_options, order());
+    count_t const updates = m_iterations * free_modes(m_options, order());
     if (updates > 0 && m_result.gram_fallbacks == updates) return ModelDefect::never_regular;
     return m_degeneracy.is_growing() ? ModelDefect::degenerate : ModelDefect::none;
   }

@@ -26,7 +26,7 @@ struct CpAlsWorkspace {
     return Kokkos::subview(grams, n, Kokkos::ALL, Kokkos::ALL);
   }
   [[nodiscard]] DeviceNumbers<Space> all_grams() const {
-    return Kokkos::subview(gram_memory, Kokkos::make_pair(count_t(0), static_cast<count_t>(grams.size())));
+    return Kokkos::subview(gram_memory, Kokkos::make_pair(count_t(0), grams.size()));
   }
   [[nodiscard]] FactorMatrix<Scalar, Space> output(count_t rows) const {
     return Kokkos::subview(V, Kokkos::make_pair(count_t(0), rows), Kokkos::ALL);
@@ -39,7 +39,7 @@ struct CpAlsWorkspace {
   /// s of mode n.
   [[nodiscard]] DeviceNumbers<Space> scale_of(int n) const {
     count_t const rank  = scales.weights.extent(0);
-    count_t const first = static_cast<count_t>(n) * rank;
+    count_t const first = n * rank;
     return Kokkos::subview(scales.of_modes, Kokkos::make_pair(first, first + rank));
   }
 
@@ -58,8 +58,8 @@ struct CpAlsWorkspace {
   /// <X, M>, which its update computes. That of the last mode is part of the same array.
   template <class F>
   void for_each_sum(int n, F const& f) const {
-    count_t const square = grams.extent(1) * grams.extent(2), at = static_cast<count_t>(n) * square;
-    bool const is_at_end = static_cast<count_t>(n) + 1 == grams.extent(0);
+    count_t const square = grams.extent(1) * grams.extent(2), at = n * square;
+    bool const is_at_end = n + 1 == grams.extent_int(0);
     f(DeviceNumbers<Space>(gram_memory.data() + at, square + (is_at_end ? 1 : 0)));
     if (n == last_mode && !is_at_end) f(number(inner_product));
   }
@@ -80,19 +80,18 @@ template <class Scalar, class Space>
 CpAlsWorkspace<Scalar, Space>::CpAlsWorkspace(Space const& space, Extents const& extents, count_t rank,
                                               RowDistribution<Scalar, Space>& distribution)
     : last_mode(extents.order() - 1), memory(space, rank) {
-  auto const order = static_cast<count_t>(extents.order());
-  count_t longest  = 0;
+  count_t const order = extents.order();
+  count_t longest     = 0;
   for (int n = 0; n < extents.order(); ++n) longest = std::max(longest, extents[n]);
   expect_fits(space, "the Gram matrices", (order + 1) * rank * rank, sizeof(double));
   V        = distribution.make_output("polyad::mttkrp_output", longest, rank);
   hadamard = GramMatrix<Space>(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::hadamard"),
                                rank, rank);
   count_t const entries = order * rank * rank;
-  gram_memory           = DeviceNumbers<Space>(Kokkos::view_alloc(space, "polyad::fit_numbers_and_grams"),
-                                               entries + static_cast<count_t>(fit_numbers));
-  grams                 = GramMatrices<Space>(gram_memory.data(), order, rank, rank);
-  numbers =
-      Kokkos::subview(gram_memory, Kokkos::make_pair(entries, entries + static_cast<count_t>(fit_numbers)));
+  gram_memory =
+      DeviceNumbers<Space>(Kokkos::view_alloc(space, "polyad::fit_numbers_and_grams"), entries + fit_numbers);
+  grams   = GramMatrices<Space>(gram_memory.data(), order, rank, rank);
+  numbers = Kokkos::subview(gram_memory, Kokkos::make_pair(entries, entries + fit_numbers));
   static_assert(inner_product == 0);
   scales.weights  = DeviceNumbers<Space>(Kokkos::view_alloc(space, "polyad::weights"), rank);
   scales.of_modes = DeviceNumbers<Space>(Kokkos::view_alloc(space, "polyad::scales"), order * rank);

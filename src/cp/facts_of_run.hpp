@@ -11,7 +11,6 @@
 #include "cp/fixed_modes.hpp"
 #include "cp/held_tensor.hpp"
 #include "cp/run_updates.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/cp/cp_als.hpp"
 #include "polyad/io/checkpoint.hpp"
 
@@ -23,8 +22,8 @@ namespace polyad::detail {
                                                             std::vector<ModeUpdate> const& updates) {
   constexpr double most = std::numeric_limits<double>::max();
   std::vector<double> numbers;
-  for (int n = 0; n < static_cast<int>(updates.size()); ++n) {
-    auto const& update = of_mode(updates, n);
+  for (int n = 0; n < std::ssize(updates); ++n) {
+    auto const& update = updates[n];
     auto c             = update.constraints().value_or(Constraints());
     if (!update.constraints()) c.ridge = update.penalty();
     if (is_fixed(options, n)) std::tie(c.lower, c.upper) = std::pair(most, -most);
@@ -49,7 +48,7 @@ template <class Scalar, class Space>
   facts.norm_squared = X.norm_squared;
   auto const updates = updates_of_modes(options.updates, extents.order());
   for (int n = 0; n < extents.order(); ++n)
-    facts.extents.push_back(options.rows.empty() ? extents[n] : of_mode(options.rows, n).extent());
+    facts.extents.push_back(options.rows.empty() ? extents[n] : options.rows[n].extent());
   auto const is_constrained = [](ModeUpdate const& update) { return update.constraints().has_value(); };
   if (!options.fixed_modes.empty() || std::ranges::any_of(updates, is_constrained))
     facts.constraints = constraint_numbers(options, updates);

@@ -18,7 +18,7 @@ namespace polyad::detail {
 
 /// How many modes are free.
 [[nodiscard]] inline count_t free_modes(CpAlsOptions const& options, int order) {
-  return static_cast<count_t>(order) - options.fixed_modes.size();
+  return order - options.fixed_modes.size();
 }
 
 /// The free mode that a run updates first, or last.
@@ -41,11 +41,10 @@ inline void expect_fixed_modes(CpAlsOptions const& options, int order) {
     POLYAD_EXPECTS(*n >= 0 && *n < order, "mode ", *n, " is to stay fixed, but the tensor has modes 0 to ",
                    order - 1);
     POLYAD_EXPECTS(std::find(fixed.begin(), n, *n) == n, "the fixed modes name mode ", *n, " twice");
-    POLYAD_EXPECTS(options.rows.empty() || !options.rows.at(static_cast<std::size_t>(*n)).is_list(), "mode ",
-                   *n, " is to stay fixed, but the tensor does not store all of its rows");
+    POLYAD_EXPECTS(options.rows.empty() || !options.rows.at(*n).is_list(), "mode ", *n,
+                   " is to stay fixed, but the tensor does not store all of its rows");
   }
-  POLYAD_EXPECTS(fixed.size() < static_cast<std::size_t>(order), "all ", order,
-                 " modes are fixed: one has to be free");
+  POLYAD_EXPECTS(std::ssize(fixed) < order, "all ", order, " modes are fixed: one has to be free");
 }
 
 /// \throws UsageError: fixed modes have no factors

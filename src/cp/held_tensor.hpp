@@ -18,8 +18,7 @@ struct HeldTensor {
   double norm_squared;
 
   /// \throws UsageError unless X has one format for all modes
-  template <class Index>
-  explicit HeldTensor(TensorByRank<Scalar, Index, Space> const& X)
+  explicit HeldTensor(TensorByRank<Scalar, Space> const& X)
       : format(X.format(0).inside()), rows(X.rows()), nnz(X.nnz()), norm_squared(X.norm_squared()) {
     POLYAD_EXPECTS(X.formats().size() == 1, "the tensor is divided for tucker: divide it by `distribute`");
   }

@@ -16,7 +16,6 @@
 #include "dense/hadamard_of_grams.hpp"
 #include "fit/fit.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/cp/factor_update.hpp"
 #include "run/row_distribution.hpp"
 
@@ -48,7 +47,7 @@ namespace {
 
 template <class Scalar, class Space>
 Constraints constraints_of(Ktensor<Scalar, Space> const& model, int mode) {
-  return model.constraints.empty() ? Constraints() : of_mode(model.constraints, mode);
+  return model.constraints.empty() ? Constraints() : model.constraints[mode];
 }
 
 /// \throws UsageError
@@ -60,7 +59,7 @@ void expect_projectable(Ktensor<Scalar, Space> const& model, ErasedFormat<Scalar
   POLYAD_EXPECTS(mode >= 0 && mode < order, "mode ", mode, " of a model with modes 0 to ", order - 1);
   POLYAD_EXPECTS(model.weights.size() == model.factors.rank(), "the model has ", model.weights.size(),
                  " weights and the rank ", model.factors.rank());
-  POLYAD_EXPECTS(model.constraints.empty() || model.constraints.size() == static_cast<std::size_t>(order),
+  POLYAD_EXPECTS(model.constraints.empty() || std::ssize(model.constraints) == order,
                  "the model has constraints of ", model.constraints.size(), " modes, not of ", order);
   for (int n = 0; n < order; ++n)
     POLYAD_EXPECTS(n == mode || model.factors[n].extent(0) == X.extents()[n], "mode ", n,
@@ -139,9 +138,9 @@ Projection<Scalar, Space> projection_of(FactorMatrix<Scalar, Space> const& rows,
 
 }  // namespace
 
-template <class Scalar, class Index, class Space>
+template <class Scalar, class Space>
 Projection<Scalar, Space> project(Space const& space, Ktensor<Scalar, Space> const& model,
-                                  AnyFormat<Scalar, Index, Space> const& X, int mode) {
+                                  AnyFormat<Scalar, Space> const& X, int mode) {
   auto const& inside = *X.inside();
   expect_projectable(model, inside, mode);
   count_t const rank = model.factors.rank(), rows = X.extents()[mode];
@@ -173,8 +172,8 @@ Projection<Scalar, Space> project(Space const& space, Ktensor<Scalar, Space> con
   update->apply(space, problem, V, A, sums);
   to_device<Space>(space, model.weights, work.column_factors);
   model_norm(space, work.grams, work.column_factors, work.numbers);
-  std::vector<ModeUpdate> choices(static_cast<std::size_t>(factors.order()));
-  of_mode(choices, mode) = choice;
+  std::vector<ModeUpdate> choices(factors.order());
+  choices[mode] = choice;
   RunPenalties<Scalar, Space> const penalty(space, choices);
   penalty.sum(space, factors, here, work.grams, work.scales.of_modes, work.number(penalties));
   Kokkos::deep_copy(space, work.host_numbers, work.numbers);
@@ -183,10 +182,10 @@ Projection<Scalar, Space> project(Space const& space, Ktensor<Scalar, Space> con
   return projection_of(A, norm_squared, work, factors.order());
 }
 
-#define POLYAD_PROJECT(Scalar, Index)                                                              \
+#define POLYAD_PROJECT(Scalar)                                                                     \
   template Projection<Scalar, Kokkos::DefaultExecutionSpace> project(                              \
       Kokkos::DefaultExecutionSpace const&, Ktensor<Scalar, Kokkos::DefaultExecutionSpace> const&, \
-      AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, int)
-POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_PROJECT);
+      AnyFormat<Scalar, Kokkos::DefaultExecutionSpace> const&, int)
+POLYAD_EACH_SCALAR(, POLYAD_PROJECT);
 
 }  // namespace polyad

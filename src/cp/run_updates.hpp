@@ -16,7 +16,6 @@
 #include "cp/least_squares.hpp"
 #include "dense/hadamard_of_grams.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/cp/factor_update.hpp"
 
 namespace polyad::detail {
@@ -24,7 +23,7 @@ namespace polyad::detail {
 /// The one of `updates` that mode n has. There may be one for all modes, or none: then it is least squares.
 inline ModeUpdate update_of_mode(std::vector<ModeUpdate> const& updates, int n) {
   if (updates.empty()) return {};
-  return updates.size() == 1 ? updates.front() : of_mode(updates, n);
+  return updates.size() == 1 ? updates.front() : updates[n];
 }
 
 /// One for each of `order` modes.
@@ -52,7 +51,7 @@ inline ModeUpdate update_of_mode(std::vector<ModeUpdate> const& updates, int n) 
 
 /// \throws UsageError unless there are as many as CpAlsOptions::updates says
 inline void expect_updates(std::vector<ModeUpdate> const& updates, int order) {
-  POLYAD_EXPECTS(updates.size() <= 1 || updates.size() == static_cast<std::size_t>(order), updates.size(),
+  POLYAD_EXPECTS(updates.size() <= 1 || std::ssize(updates) == order, updates.size(),
                  " updates for a tensor of ", order, " modes: give one for all, or one for each");
 }
 
@@ -69,7 +68,7 @@ public:
              count_t rank, std::vector<int> const& fixed = {}) {
     typename LeastSquares<Scalar, Space>::Memory inverse;
     DeviceNumbers<Space> exact_rows;
-    for (int n = 0; n < static_cast<int>(rows.size()); ++n) {
+    for (int n = 0; n < std::ssize(rows); ++n) {
       auto const choice = update_of_mode(updates, n);
       m_ridges.push_back(choice.penalty());
       m_solved.push_back(false);
@@ -79,15 +78,14 @@ public:
         continue;
       }
       if (choice.own() != nullptr) {
-        m_updates.push_back(made_by(choice, space, {n, of_mode(rows, n), rank}));
+        m_updates.push_back(made_by(choice, space, {n, rows[n], rank}));
         continue;
       }
       if (choice.constraints()) {
         if (choice.inner_sweeps() == exact_inner && exact_rows.extent(0) == 0)
           exact_rows = memory_of_rows<Scalar>(space, *std::ranges::max_element(rows), rank);
         m_updates.push_back(std::make_unique<ConstrainedUpdate<Scalar, Space>>(
-            space, UpdateSite{n, of_mode(rows, n), rank}, *choice.constraints(), choice.inner_sweeps(),
-            exact_rows));
+            space, UpdateSite{n, rows[n], rank}, *choice.constraints(), choice.inner_sweeps(), exact_rows));
         continue;
       }
       m_solved.back() = true;
@@ -98,7 +96,7 @@ public:
     expect_no_escape();
   }
 
-  [[nodiscard]] Update& operator[](int n) const { return *of_mode(m_updates, n); }
+  [[nodiscard]] Update& operator[](int n) const { return *m_updates[n]; }
   /// Forms the problem's H and weights, and prepares the update of mode n. Least squares does both in one
   /// launch. Launches on `space` and returns without waiting.
   void prepare(Space const& space, int n, HadamardOfGrams<Space> const& hadamard,
@@ -124,7 +122,7 @@ public:
   [[nodiscard]] bool is_looked_at(int n) const {
     return m_are_constrained && m_solved[static_cast<std::size_t>(n)];
   }
-  [[nodiscard]] double ridge(int n) const { return of_mode(m_ridges, n); }
+  [[nodiscard]] double ridge(int n) const { return m_ridges[n]; }
   /// Whether the factor of mode n is computed anew, so that its scale may be chosen before.
   [[nodiscard]] bool chooses_scale(int n) const {
     return !(*this)[n].needs_start() && !(*this)[n].keeps_scale();
@@ -139,7 +137,7 @@ public:
     std::uint32_t kept = 0;
     for (std::size_t m = 0; m < m_updates.size(); ++m)
       kept |= std::uint32_t{m_updates[m]->keeps_scale()} << m;
-    return {chooses_scale(n), of_mode(m_ridges, n), kept};
+    return {chooses_scale(n), m_ridges[n], kept};
   }
 
 private:

@@ -36,9 +36,7 @@ struct ToDoubles {
   FactorMatrix<float, Space> source;
   FactorMatrix<double, Space> target;
   int columns;
-  KOKKOS_FUNCTION void operator()(int e) const {
-    target.data()[e] = static_cast<double>(source(e / columns, e % columns));
-  }
+  KOKKOS_FUNCTION void operator()(int e) const { target.data()[e] = source(e / columns, e % columns); }
 };
 
 template <class Space>
@@ -47,7 +45,7 @@ void to_doubles(Space const& space, FactorMatrix<float, Space> const& source,
   Kokkos::parallel_for(
       "polyad::to_doubles",
       Kokkos::RangePolicy<Space, Kokkos::IndexType<int>>(space, 0, static_cast<int>(target.size())),
-      ToDoubles<Space>{source, target, static_cast<int>(target.extent(1))});
+      ToDoubles<Space>{source, target, target.extent_int(1)});
 }
 
 }  // namespace

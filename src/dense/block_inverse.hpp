@@ -39,7 +39,7 @@ struct BlockedMatrix {
   double* flag;                  // 1 where H is singular, 0 otherwise
   double const* used = nullptr;  // in host memory: the columns that are not the identity's; null: any
 
-  static constexpr count_t padded(count_t rank) { return ceil_div(rank, count_t(block)) * block; }
+  static constexpr count_t padded(count_t rank) { return ceil_div(rank, block) * block; }
   /// Doubles of the memory for a matrix of R columns.
   static constexpr count_t memory(count_t rank) {
     count_t const size = padded(rank);
@@ -60,7 +60,7 @@ struct BlockedMatrix {
   }
   /// Row i of block (I, J).
   [[nodiscard]] KOKKOS_FUNCTION double* row(int I, int J, int i) const {
-    return H + static_cast<count_t>(I * block + i) * static_cast<count_t>(size) + J * block;
+    return H + static_cast<count_t>(I * block + i) * size + J * block;
   }
   [[nodiscard]] KOKKOS_FUNCTION double* L_of(int I) const { return L + I * entries; }
   [[nodiscard]] KOKKOS_FUNCTION double* Y_of(int J) const { return Y + J * entries; }
@@ -81,7 +81,7 @@ struct BlockedMatrix {
 /// Factors the diagonal block and forms the blocks beside it (L_IK) and above it (Y_J).
 struct FactorPanel {
   static constexpr int block         = BlockedMatrix::block;
-  static constexpr int scratch_bytes = (block + 3) * block * int(sizeof(double));
+  static constexpr int scratch_bytes = (block + 3) * block * sizeof(double);
 
   BlockedMatrix matrix;
   int K;
@@ -229,7 +229,7 @@ struct UpdateBlocks {
 template <class Space, class Put>
 struct InvertBlocks {
   static constexpr int block         = BlockedMatrix::block;
-  static constexpr int scratch_bytes = BlockedMatrix::entries * int(sizeof(double)) + row_alignment;
+  static constexpr int scratch_bytes = BlockedMatrix::entries * sizeof(double) + row_alignment;
   using Rows                         = BlockRows<Space>;
   using Row                          = typename Rows::Row;
 
@@ -272,19 +272,19 @@ struct InvertBlocks {
 template <class Space, class Put>
 void invert_blocks(Space const& space, BlockedMatrix const& matrix, count_t rank, double tolerance,
                    Put const& put) {
-  using Inverse     = InvertBlocks<Space, Put>;
-  using Rows        = BlockRows<Space>;
-  auto const count  = static_cast<count_t>(matrix.blocks());
-  auto const panels = team_policy(space, launch_shape<Space>(count, 8, 32))
-                          .set_scratch_size(0, Kokkos::PerTeam(int(FactorPanel::scratch_bytes)));
-  auto const blocks = team_policy(
+  using Inverse       = InvertBlocks<Space, Put>;
+  using Rows          = BlockRows<Space>;
+  count_t const count = matrix.blocks();
+  auto const panels   = team_policy(space, launch_shape<Space>(count, 8, 32))
+                            .set_scratch_size(0, Kokkos::PerTeam(FactorPanel::scratch_bytes));
+  auto const blocks   = team_policy(
       space, launch_shape<Space>(count * (count + 1) / 2, Rows::block / Rows::height, Rows::Row::lanes));
   for (int K = 0; K < matrix.used_blocks(); ++K) {
     detail::launch("polyad::factor_panel", panels, FactorPanel{matrix, K, tolerance});
     detail::launch("polyad::update_blocks", blocks, UpdateBlocks<Space>{matrix, K});
   }
   auto inverse = blocks;
-  inverse.set_scratch_size(0, Kokkos::PerTeam(int(Inverse::scratch_bytes)));
+  inverse.set_scratch_size(0, Kokkos::PerTeam(Inverse::scratch_bytes));
   detail::launch("polyad::invert_blocks", inverse, Inverse{matrix, static_cast<int>(rank), put});
 }
 

@@ -40,7 +40,7 @@ void with_update_strategy(count_t rows, count_t rank, bool inner_product_is_want
   if constexpr (is_device_space<Space>) {
     bool const by_blas =
         sizeof(Scalar) == sizeof(double) && is_wide_and_long(rows, rank) && !inner_product_is_wanted;
-    if (rank <= static_cast<count_t>(full_block) && !by_blas) return f(FusedUpdate{});
+    if (rank <= full_block && !by_blas) return f(FusedUpdate{});
   } else if (rank == static_cast<count_t>(block_for(rank))) {
     return f(TiledUpdate{});
   }
@@ -86,7 +86,7 @@ inline constexpr bool may_multiply_by_blas = is_device_space<Space>;
 template <class Space>
 [[nodiscard]] constexpr bool multiplies_by_blas(count_t rows, count_t inner, count_t columns) {
   count_t const narrower = std::min(inner, columns);
-  return may_multiply_by_blas<Space> && (narrower > count_t(full_block) || is_wide_and_long(rows, narrower));
+  return may_multiply_by_blas<Space> && (narrower > full_block || is_wide_and_long(rows, narrower));
 }
 
 /// Whether transposed_product calls the vendor's BLAS for J x R sums. Floats become doubles before, which
@@ -127,7 +127,7 @@ void with_gram_strategy(count_t rows, count_t rank, Squares squares, F&& f) {
   if constexpr (is_device_space<Space>) {
     if constexpr (sizeof(Scalar) == sizeof(double)) {
       if (multiplies_by_blas<Space>(rows, rank, rank)) return f(GramByBlas{});
-    } else if (rank > static_cast<count_t>(full_block)) {
+    } else if (rank > full_block) {
       if (squares == Squares::in_range) return f(GramInFloats{});
       return f(GramByParts{});
     }
@@ -153,7 +153,7 @@ count_t partial_sums(Space const& space, count_t bytes) {
 /// threads, so the sums do not either.
 template <class Space>
 count_t chunks_at_a_time(Space const& space, int teams) {
-  return is_device_space<Space> ? multiprocessors(space) * static_cast<count_t>(teams) : 256;
+  return is_device_space<Space> ? multiprocessors(space) * teams : 256;
 }
 
 /// Columns of the widest block of a Gram matrix. Hosts have 16: a thread then holds 8 rows of a block in

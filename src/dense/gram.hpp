@@ -60,7 +60,7 @@ public:
   static int block(count_t rank) { return std::min(block_for(rank), widest_gram_block<Space>); }
   /// R rounded up to whole blocks of columns.
   static count_t padded_columns(count_t rank) {
-    auto const columns = static_cast<count_t>(block(rank));
+    count_t const columns = block(rank);
     return ceil_div(rank, columns) * columns;
   }
   /// R rounded up to the most rows that a thread sums at the same time.
@@ -98,14 +98,14 @@ struct GramOfChunk {
     return rows * columns * sizeof(double) + row_alignment;
   }
 
-  [[nodiscard]] KOKKOS_FUNCTION int columns() const { return static_cast<int>(partials.extent(2)); }
+  [[nodiscard]] KOKKOS_FUNCTION int columns() const { return partials.extent_int(2); }
   /// The tile in a team's scratch memory.
   template <class Member>
   [[nodiscard]] KOKKOS_FUNCTION double* make_tile(Member const& member) const {
-    return static_cast<double*>(member.team_scratch(scratch_level)
-                                    .get_shmem_aligned(static_cast<std::ptrdiff_t>(tile_rows * columns()) *
-                                                           static_cast<std::ptrdiff_t>(sizeof(double)),
-                                                       row_alignment));
+    return static_cast<double*>(
+        member.team_scratch(scratch_level)
+            .get_shmem_aligned(static_cast<std::ptrdiff_t>(tile_rows * columns()) * sizeof(double),
+                               row_alignment));
   }
 
   /// Copies `rows` rows of A, from number `first` on, to the tile, and adds their sums to the chunk's own.
@@ -113,16 +113,16 @@ struct GramOfChunk {
   template <class Member>
   KOKKOS_FUNCTION void add_tile(Member const& member, double* tile, count_t first, int rows,
                                 bool is_first) const {
-    int const rank       = static_cast<int>(matrix.extent(1));
+    int const rank       = matrix.extent_int(1);
     int const width      = columns();
-    int const per_block  = static_cast<int>(partials.extent(1)) / height;
+    int const per_block  = partials.extent_int(1) / height;
     int const number     = number_in_chunk(member);
     double* const output = &partials(chunk_of(member), 0, 0);
     Kokkos::parallel_for(Kokkos::TeamThreadRange(member, rows), [&](int const t) {
-      Scalar const* const source = &matrix(first + static_cast<count_t>(t), 0);
+      Scalar const* const source = &matrix(first + t, 0);
       double* const target       = tile + t * width;
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, rank),
-                           [&](int const r) { target[r] = static_cast<double>(source[r]); });
+                           [&](int const r) { target[r] = source[r]; });
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, rank, width),
                            [&](int const r) { target[r] = 0; });
     });
@@ -149,16 +149,16 @@ struct GramOfChunk {
   /// Calls f(first, rows) for each tile of the chunk, at least once.
   template <class Member, class F>
   KOKKOS_FUNCTION void for_each_tile(Member const& member, F const& f) const {
-    count_t const begin = static_cast<count_t>(chunk_of(member)) * chunk;
+    count_t const begin = chunk_of(member) * chunk;
     count_t const end   = Kokkos::min(matrix.extent(0), begin + chunk);
-    for (count_t first = begin; first == begin || first < end; first += static_cast<count_t>(tile_rows))
+    for (count_t first = begin; first == begin || first < end; first += tile_rows)
       f(first, first < end ? static_cast<int>(Kokkos::min<count_t>(end - first, tile_rows)) : 0);
   }
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
     double* const tile  = make_tile(member);
-    count_t const begin = static_cast<count_t>(chunk_of(member)) * chunk;
+    count_t const begin = chunk_of(member) * chunk;
     for_each_tile(member,
                   [&](count_t first, int rows) { add_tile(member, tile, first, rows, first == begin); });
   }
@@ -175,7 +175,7 @@ struct SumOfChunks {
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
     int const i = member.league_rank();
-    if (i == static_cast<int>(gram.extent(0))) {
+    if (i == gram.extent_int(0)) {
       Kokkos::single(Kokkos::PerTeam(member), [&] {
         double sum = 0;
         for (count_t c = 0; c < chunks; ++c) sum += inner.partials(c);
@@ -236,10 +236,8 @@ template <class Space, class Kernel>
 auto gram_policy(Space const& space, Kernel const& kernel, count_t teams) {
   constexpr int lanes = Kernel::Row::lanes;
   auto policy         = team_policy(space, LaunchShape{teams, team_threads<Space>(lanes), lanes});
-  policy.set_scratch_size(
-      kernel.scratch_level,
-      Kokkos::PerTeam(static_cast<int>(Kernel::scratch_bytes(static_cast<count_t>(kernel.tile_rows),
-                                                             static_cast<count_t>(kernel.columns())))));
+  policy.set_scratch_size(kernel.scratch_level,
+                          Kokkos::PerTeam(Kernel::scratch_bytes(kernel.tile_rows, kernel.columns())));
   return policy;
 }
 
@@ -248,8 +246,7 @@ void gram_of_chunks(Space const& space, FactorMatrix<Scalar, Space> const& matri
                     GramWorkspace<Space> const& workspace, count_t chunks) {
   auto kernel  = make_gram_of_chunk<Space, Scalar, Block>(matrix, workspace, chunks);
   kernel.teams = gram_teams(space, kernel, chunks);
-  detail::launch("polyad::gram_of_chunks",
-                 gram_policy(space, kernel, chunks * static_cast<count_t>(kernel.teams)), kernel);
+  detail::launch("polyad::gram_of_chunks", gram_policy(space, kernel, chunks * kernel.teams), kernel);
 }
 
 template <class Space, class Scalar>

@@ -34,7 +34,7 @@ struct GramOfParts {
   static constexpr int side       = block / size;
   static constexpr int threads    = device_team_threads;
   static constexpr bool in_floats = sizeof(Term) == sizeof(float);
-  static constexpr int pack       = row_alignment / int(sizeof(Term));
+  static constexpr int pack       = row_alignment / sizeof(Term);
   static constexpr int stride     = block + pack;  // of the pad's rows: they begin in different banks
   /// Parts of a block below the diagonal, and of one on it; the splits of a tile for each.
   static constexpr int parts_below  = side * side;
@@ -42,10 +42,9 @@ struct GramOfParts {
   static constexpr int splits_below = threads / parts_below;
   static constexpr int splits_on    = threads / parts_on;
   static constexpr int split_rows   = in_floats ? 32 : 16;
-  static constexpr int pad_bytes =
-      std::max(2 * splits_below, splits_on) * split_rows * stride * int(sizeof(Term));
-  static_assert(pad_bytes >= block * block * int(sizeof(double)));
-  static_assert(pad_bytes + row_alignment <= int(device_team_scratch));
+  static constexpr int pad_bytes = std::max(2 * splits_below, splits_on) * split_rows * stride * sizeof(Term);
+  static_assert(pad_bytes >= block * block * sizeof(double));
+  static_assert(pad_bytes + row_alignment <= device_team_scratch);
   /// Threads of the team. A host's single thread does the work of all threads in turn.
   static constexpr int team      = team_threads<Space>(1, threads);
   static constexpr int work_each = threads / team;
@@ -95,7 +94,7 @@ struct GramOfParts {
   /// The columns of one block of a tile's rows, zeros beyond them.
   KOKKOS_FORCEINLINE_FUNCTION void load(Term* tile, int rows, int first_column, count_t first, count_t end,
                                         int thread) const {
-    int const rank       = static_cast<int>(A.extent(1));
+    int const rank       = A.extent_int(1);
     constexpr int in_row = block / pack;
     constexpr int batch  = 8;
     for (int begin = thread; begin < rows * in_row; begin += batch * team) {
@@ -103,7 +102,7 @@ struct GramOfParts {
       unrolled<batch>([&](auto q) {
         int const e       = begin + q * team;
         int const column  = first_column + e % in_row * pack;
-        count_t const row = first + static_cast<count_t>(e / in_row);
+        count_t const row = first + (e / in_row);
         entry[q]          = Entries{};
         if (e < rows * in_row && row < end && column < rank) entry[q] = read_columns(row, column, rank);
       });
@@ -117,7 +116,7 @@ struct GramOfParts {
     }
   }
   KOKKOS_FORCEINLINE_FUNCTION Entries read_columns(count_t row, int column, int rank) const {
-    Scalar const* const at = A.data() + row * static_cast<count_t>(A.stride(0)) + column;
+    Scalar const* const at = A.data() + row * A.stride(0) + column;
     Entries result{};
     if (packed && column + pack <= rank) return *reinterpret_cast<Entries const*>(at);
     for (int e = 0; e < pack && column + e < rank; ++e) result.element[e] = at[e];
@@ -148,9 +147,8 @@ struct GramOfParts {
     if constexpr (in_floats) {
       Sums<Term> of_split{};
       add_rows(left, right, part, of_split);
-      unrolled<size>([&](auto h) {
-        unrolled<size>([&](auto k) { sums.entry[h][k] += static_cast<double>(of_split.entry[h][k]); });
-      });
+      unrolled<size>(
+          [&](auto h) { unrolled<size>([&](auto k) { sums.entry[h][k] += of_split.entry[h][k]; }); });
     } else {
       add_rows(left, right, part, sums);
     }
@@ -170,11 +168,11 @@ struct GramOfParts {
     int const splits       = is_diagonal ? splits_on : splits_below;
     int const tile_rows    = splits * split_rows;
     Term* const right      = is_diagonal ? left : left + tile_rows * stride;
-    count_t const begin    = static_cast<count_t>(c) * chunk;
-    count_t const end      = Kokkos::min(static_cast<count_t>(A.extent(0)), begin + chunk);
+    count_t const begin    = c * chunk;
+    count_t const end      = Kokkos::min(A.extent(0), begin + chunk);
 
     Sums<double> sums[work_each] = {};
-    for (count_t first = begin; first < end; first += static_cast<count_t>(tile_rows)) {
+    for (count_t first = begin; first < end; first += tile_rows) {
       load(left, tile_rows, I * block, first, end, thread);
       if (!is_diagonal) load(right, tile_rows, J * block, first, end, thread);
       member.team_barrier();
@@ -206,8 +204,7 @@ struct GramOfParts {
       // In a block on the diagonal, part (i, j) also represents (j, i).
       if (row < column && part.i == part.j) continue;
       int const lower = Kokkos::max(row, column);
-      if (lower < static_cast<int>(partials.extent(1)))
-        partials(c, lower, Kokkos::min(row, column)) = block_sums[s];
+      if (lower < partials.extent_int(1)) partials(c, lower, Kokkos::min(row, column)) = block_sums[s];
     }
   }
 };
@@ -222,14 +219,13 @@ void gram_of_parts(Space const& space, FactorMatrix<Scalar, Space> const& A,
   int const blocks         = in_row * (in_row + 1) / 2;
   count_t const teams      = 2 * rounds * multiprocessors(space);
   count_t const splits     = ceil_div(std::max<count_t>(A.extent(0), 1), Kernel::split_rows);
-  count_t const chunks =
-      std::min({splits, workspace.partials().extent(0), ceil_div(teams, static_cast<count_t>(blocks))});
-  using Policy = TeamPolicy<Space, Kokkos::LaunchBounds<Kernel::team, 2>>;
+  count_t const chunks     = std::min({splits, workspace.partials().extent(0), ceil_div(teams, blocks)});
+  using Policy             = TeamPolicy<Space, Kokkos::LaunchBounds<Kernel::team, 2>>;
   Policy policy(space, static_cast<int>(chunks) * blocks, Kernel::team, 1);
   policy.set_scratch_size(0, Kokkos::PerTeam(int(Kernel::pad_bytes) + row_alignment));
   detail::launch("polyad::gram_of_parts", policy,
                  Kernel{A, workspace.partials(), ceil_div(splits, chunks) * Kernel::split_rows, blocks,
-                        rows_are_aligned(A.data(), static_cast<count_t>(A.stride(0)), A.extent(1))});
+                        rows_are_aligned(A.data(), A.stride(0), A.extent(1))});
   sum_chunks(space, workspace, G, chunks);
 }
 

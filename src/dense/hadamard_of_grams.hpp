@@ -72,7 +72,7 @@ struct HadamardOfGrams {
     count_t const i = e / H.extent(1);
     count_t const j = e % H.extent(1);
     double product  = 1;
-    for (int n = 0; n < static_cast<int>(grams.extent(0)); ++n)
+    for (int n = 0; n < grams.extent_int(0); ++n)
       if (n != mode) product *= grams(n, i, j);
     H(i, j) = product;
     if (i == j && next.are_chosen) weigh(i, product);
@@ -83,8 +83,8 @@ struct HadamardOfGrams {
   KOKKOS_FUNCTION void weigh(count_t r, double square) const {
     double others = 1;  // the others' s
     count_t own   = r;
-    for (int n = 0; n < static_cast<int>(grams.extent(0)); ++n) {
-      count_t const at = static_cast<count_t>(n) * H.extent(0) + r;
+    for (int n = 0; n < grams.extent_int(0); ++n) {
+      count_t const at = n * H.extent(0) + r;
       if (n == mode)
         own = at;
       else

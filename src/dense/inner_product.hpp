@@ -34,7 +34,7 @@ struct InnerProduct {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member, double& sum) const {
-    count_t const first = static_cast<count_t>(member.league_rank()) * rows_per_team;
+    count_t const first = member.league_rank() * rows_per_team;
     count_t const rows  = Kokkos::min(count_t(rows_per_team), A.extent(0) - first);
     double team_sum     = 0;
     Kokkos::parallel_reduce(
@@ -44,8 +44,7 @@ struct InnerProduct {
           Kokkos::parallel_reduce(
               Kokkos::ThreadVectorRange(member, A.extent(1)),
               [&](count_t const r, double& partial) {
-                partial +=
-                    weights(r) * static_cast<double>(V(first + i, r)) * static_cast<double>(A(first + i, r));
+                partial += weights(r) * V(first + i, r) * A(first + i, r);
               },
               row_sum);
           Kokkos::single(Kokkos::PerThread(member), [&] { rows_sum += row_sum; });

@@ -82,8 +82,8 @@ struct WalkPieces {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    count_t const p = static_cast<count_t>(member.league_rank()) * static_cast<count_t>(member.team_size()) +
-                      static_cast<count_t>(member.team_rank());
+    count_t const league = member.league_rank();
+    count_t const p      = league * member.team_size() + member.team_rank();
     if (p >= cut.pieces.extent(0)) return;
     count_t const f   = cut.pieces(p, 0);
     count_t const end = cut.pieces(p, 2);
@@ -92,7 +92,7 @@ struct WalkPieces {
       double sum         = 0;
       for (count_t i = cut.pieces(p, 1); i < end; ++i) {
         if (IsSum)
-          sum += fibers.value(i) * static_cast<double>(matrix(fibers.row(i), r));
+          sum += fibers.value(i) * matrix(fibers.row(i), r);
         else
           Kokkos::atomic_add(&matrix(fibers.row(i), r), static_cast<Scalar>(fibers.value(i) * whole));
       }

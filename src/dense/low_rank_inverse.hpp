@@ -63,7 +63,7 @@ struct LowRankMatrix {
     return {matrix, Z, Z + size * size, norms, norms + size, norms + 2 * size, tolerance, tolerance + 1};
   }
   [[nodiscard]] KOKKOS_FUNCTION double* row(double* of, int i) const {
-    return of + static_cast<count_t>(i) * static_cast<count_t>(matrix.size);
+    return of + static_cast<count_t>(i) * matrix.size;
   }
 };
 
@@ -210,7 +210,7 @@ struct NormalizePivots {
 template <class Space, class Put>
 struct BlockProducts {
   static constexpr int block         = BlockedMatrix::block;
-  static constexpr int scratch_bytes = BlockedMatrix::entries * int(sizeof(double)) + row_alignment;
+  static constexpr int scratch_bytes = BlockedMatrix::entries * sizeof(double) + row_alignment;
   using Rows                         = BlockRows<Space>;
   using Row                          = typename Rows::Row;
 
@@ -249,7 +249,7 @@ struct BlockProducts {
 template <class Space>
 struct TransposedProducts {
   static constexpr int block         = BlockedMatrix::block;
-  static constexpr int scratch_bytes = BlockedMatrix::entries * int(sizeof(double)) + row_alignment;
+  static constexpr int scratch_bytes = BlockedMatrix::entries * sizeof(double) + row_alignment;
   using Rows                         = BlockRows<Space>;
   using Row                          = typename Rows::Row;
 
@@ -316,8 +316,8 @@ struct StoreLowerTriangle {
 template <class Space, class Entries, class Put>
 void invert_low_rank(Space const& space, LowRankMatrix const& steps, count_t rank, double epsilon,
                      Entries const& H, Put const& put) {
-  auto const size   = static_cast<int>(rank);
-  auto const blocks = static_cast<count_t>(steps.matrix.blocks());
+  auto const size      = static_cast<int>(rank);
+  count_t const blocks = steps.matrix.blocks();
   detail::launch("polyad::start_low_rank", team_policy(space, launch_shape<Space>(rank, 4, 32)),
                  StartLowRank<Entries>{steps, H, size});
   detail::launch("polyad::bound_pivots", team_policy(space, launch_shape<Space>(1, 1, 1)),
@@ -327,8 +327,7 @@ void invert_low_rank(Space const& space, LowRankMatrix const& steps, count_t ran
   int const alone = static_cast<int>(std::min(rank, (count_t(1) << 19) / rank + 1));
   detail::launch("polyad::pivoted_columns", team_policy(space, launch_shape<Space>(1, 64, 1)),
                  Columns{steps, H, size, 0, alone});
-  auto const shared = team_policy(
-      space, launch_shape<Space>(ceil_div(rank, static_cast<count_t>(Columns::rows_of_team)), 64, 1));
+  auto const shared = team_policy(space, launch_shape<Space>(ceil_div(rank, Columns::rows_of_team), 64, 1));
   for (int k = alone; k < size && static_cast<int>(*steps.rank) == k; ++k)
     detail::launch("polyad::pivoted_columns", shared, Columns{steps, H, size, k, k + 1});
   detail::launch("polyad::normalize_pivots", team_policy(space, launch_shape<Space>(blocks, 1, 32)),
@@ -339,11 +338,11 @@ void invert_low_rank(Space const& space, LowRankMatrix const& steps, count_t ran
   using Rows        = BlockRows<Space>;
   auto const policy = [&](count_t teams) {
     return team_policy(space, launch_shape<Space>(teams, Rows::block / Rows::height, Rows::Row::lanes))
-        .set_scratch_size(0, Kokkos::PerTeam(int(Products::scratch_bytes)));
+        .set_scratch_size(0, Kokkos::PerTeam(Products::scratch_bytes));
   };
   count_t const triangle = blocks * (blocks + 1) / 2;
   detail::launch("polyad::low_rank_gram", policy(triangle), Products{steps, steps.Z, size, {steps}});
-  invert_blocks(space, steps.matrix, static_cast<count_t>(steps.matrix.size),
+  invert_blocks(space, steps.matrix, steps.matrix.size,
                 8 * static_cast<double>(rank) * Kokkos::Experimental::epsilon_v<double>,
                 StoreSymmetric{steps});
   detail::launch("polyad::low_rank_product", policy(blocks * blocks), Transposed{steps});

@@ -38,11 +38,9 @@ struct ModeFibers {
 
   [[nodiscard]] KOKKOS_FUNCTION count_t nnz() const { return values.extent(0); }
   [[nodiscard]] KOKKOS_FUNCTION Index row(count_t i) const { return indices(by_fiber(i), mode); }
-  [[nodiscard]] KOKKOS_FUNCTION double value(count_t i) const {
-    return scale * static_cast<double>(values(by_fiber(i)));
-  }
+  [[nodiscard]] KOKKOS_FUNCTION double value(count_t i) const { return scale * values(by_fiber(i)); }
   [[nodiscard]] KOKKOS_FUNCTION bool are_in_one_fiber(count_t i, count_t j) const {
-    for (int m = 0; m < static_cast<int>(indices.extent(1)); ++m)
+    for (int m = 0; m < indices.extent_int(1); ++m)
       if (m != mode && indices(by_fiber(i), m) != indices(by_fiber(j), m)) return false;
     return true;
   }
@@ -69,11 +67,10 @@ struct ModeFibers {
   /// Calls f(begin, end) for the fibers that begin at this thread's positions, the long ones if asked to.
   template <class Member, class F>
   KOKKOS_FUNCTION void for_each_fiber(Member const& member, bool with_long, F const& f) const {
-    count_t const thread =
-        static_cast<count_t>(member.league_rank()) * static_cast<count_t>(member.team_size()) +
-        static_cast<count_t>(member.team_rank());
-    count_t const first = thread * fiber_positions<Space>;
-    count_t const last  = Kokkos::min(nnz(), first + fiber_positions<Space>);
+    count_t const league = member.league_rank();
+    count_t const thread = league * member.team_size() + member.team_rank();
+    count_t const first  = thread * fiber_positions<Space>;
+    count_t const last   = Kokkos::min(nnz(), first + fiber_positions<Space>);
     for (count_t begin = first; begin < last; ++begin) {
       if (!starts_fiber(begin) || (!with_long && is_long(begin))) continue;
       count_t end = begin + 1;

@@ -46,11 +46,9 @@ struct MultiplyRows {
     Scalar const* const a = A + first * A_stride;
     for (count_t k = 0; k < inner; ++k) {
       Row const row(B + k * B_stride, columns);
-      unrolled<Height>(
-          [&](auto h) { sum[h].multiply_add(a[static_cast<count_t>(h()) * A_stride + k], row); });
+      unrolled<Height>([&](auto h) { sum[h].multiply_add(a[h() * A_stride + k], row); });
     }
-    unrolled<Height>(
-        [&](auto h) { sum[h].store(C + (first + static_cast<count_t>(h())) * C_stride, columns); });
+    unrolled<Height>([&](auto h) { sum[h].store(C + (first + h()) * C_stride, columns); });
   }
 
   /// The rows first ... last - 1.
@@ -65,13 +63,11 @@ struct MultiplyRows {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    auto const team      = static_cast<count_t>(member.league_rank());
-    auto const per_block = static_cast<count_t>(blocks.count);
-    int const block      = blocks.first + static_cast<int>(team % per_block) * Block;
-    count_t const begin  = (team / per_block * static_cast<count_t>(member.team_size()) +
-                            static_cast<count_t>(member.team_rank())) *
-                           chunk;
-    count_t const end    = Kokkos::min(rows, begin + chunk);
+    count_t const team      = member.league_rank();
+    count_t const per_block = blocks.count;
+    int const block         = blocks.first + static_cast<int>(team % per_block) * Block;
+    count_t const begin     = (team / per_block * member.team_size() + member.team_rank()) * chunk;
+    count_t const end       = Kokkos::min(rows, begin + chunk);
     if (begin >= end) return;
     Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Row::lanes), [&](int const lane) {
       Columns const columns = Row::columns(block, blocks.rank, lane);
@@ -100,12 +96,11 @@ void multiply_rows(Space const& space, FactorMatrix<Scalar, Space> const& A,
     using Kernel        = detail::MultiplyRows<Space, Scalar, block()>;
     constexpr int lanes = Kernel::Row::lanes;
     int const team      = team_threads<Space>(lanes);
-    count_t const teams = ceil_div(ceil_div(rows, Kernel::chunk), static_cast<count_t>(team));
-    LaunchShape const shape{teams * static_cast<count_t>(blocks.count), team, lanes};
-    detail::launch(
-        "polyad::multiply_rows", team_policy(space, shape),
-        Kernel{A.data(), static_cast<count_t>(A.stride(0)), B.data(), static_cast<count_t>(B.stride(0)),
-               C.data(), static_cast<count_t>(C.stride(0)), rows, A.extent(1), blocks});
+    count_t const teams = ceil_div(ceil_div(rows, Kernel::chunk), team);
+    LaunchShape const shape{teams * blocks.count, team, lanes};
+    detail::launch("polyad::multiply_rows", team_policy(space, shape),
+                   Kernel{A.data(), A.stride(0), B.data(), B.stride(0), C.data(), C.stride(0), rows,
+                          A.extent(1), blocks});
   });
 }
 

@@ -60,7 +60,7 @@ struct NormalEquations {
   /// The bound for H's eigenvalues. H is summed in double, but the MTTKRP has rounding errors of Scalar,
   /// which an eigenvalue w amplifies by 1 / w. For floats the bound of doubles is too small: after a start
   /// with collinear columns, one update left a model a million times the tensor.
-  static constexpr double epsilon = static_cast<double>(Kokkos::Experimental::epsilon_v<Scalar>);
+  static constexpr double epsilon = Kokkos::Experimental::epsilon_v<Scalar>;
   /// R times this is negligible compared with the largest eigenvalue. The errors of the eigenvalues of
   /// singular matrices were up to 0.9 R epsilon of the largest one in 20,000 tries.
   static constexpr double of_eigenvalues = epsilon + 4 * Kokkos::Experimental::epsilon_v<double>;
@@ -75,7 +75,7 @@ struct NormalEquations {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    int const size   = static_cast<int>(inverse.extent(0));
+    int const size   = inverse.extent_int(0);
     int const stride = scratch_stride(size);
     double* const memory =
         pad_bytes > 0 ? static_cast<double*>(member.team_scratch(0).get_shmem(pad_bytes)) : scratch.data();

@@ -20,7 +20,7 @@ struct NormalizeGram {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    int const rank = static_cast<int>(gram.extent(0));
+    int const rank = gram.extent_int(0);
     Kokkos::parallel_for(Kokkos::TeamThreadRange(member, rank),
                          [&](int const r) { weights(r) = Kokkos::sqrt(gram(r, r)); });
     member.team_barrier();
@@ -38,7 +38,7 @@ struct DivideColumns {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    count_t const first = static_cast<count_t>(member.league_rank()) * rows_per_team;
+    count_t const first = member.league_rank() * rows_per_team;
     count_t const rows  = Kokkos::min(count_t(rows_per_team), matrix.extent(0) - first);
     Kokkos::parallel_for(Kokkos::TeamThreadRange(member, rows), [&](count_t const i) {
       Scalar* const row = &matrix(first + i, 0);

@@ -84,7 +84,7 @@ struct UnfoldingTimesItsTranspose {
     fibers.for_each_fiber(member, false, [&](count_t begin, count_t end) {
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Q.extent(1)), [&](count_t const r) {
         double z = 0;
-        for (count_t i = begin; i < end; ++i) z += fibers.value(i) * static_cast<double>(Q(fibers.row(i), r));
+        for (count_t i = begin; i < end; ++i) z += fibers.value(i) * Q(fibers.row(i), r);
         for (count_t i = begin; i < end; ++i)
           Kokkos::atomic_add(&Y(fibers.row(i), r), static_cast<Scalar>(fibers.value(i) * z));
       });
@@ -202,10 +202,10 @@ FactorMatrices<Scalar, Space> nvecs(Space const& space, CooTensor<Scalar, Index,
       intermediates(space, Y, T, factors[n]);
       // The random directions differ in each iteration, so that some of them reach what the converged columns
       // lack.
-      Kokkos::parallel_for("polyad::refill_columns", Range(space, 0, extents[n]),
-                           detail::RefillColumns<Scalar, Space>{
-                               factors[n], dependent, options.seed + static_cast<std::uint64_t>(iteration),
-                               static_cast<std::uint64_t>(n), numbers});
+      Kokkos::parallel_for(
+          "polyad::refill_columns", Range(space, 0, extents[n]),
+          detail::RefillColumns<Scalar, Space>{factors[n], dependent, options.seed + iteration,
+                                               static_cast<std::uint64_t>(n), numbers});
       double const previous = sum;
       sum                   = 0;  // of the singular values: the columns of Y grow by their squares
       for (std::size_t r = 0; r < rank; ++r)

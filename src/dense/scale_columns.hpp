@@ -32,7 +32,7 @@ struct ScaleGram {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    int const rank = static_cast<int>(gram.extent(0));
+    int const rank = gram.extent_int(0);
     Kokkos::parallel_for(Kokkos::TeamThreadRange(member, rank), [&](int const r) {
       double const own = Kokkos::sqrt(gram(r, r));
       factors(r)       = is_scale(own) ? factor_for(power_of_two_below(own)) : 1;
@@ -59,13 +59,13 @@ struct ScaleEachColumn {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    count_t const first = static_cast<count_t>(member.league_rank()) * rows_per_team;
+    count_t const first = member.league_rank() * rows_per_team;
     count_t const rows  = Kokkos::min(count_t(rows_per_team), matrix.extent(0) - first);
     Kokkos::parallel_for(Kokkos::TeamThreadRange(member, rows), [&](count_t const i) {
       Scalar* const row = &matrix(first + i, 0);
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, matrix.extent(1)), [&](count_t const r) {
         double const factor = factors(r);
-        if (factor != 1) row[r] = static_cast<Scalar>(static_cast<double>(row[r]) * factor);
+        if (factor != 1) row[r] = static_cast<Scalar>(row[r] * factor);
       });
     });
   }

@@ -16,7 +16,7 @@ struct ScaleMatrix {
   KOKKOS_FUNCTION void operator()(count_t e) const {
     count_t const i = e / matrix.extent(1);
     count_t const r = e % matrix.extent(1);
-    matrix(i, r)    = static_cast<Scalar>(static_cast<double>(matrix(i, r)) * factor);
+    matrix(i, r)    = static_cast<Scalar>(matrix(i, r) * factor);
   }
 };
 

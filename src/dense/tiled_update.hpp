@@ -33,19 +33,19 @@ struct UpdateTiles {
   KOKKOS_FORCEINLINE_FUNCTION void add_products(double const* tile, count_t first, int rows,
                                                 double* products) const {
     for (int t = 0; t < rows; ++t) {
-      Scalar const* const v = product.A + (first + static_cast<count_t>(t)) * product.A_stride;
+      Scalar const* const v = product.A + (first + t) * product.A_stride;
       double const* const a = tile + t * Block;
-      for (int r = 0; r < Block; ++r) products[r] += static_cast<double>(v[r]) * a[r];
+      for (int r = 0; r < Block; ++r) products[r] += v[r] * a[r];
     }
   }
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
     double* const tile     = gram.make_tile(member);
-    count_t const begin    = static_cast<count_t>(member.league_rank()) * gram.chunk;
+    count_t const begin    = member.league_rank() * gram.chunk;
     double products[Block] = {};
     gram.for_each_tile(member, [&](count_t first, int rows) {
-      product.multiply_all(first, first + static_cast<count_t>(rows), Columns{0, Block});
+      product.multiply_all(first, first + rows, Columns{0, Block});
       gram.add_tile(member, tile, first, rows, first == begin);
       if (inner.is_wanted()) add_products(tile, first, rows, products);
     });
@@ -67,11 +67,10 @@ void update_factor_by(TiledUpdate, Space const& space, FactorMatrix<Scalar, Spac
   with_block(rank, [&](auto block) {
     using Kernel    = UpdateTiles<Space, Scalar, block()>;
     auto const gram = make_gram_of_chunk<Space, Scalar, Kernel::gram_block>(A, workspace, chunks);
-    Kernel const kernel{
-        {V.data(), static_cast<count_t>(V.stride(0)), W.data(), static_cast<count_t>(W.stride(0)), A.data(),
-         static_cast<count_t>(A.stride(0)), rows, rank, ColumnBlocks{0, 1, block()}},
-        gram,
-        inner};
+    Kernel const kernel{{V.data(), V.stride(0), W.data(), W.stride(0), A.data(), A.stride(0), rows, rank,
+                         ColumnBlocks{0, 1, block()}},
+                        gram,
+                        inner};
     detail::launch("polyad::update_tiles", gram_policy(space, gram, chunks), kernel);
   });
   sum_chunks(space, workspace, G, chunks, inner);

@@ -87,14 +87,13 @@ struct TileSums {
   }
 
   void expect_room(TransposedProductWorkspace<Space> const& workspace) const {
-    POLYAD_EXPECTS(
-        workspace.extent(1) >= static_cast<count_t>(J) && workspace.extent(2) >= static_cast<count_t>(R),
-        "the workspace of a transposed product is too small");
+    POLYAD_EXPECTS(workspace.extent_int(1) >= J && workspace.extent_int(2) >= R,
+                   "the workspace of a transposed product is too small");
   }
 
   /// Bytes of so many rows of both tiles.
   [[nodiscard]] KOKKOS_FUNCTION std::ptrdiff_t pad_bytes(int rows) const {
-    return static_cast<std::ptrdiff_t>(rows) * (J + R) * static_cast<std::ptrdiff_t>(sizeof(Scalar));
+    return static_cast<std::ptrdiff_t>(rows) * (J + R) * sizeof(Scalar);
   }
 
 private:
@@ -110,8 +109,8 @@ private:
       for (int e = 0; e < Row::width; e += 2) {
         auto& total = *reinterpret_cast<Pack<double, 2>*>(sums + e);
         auto pair   = first ? Pack<double, 2>{{0, 0}} : total;
-        pair.element[0] += static_cast<double>(element[e]);
-        pair.element[1] += static_cast<double>(element[e + 1]);
+        pair.element[0] += element[e];
+        pair.element[1] += element[e + 1];
         total = pair;
       }
     }
@@ -135,25 +134,24 @@ struct TransposedProductOfChunk {
   template <class Member>
   KOKKOS_FUNCTION void fill(Member const& member, FactorMatrix<Scalar, Space> const& matrix, count_t first,
                             int rows, int width, double* target) const {
-    int const columns = static_cast<int>(matrix.extent(1));
+    int const columns = matrix.extent_int(1);
     Kokkos::parallel_for(Kokkos::TeamThreadRange(member, rows), [&](int const t) {
-      Scalar const* const source = &matrix(first + static_cast<count_t>(t), 0);
-      Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, width), [&](int const j) {
-        target[t * width + j] = j < columns ? static_cast<double>(source[j]) : 0.0;
-      });
+      Scalar const* const source = &matrix(first + t, 0);
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, width),
+                           [&](int const j) { target[t * width + j] = j < columns ? source[j] : 0.0; });
     });
   }
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    count_t const begin  = static_cast<count_t>(member.league_rank()) * chunk;
+    count_t const begin  = member.league_rank() * chunk;
     count_t const end    = Kokkos::min(A.extent(0), begin + chunk);
-    int const stride     = static_cast<int>(partials.extent(2));
+    int const stride     = partials.extent_int(2);
     double* const output = &partials(member.league_rank(), 0, 0);
     auto* const tile_G   = static_cast<double*>(
         member.team_scratch(scratch_level).get_shmem_aligned(tile.pad_bytes(tile_rows), row_alignment));
     double* const tile_A = tile_G + tile_rows * tile.R;
-    for (count_t first = begin; first == begin || first < end; first += static_cast<count_t>(tile_rows)) {
+    for (count_t first = begin; first == begin || first < end; first += tile_rows) {
       int const rows = first < end ? static_cast<int>(Kokkos::min<count_t>(end - first, tile_rows)) : 0;
       fill(member, A, first, rows, tile.J, tile_A);
       fill(member, G, first, rows, tile.R, tile_G);
@@ -189,7 +187,7 @@ struct AddChunks {
 template <class Policy>
 int set_pad(Policy& policy, std::ptrdiff_t bytes) {
   int const level = bytes > static_cast<std::ptrdiff_t>(device_team_scratch) ? 1 : 0;
-  policy.set_scratch_size(level, Kokkos::PerTeam(static_cast<int>(bytes + row_alignment)));
+  policy.set_scratch_size(level, Kokkos::PerTeam(bytes + row_alignment));
   return level;
 }
 

@@ -47,7 +47,7 @@ struct UpdateFactor : UpdateTile<Space, Scalar, Block> {
   static constexpr int tile_bytes   = Tile::bytes_of_tile(tile_rows);
   static constexpr int matrix_bytes = Block * stride * int(sizeof(Scalar));
   static constexpr int pad_bytes    = tile_bytes + matrix_bytes + 2 * row_alignment;
-  static_assert(tile_bytes >= team * int(sizeof(double)));
+  static_assert(tile_bytes >= team * sizeof(double));
 
   FactorMatrix<Scalar, Space> V;
   FactorMatrix<Scalar, Space> W;
@@ -71,10 +71,10 @@ struct UpdateFactor : UpdateTile<Space, Scalar, Block> {
     auto const& pad           = member.team_scratch(0);
     auto* const tile          = static_cast<Scalar*>(pad.get_shmem_aligned(bytes_of_tile, row_alignment));
     auto* const matrix        = static_cast<Scalar*>(pad.get_shmem_aligned(bytes_of_matrix, row_alignment));
-    int const rank            = static_cast<int>(W.extent(0));
+    int const rank            = W.extent_int(0);
     int const thread          = member.team_rank();
-    count_t const begin       = static_cast<count_t>(member.league_rank()) * chunk;
-    count_t const end         = Kokkos::min(static_cast<count_t>(A.extent(0)), begin + chunk);
+    count_t const begin       = member.league_rank() * chunk;
+    count_t const end         = Kokkos::min(A.extent(0), begin + chunk);
 
     for (int e = thread; e < Block * Block; e += team) {
       int const i            = e / Block;
@@ -153,8 +153,8 @@ struct UpdateFactor : UpdateTile<Space, Scalar, Block> {
     int const c = worker % side;
     unrolled<height>([&](auto h) {
       int const i       = row_of(worker, h);
-      count_t const row = first + static_cast<count_t>(i);
-      Scalar* const to  = A.data() + row * static_cast<count_t>(A.stride(0));
+      count_t const row = first + i;
+      Scalar* const to  = A.data() + row * A.stride(0);
       unrolled<width / pack>([&](auto p) {
         int const j = column_of(c, p * pack);
         Pack16 entry;

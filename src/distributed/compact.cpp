@@ -10,7 +10,6 @@
 
 #include "distributed/exchange.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/distributed/distribute.hpp"
 
@@ -31,9 +30,7 @@ struct OccurringRows {
 /// Calls f(index) for each nonzero's index of mode n.
 template <class Index, class F>
 void for_each_index(std::span<Index const> indices, int order, int n, F const& f) {
-  for (std::size_t at = static_cast<std::size_t>(n); at < indices.size();
-       at += static_cast<std::size_t>(order))
-    f(static_cast<count_t>(indices[at]));
+  for (std::size_t at = n; at < indices.size(); at += order) f(indices[at]);
 }
 
 template <class Index>
@@ -45,8 +42,8 @@ OccurringRows rows_by_bits(RankGroup const& ranks, std::span<Index const> indice
                  [&](count_t row) { bits[row / bits_of_word] |= std::uint64_t(1) << row % bits_of_word; });
   // Blocks of a megabyte from each rank.
   constexpr count_t most = count_t(1) << 17;
-  auto const size        = static_cast<count_t>(ranks.size());
-  auto const own         = static_cast<count_t>(ranks.rank());
+  count_t const size     = ranks.size();
+  count_t const own      = ranks.rank();
   std::vector<std::uint64_t> blocks;
   OccurringRows rows;
   for (count_t first = 0; first < words; first += most) {
@@ -57,13 +54,13 @@ OccurringRows rows_by_bits(RankGroup const& ranks, std::span<Index const> indice
     ranks.all_gather(blocks.data(), std::vector<count_t>(size, length));
     for (count_t k = 0; k < size; ++k)
       for (count_t w = 0; w < length; ++w) here[w] |= blocks[k * length + w];
-    for (count_t w = 0; w < length; ++w) rows.count += static_cast<count_t>(std::popcount(here[w]));
+    for (count_t w = 0; w < length; ++w) rows.count += std::popcount(here[w]);
   }
   if (!rule.is_empty_enough(extent, rows.count)) return rows;
   rows.numbers.reserve(rows.count);
   for (count_t w = 0; w < words; ++w)
     for (std::uint64_t word = bits[w]; word != 0; word &= word - 1)
-      rows.numbers.push_back(w * bits_of_word + static_cast<count_t>(std::countr_zero(word)));
+      rows.numbers.push_back(w * bits_of_word + std::countr_zero(word));
   return rows;
 }
 
@@ -75,13 +72,13 @@ OccurringRows rows_by_lists(RankGroup const& ranks, std::span<Index const> indic
     numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
   };
   std::vector<std::uint64_t> own;
-  own.reserve(indices.size() / static_cast<std::size_t>(order));
+  own.reserve(indices.size() / order);
   for_each_index(indices, order, n, [&](count_t row) { own.push_back(row); });
   distinct(own);
-  auto const parts = of_all_ranks(ranks, static_cast<count_t>(own.size()));
+  auto const parts = of_all_ranks(ranks, own.size());
   std::vector<std::uint64_t> all(std::accumulate(parts.begin(), parts.end(), count_t(0)));
   auto const before = std::accumulate(parts.begin(), parts.begin() + ranks.rank(), count_t(0));
-  std::copy(own.begin(), own.end(), all.begin() + static_cast<std::ptrdiff_t>(before));
+  std::copy(own.begin(), own.end(), all.begin() + before);
   ranks.all_gather(all.data(), parts);
   distinct(all);
   OccurringRows rows{all.size(), {}};
@@ -96,9 +93,9 @@ std::vector<StoredRows> compact_coordinates(Communicator<Space> const& ranks, st
                                             Extents const& extents, CompactRule const& rule) {
   int const order        = extents.order();
   RankGroup const& group = ranks.host();
-  POLYAD_EXPECTS(order > 0 && indices.size() % static_cast<std::size_t>(order) == 0, indices.size(),
-                 " indices of a tensor of order ", order);
-  auto const parts  = of_all_ranks(group, static_cast<count_t>(indices.size()) / static_cast<count_t>(order));
+  POLYAD_EXPECTS(order > 0 && indices.size() % order == 0, indices.size(), " indices of a tensor of order ",
+                 order);
+  auto const parts  = of_all_ranks(group, indices.size() / order);
   count_t const nnz = std::accumulate(parts.begin(), parts.end(), count_t(0));
   std::vector<StoredRows> rows;
   if (nnz == 0) return rows;
@@ -115,10 +112,9 @@ std::vector<StoredRows> compact_coordinates(Communicator<Space> const& ranks, st
     if (found.numbers.empty()) continue;
     if (rows.empty())
       for (int m = 0; m < order; ++m) rows.emplace_back(extents[m]);
-    of_mode(rows, n) = StoredRows(extent, std::move(found.numbers));
-    for (std::size_t at = static_cast<std::size_t>(n); at < indices.size();
-         at += static_cast<std::size_t>(order))
-      indices[at] = static_cast<Index>(of_mode(rows, n).position(indices[at]));
+    rows[n] = StoredRows(extent, std::move(found.numbers));
+    for (std::size_t at = n; at < indices.size(); at += order)
+      indices[at] = static_cast<Index>(rows[n].position(indices[at]));
   }
   return rows;
 }

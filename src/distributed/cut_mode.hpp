@@ -64,12 +64,12 @@ public:
   [[nodiscard]] count_t bucket_of(count_t row) const {
     auto const after = std::upper_bound(m_first.begin(), m_first.end(), row);
     if (after == m_first.begin()) return buckets();
-    auto const r = static_cast<std::size_t>(after - m_first.begin()) - 1;
+    std::size_t const r = after - m_first.begin() - 1;
     return row < m_last[r] ? r * m_each + (row - m_first[r]) / m_width[r] : buckets();
   }
   void narrow(CutSearch& search, std::vector<count_t> const& counts) const {
-    auto const found = std::lower_bound(m_first.begin(), m_first.end(), search.first);
-    auto const r     = static_cast<std::size_t>(found - m_first.begin());
+    auto const found    = std::lower_bound(m_first.begin(), m_first.end(), search.first);
+    std::size_t const r = found - m_first.begin();
     search.narrow(counts.data() + r * m_each, m_each, m_width[r]);
   }
 
@@ -87,7 +87,7 @@ std::vector<count_t> cut_rows(RankGroup const& ranks, count_t rows, count_t nnz,
   POLYAD_EXPECTS(parts >= 1, parts, " parts of a mode");
   count_t total = nnz;
   ranks.all_reduce(&total, 1);
-  auto const count = static_cast<count_t>(parts);
+  count_t const count = parts;
   std::vector<count_t> cuts;
   if (total == 0 || rows == 0) {
     for (count_t part = 0; part <= count; ++part)

@@ -24,12 +24,12 @@ namespace {
 
 ProcessGrid checked_grid(PartitionOptions const& options, Extents const& extents, int ranks) {
   if (options.grid.empty()) return cheapest_grid(extents, ranks);
-  POLYAD_EXPECTS(options.grid.size() == static_cast<std::size_t>(extents.order()), "the grid has ",
-                 options.grid.size(), " numbers, and the tensor ", extents.order(), " modes");
+  POLYAD_EXPECTS(std::ssize(options.grid) == extents.order(), "the grid has ", options.grid.size(),
+                 " numbers, and the tensor ", extents.order(), " modes");
   count_t product = 1;
   for (int const p : options.grid) {
     POLYAD_EXPECTS(p >= 1 && p <= ranks, "the grid has a ", p, ", and there are ", ranks, " ranks");
-    product *= static_cast<count_t>(p);
+    product *= p;
     POLYAD_EXPECTS(product <= static_cast<count_t>(ranks), "the grid has more than ", ranks, " ranks");
   }
   POLYAD_EXPECTS(product == static_cast<count_t>(ranks), "the grid has ", product, " ranks, and there are ",
@@ -41,7 +41,7 @@ template <class Index>
 std::vector<std::vector<count_t>> cut_modes(RankGroup const& ranks, LabelledNonzeros<Index> const& nonzeros) {
   std::vector<std::vector<count_t>> cuts;
   for (int n = 0; n < nonzeros.partition.extents.order(); ++n) {
-    int const parts = of_mode(nonzeros.partition.grid, n);
+    int const parts = nonzeros.partition.grid[n];
     if (parts == 1)
       cuts.push_back({0, nonzeros.partition.extents[n]});
     else
@@ -79,7 +79,7 @@ count_t bytes_of_share(Partition const& partition, int of, count_t nnz, count_t 
     rows += partition.row_count(of, n);
     longest = std::max(longest, partition.row_count(of, n));
   }
-  return nnz * (sizeof(Scalar) + static_cast<count_t>(order) * sizeof(Index)) +
+  return nnz * (sizeof(Scalar) + order * sizeof(Index)) +
          (rows + longest) * padded_rank<Scalar>(rank) * sizeof(Scalar);
 }
 
@@ -126,7 +126,7 @@ TensorShare<Scalar, Out, Space> share_of(Communicator<Space> const& ranks, Divis
 
   std::vector<count_t> bytes;
   for (int k = 0; k < ranks.size(); ++k)
-    bytes.push_back(bytes_of_share<Scalar, Out>(partition, k, of_mode(division.nonzeros, k), rank));
+    bytes.push_back(bytes_of_share<Scalar, Out>(partition, k, division.nonzeros[k], rank));
   auto const memory = of_all_ranks(ranks.host(), available_memory(ranks.space()));
   for (std::size_t k = 0; k < bytes.size(); ++k)
     if (bytes[k] > memory[k])
@@ -179,9 +179,9 @@ NarrowShare<Scalar, Space> distribute_narrow(Communicator<Space> const& ranks, E
 }
 
 template <class Scalar, class Index, class Space>
-TensorByRank<Scalar, Index, Space> tensor_by_rank(Communicator<Space> const& ranks,
-                                                  TensorShare<Scalar, Index, Space> const& share,
-                                                  AnyFormat<Scalar, Index, Space> const& X) {
+TensorByRank<Scalar, Space> tensor_by_rank(Communicator<Space> const& ranks,
+                                           TensorShare<Scalar, Index, Space> const& share,
+                                           AnyFormat<Scalar, Space> const& X) {
   if (ranks.size() == 1) return {ranks.space(), X};
   return {{share.partition.extents, share.nnz, share.duplicates, share.norm_squared, share.imbalance},
           {X},
@@ -189,9 +189,9 @@ TensorByRank<Scalar, Index, Space> tensor_by_rank(Communicator<Space> const& ran
 }
 
 template <class Scalar, class Index, class Space>
-TensorByRank<Scalar, Index, Space> tensor_by_rank(Communicator<Space> const& ranks,
-                                                  TensorShare<Scalar, Index, Space> const& share,
-                                                  AnyFormatOptions const& format) {
+TensorByRank<Scalar, Space> tensor_by_rank(Communicator<Space> const& ranks,
+                                           TensorShare<Scalar, Index, Space> const& share,
+                                           AnyFormatOptions const& format) {
   AllRanks<Space> const all(ranks);
   return tensor_by_rank(ranks, share,
                         all.together([&] { return any_format(ranks.space(), share.block, format); }));
@@ -204,11 +204,11 @@ TensorByRank<Scalar, Index, Space> tensor_by_rank(Communicator<Space> const& ran
   template NarrowShare<Scalar, Kokkos::DefaultExecutionSpace> distribute_narrow(                  \
       Communicator<Kokkos::DefaultExecutionSpace> const&, Extents const&, std::span<Index const>, \
       std::span<double const>, PartitionOptions const&);                                          \
-  template TensorByRank<Scalar, Index, Kokkos::DefaultExecutionSpace> tensor_by_rank(             \
+  template TensorByRank<Scalar, Kokkos::DefaultExecutionSpace> tensor_by_rank(                    \
       Communicator<Kokkos::DefaultExecutionSpace> const&,                                         \
       TensorShare<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                           \
-      AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace> const&);                            \
-  template TensorByRank<Scalar, Index, Kokkos::DefaultExecutionSpace> tensor_by_rank(             \
+      AnyFormat<Scalar, Kokkos::DefaultExecutionSpace> const&);                                   \
+  template TensorByRank<Scalar, Kokkos::DefaultExecutionSpace> tensor_by_rank(                    \
       Communicator<Kokkos::DefaultExecutionSpace> const&,                                         \
       TensorShare<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, AnyFormatOptions const&)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_DISTRIBUTE);

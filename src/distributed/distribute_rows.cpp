@@ -13,14 +13,13 @@ namespace polyad {
 using namespace detail;
 
 template <class Scalar, class Index, class Space>
-TensorByRank<Scalar, Index, Space> distribute_rows(Communicator<Space> const& ranks, Extents const& extents,
-                                                   std::span<Index const> indices,
-                                                   std::span<double const> values,
-                                                   AnyFormatOptions const& format,
-                                                   std::vector<count_t> const& columns) {
+TensorByRank<Scalar, Space> distribute_rows(Communicator<Space> const& ranks, Extents const& extents,
+                                            std::span<Index const> indices, std::span<double const> values,
+                                            AnyFormatOptions const& format,
+                                            std::vector<count_t> const& columns) {
   auto const& space = ranks.space();
-  POLYAD_EXPECTS(columns.size() == static_cast<std::size_t>(extents.order()), columns.size(),
-                 " ranks for a tensor of order ", extents.order());
+  POLYAD_EXPECTS(std::ssize(columns) == extents.order(), columns.size(), " ranks for a tensor of order ",
+                 extents.order());
   expect_inside(ranks.host(), extents, indices, values);
   if (ranks.size() == 1) {
     auto summed  = sum_duplicates(space, upload<Scalar, Index>(space, extents, indices, values));
@@ -33,7 +32,7 @@ TensorByRank<Scalar, Index, Space> distribute_rows(Communicator<Space> const& ra
   count_t all     = 1;
   for (count_t const R : columns) all = checked_product("the core", all, R);
   auto formats        = rows->by_rows(indices, values, format, true, [&](int n) {
-    count_t const R = of_mode(columns, n);
+    count_t const R = columns[n];
     return (rows->rows(n) * padded_rank<Scalar>(R == 0 ? 0 : all / R) + extents[n] * padded_rank<Scalar>(R)) *
            sizeof(Scalar);
   });
@@ -44,7 +43,7 @@ TensorByRank<Scalar, Index, Space> distribute_rows(Communicator<Space> const& ra
 }
 
 #define POLYAD_DISTRIBUTE_ROWS(Scalar, Index)                                                     \
-  template TensorByRank<Scalar, Index, Kokkos::DefaultExecutionSpace> distribute_rows(            \
+  template TensorByRank<Scalar, Kokkos::DefaultExecutionSpace> distribute_rows(                   \
       Communicator<Kokkos::DefaultExecutionSpace> const&, Extents const&, std::span<Index const>, \
       std::span<double const>, AnyFormatOptions const&, std::vector<count_t> const&)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_DISTRIBUTE_ROWS);

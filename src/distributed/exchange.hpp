@@ -20,8 +20,8 @@ namespace polyad::detail {
 /// Gathers a number of each rank.
 template <class T>
 std::vector<T> of_all_ranks(RankGroup const& ranks, T number) {
-  std::vector<T> numbers(static_cast<std::size_t>(ranks.size()), T(0));
-  numbers[static_cast<std::size_t>(ranks.rank())] = number;
+  std::vector<T> numbers(ranks.size(), T(0));
+  numbers[ranks.rank()] = number;
   ranks.all_gather(numbers.data(), std::vector<count_t>(numbers.size(), 1));
   return numbers;
 }
@@ -36,13 +36,13 @@ inline double imbalance_of(std::vector<count_t> const& numbers) {
 template <class Index>
 void expect_inside(RankGroup const& ranks, Extents const& extents, std::span<Index const> indices,
                    std::span<double const> values) {
-  auto const order = static_cast<count_t>(extents.order());
-  count_t wrong    = indices.size() == values.size() * order ? 0 : 1;
+  count_t const order = extents.order();
+  count_t wrong       = indices.size() == values.size() * order ? 0 : 1;
   if (wrong == 0)
     wrong = count_kinds(values.size(), 1, [&](count_t p) {
       count_t inside = 1;
       for (count_t n = 0; n < order; ++n)
-        if (indices[p * order + n] >= extents[static_cast<int>(n)]) inside = 0;
+        if (indices[p * order + n] >= extents[n]) inside = 0;
       return inside;
     })[0];
   auto const wrong_on = of_all_ranks(ranks, wrong);
@@ -71,18 +71,18 @@ struct LabelledNonzeros {
 
   [[nodiscard]] count_t count() const { return values.size(); }
   [[nodiscard]] count_t row(count_t p, int n) const {
-    count_t const row = indices[p * partition.grid.size() + static_cast<count_t>(n)];
+    count_t const row = indices[p * partition.grid.size() + n];
     return partition.label_of_row(n, row);
   }
   /// The rank whose block has nonzero p.
   [[nodiscard]] count_t owner(count_t p) const {
     count_t rank = 0;
-    for (std::size_t n = 0; n < partition.grid.size(); ++n) {
+    for (int n = 0; n < std::ssize(partition.grid); ++n) {
       if (partition.grid[n] == 1) continue;
       auto const& cuts = partition.cuts[n];
       // The last range that begins at or before the row: empty ones begin there too.
-      auto const after = std::upper_bound(cuts.begin(), cuts.end() - 1, row(p, static_cast<int>(n)));
-      rank = rank * static_cast<count_t>(partition.grid[n]) + static_cast<count_t>(after - cuts.begin()) - 1;
+      auto const after = std::upper_bound(cuts.begin(), cuts.end() - 1, row(p, n));
+      rank             = rank * partition.grid[n] + (after - cuts.begin()) - 1;
     }
     return rank;
   }
@@ -100,8 +100,7 @@ std::vector<count_t> cut_mode(RankGroup const& ranks, LabelledNonzeros<Index> co
 /// How many nonzeros of all ranks each block has.
 template <class Index>
 std::vector<count_t> nonzeros_of_blocks(RankGroup const& ranks, LabelledNonzeros<Index> const& nonzeros) {
-  auto counts = count_kinds(nonzeros.count(), static_cast<count_t>(ranks.size()),
-                            [&](count_t p) { return nonzeros.owner(p); });
+  auto counts = count_kinds(nonzeros.count(), ranks.size(), [&](count_t p) { return nonzeros.owner(p); });
   ranks.all_reduce(counts.data(), counts.size());
   return counts;
 }
@@ -149,7 +148,7 @@ struct SentBlock {
       }
     for_each_host_chunk(count, chunks, [&](count_t chunk, count_t begin, count_t stop) {
       for (count_t i = begin; i < stop; ++i) {
-        count_t const at  = next[chunk * ranks + static_cast<count_t>(owner[i])]++;
+        count_t const at  = next[chunk * ranks + owner[i]]++;
         sorted.values[at] = nonzeros.values[first + i];
         for (std::size_t n = 0; n < order; ++n) {
           auto const mode = static_cast<int>(n);
@@ -166,10 +165,10 @@ struct SentBlock {
 template <class Out, class Index>
 Received<Out> exchange(RankGroup const& ranks, LabelledNonzeros<Index> const& nonzeros,
                        count_t at_a_time = sent_at_a_time) {
-  auto const order = nonzeros.partition.grid.size();
-  auto const size  = static_cast<count_t>(ranks.size());
-  auto const to    = count_kinds(nonzeros.count(), size, [&](count_t p) { return nonzeros.owner(p); });
-  auto const from  = ranks.counts_from(to);
+  auto const order   = nonzeros.partition.grid.size();
+  count_t const size = ranks.size();
+  auto const to      = count_kinds(nonzeros.count(), size, [&](count_t p) { return nonzeros.owner(p); });
+  auto const from    = ranks.counts_from(to);
 
   count_t const count = std::accumulate(from.begin(), from.end(), count_t(0));
   count_t const bytes = order * sizeof(Out) + sizeof(double);

@@ -25,7 +25,7 @@ void expect(int status, char const* call) {
   std::string text(MPI_MAX_ERROR_STRING, ' ');
   int length = 0;
   MPI_Error_string(status, text.data(), &length);
-  text.resize(static_cast<std::size_t>(length));
+  text.resize(length);
   throw BackendError(std::string(call) + " failed: " + text);
 }
 
@@ -144,7 +144,7 @@ std::string mpi_version() {
   std::string text(MPI_MAX_LIBRARY_VERSION_STRING, ' ');
   int length = 0;
   MPI_Get_library_version(text.data(), &length);
-  text.resize(static_cast<std::size_t>(length));
+  text.resize(length);
   return text.substr(0, text.find_first_of(",\n"));
 }
 

@@ -40,11 +40,10 @@ void MpiCollectives::all_reduce(void* data, count_t count, Word word) {
 void MpiCollectives::reduce_scatter(void const* data, void* own, std::span<count_t const> parts, Word word) {
   if (sum_of(parts) <= m_most) return m_calls->reduce_scatter(data, own, as_ints(parts), word);
   count_t begin = 0;
-  for (std::size_t k = 0; k < parts.size(); ++k) {
+  for (int k = 0; k < std::ssize(parts); ++k) {
     in_pieces(parts[k], [&](count_t first, int piece) {
-      bool const is_own = static_cast<int>(k) == rank();
-      m_calls->reduce(at(data, begin + first, word), is_own ? at(own, first, word) : nullptr, piece,
-                      static_cast<int>(k), word);
+      bool const is_own = k == rank();
+      m_calls->reduce(at(data, begin + first, word), is_own ? at(own, first, word) : nullptr, piece, k, word);
     });
     begin += parts[k];
   }
@@ -54,9 +53,9 @@ void MpiCollectives::all_gather(void* data, std::span<count_t const> parts, Word
   std::vector<count_t> begins(parts.size());
   std::exclusive_scan(parts.begin(), parts.end(), begins.begin(), count_t(0));
   if (sum_of(parts) <= m_most) return m_calls->all_gather(data, as_ints(parts), as_ints(begins), word);
-  for (std::size_t k = 0; k < parts.size(); ++k)
+  for (int k = 0; k < std::ssize(parts); ++k)
     in_pieces(parts[k], [&](count_t first, int piece) {
-      m_calls->broadcast(at(data, begins[k] + first, word), piece, static_cast<int>(k), word);
+      m_calls->broadcast(at(data, begins[k] + first, word), piece, k, word);
     });
 }
 
@@ -64,19 +63,19 @@ void MpiCollectives::all_to_all(void const* sent, std::span<count_t const> to, v
                                 std::span<count_t const> from, Word word) {
   count_t begin = 0;
   count_t own   = 0;  // where the own part is received
-  for (std::size_t k = 0; k < from.size(); ++k) {
-    if (static_cast<int>(k) == rank()) own = begin;
-    if (static_cast<int>(k) != rank())
+  for (int k = 0; k < std::ssize(from); ++k) {
+    if (k == rank()) own = begin;
+    if (k != rank())
       in_pieces(from[k], [&](count_t first, int piece) {
-        m_calls->begin_receive(at(received, begin + first, word), piece, static_cast<int>(k), word);
+        m_calls->begin_receive(at(received, begin + first, word), piece, k, word);
       });
     begin += from[k];
   }
   begin = 0;
-  for (std::size_t k = 0; k < to.size(); ++k) {
-    if (static_cast<int>(k) != rank())
+  for (int k = 0; k < std::ssize(to); ++k) {
+    if (k != rank())
       in_pieces(to[k], [&](count_t first, int piece) {
-        m_calls->begin_send(at(sent, begin + first, word), piece, static_cast<int>(k), word);
+        m_calls->begin_send(at(sent, begin + first, word), piece, k, word);
       });
     else if (to[k] > 0)
       std::memcpy(at(received, own, word), at(sent, begin, word), to[k] * bytes_of(word));

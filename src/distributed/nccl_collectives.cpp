@@ -120,11 +120,11 @@ public:
     }
     NcclGroup group;
     auto const* from = static_cast<char const*>(data);
-    for (std::size_t k = 0; k < parts.size(); ++k) {
-      bool const is_own = static_cast<int>(k) == rank();
+    for (int k = 0; k < std::ssize(parts); ++k) {
+      bool const is_own = k == rank();
       if (parts[k] > 0)
-        expect_nccl(ncclReduce(from, is_own ? own : nullptr, parts[k], nccl_type(word), ncclSum,
-                               static_cast<int>(k), m_comm, m_space.cuda_stream()),
+        expect_nccl(ncclReduce(from, is_own ? own : nullptr, parts[k], nccl_type(word), ncclSum, k, m_comm,
+                               m_space.cuda_stream()),
                     "ncclReduce");
       from += parts[k] * bytes_of(word);
     }
@@ -135,16 +135,15 @@ public:
     auto* at = static_cast<char*>(data);
     if (are_equal(parts)) {
       if (parts[0] == 0) return;
-      char const* const own = at + static_cast<count_t>(rank()) * parts[0] * bytes_of(word);
+      char const* const own = at + rank() * parts[0] * bytes_of(word);
       expect_nccl(ncclAllGather(own, data, parts[0], nccl_type(word), m_comm, m_space.cuda_stream()),
                   "ncclAllGather");
       return;
     }
     NcclGroup group;
-    for (std::size_t k = 0; k < parts.size(); ++k) {
+    for (int k = 0; k < std::ssize(parts); ++k) {
       if (parts[k] > 0)
-        expect_nccl(ncclBroadcast(at, at, parts[k], nccl_type(word), static_cast<int>(k), m_comm,
-                                  m_space.cuda_stream()),
+        expect_nccl(ncclBroadcast(at, at, parts[k], nccl_type(word), k, m_comm, m_space.cuda_stream()),
                     "ncclBroadcast");
       at += parts[k] * bytes_of(word);
     }
@@ -155,14 +154,11 @@ public:
     NcclGroup group;
     auto const* out = static_cast<char const*>(sent);
     auto* in        = static_cast<char*>(received);
-    for (std::size_t k = 0; k < to.size(); ++k) {
+    for (int k = 0; k < std::ssize(to); ++k) {
       if (to[k] > 0)
-        expect_nccl(ncclSend(out, to[k], nccl_type(word), static_cast<int>(k), m_comm, m_space.cuda_stream()),
-                    "ncclSend");
+        expect_nccl(ncclSend(out, to[k], nccl_type(word), k, m_comm, m_space.cuda_stream()), "ncclSend");
       if (from[k] > 0)
-        expect_nccl(
-            ncclRecv(in, from[k], nccl_type(word), static_cast<int>(k), m_comm, m_space.cuda_stream()),
-            "ncclRecv");
+        expect_nccl(ncclRecv(in, from[k], nccl_type(word), k, m_comm, m_space.cuda_stream()), "ncclRecv");
       out += to[k] * bytes_of(word);
       in += from[k] * bytes_of(word);
     }

@@ -37,17 +37,17 @@ public:
   }
   void reduce_scatter(void const* data, void* own, std::span<count_t const> parts, Word word) override {
     count_t const bytes = sum_of(parts) * bytes_of(word);
-    count_t const part  = parts[static_cast<std::size_t>(rank())] * bytes_of(word);
+    count_t const part  = parts[rank()] * bytes_of(word);
     void const* host    = taken(m_sent, const_cast<void*>(data), bytes, bytes);
     void* const result  = room(m_received, own, part);
     m_calls->reduce_scatter(host, result, parts, word);
     given(own, result, part);
   }
   void all_gather(void* data, std::span<count_t const> parts, Word word) override {
-    auto const own      = static_cast<std::size_t>(rank());
-    count_t const begin = sum_of(parts.first(own)) * bytes_of(word);
-    count_t const part  = parts[own] * bytes_of(word);
-    count_t const bytes = sum_of(parts) * bytes_of(word);
+    std::size_t const own = rank();
+    count_t const begin   = sum_of(parts.first(own)) * bytes_of(word);
+    count_t const part    = parts[own] * bytes_of(word);
+    count_t const bytes   = sum_of(parts) * bytes_of(word);
     // Only the own part is copied to the host, and all the others back.
     auto* const host = static_cast<char*>(room(m_sent, data, bytes));
     copy_to_host(host + begin, static_cast<char*>(data) + begin, part);

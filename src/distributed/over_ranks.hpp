@@ -70,9 +70,7 @@ protected:
 
 private:
   /// Its elements, and the padding of its rows.
-  [[nodiscard]] static count_t size_of(Matrix const& matrix) {
-    return matrix.extent(0) * static_cast<count_t>(matrix.stride(0));
-  }
+  [[nodiscard]] static count_t size_of(Matrix const& matrix) { return matrix.extent(0) * matrix.stride(0); }
 };
 
 /// The ranks of a communicator without rows.

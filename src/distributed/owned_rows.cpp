@@ -18,8 +18,8 @@ template <class Index>
 bool increases(std::span<Index const> indices, count_t order) {
   count_t const nnz = indices.size() / order;
   return nnz == count_kinds(nnz, 1, [&](count_t p) {
-           auto const here = indices.begin() + static_cast<std::ptrdiff_t>(p * order);
-           auto const step = static_cast<std::ptrdiff_t>(order);
+           auto const here           = indices.begin() + (p * order);
+           std::ptrdiff_t const step = order;
            bool const comes_after =
                p == 0 || std::lexicographical_compare(here - step, here, here, here + step);
            return comes_after ? count_t(0) : count_t(1);
@@ -32,7 +32,7 @@ template <class Index, class Space>
 OwnedRows owned_rows(Communicator<Space> const& ranks, Extents const& extents,
                      std::span<Index const> indices) {
   constexpr bool on_host = std::is_same_v<typename HostOf<Space>::memory_space, typename Space::memory_space>;
-  auto const order       = static_cast<count_t>(extents.order());
+  count_t const order    = extents.order();
   RowsByCuts<double, Index, Space> const cuts(ranks, extents, indices);
   OwnedRows owned;
   owned.part  = indices.size() / order;

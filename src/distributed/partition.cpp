@@ -5,7 +5,6 @@
 
 #include "distributed/random_order.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/distributed/distribute.hpp"
 
 namespace polyad {
@@ -15,14 +14,14 @@ namespace {
 /// Calls f(grid) with every grid of `ranks` ranks over the modes from n on.
 template <class F>
 void for_each_grid(ProcessGrid& grid, int n, int ranks, F const& f) {
-  if (static_cast<std::size_t>(n) + 1 == grid.size()) {
+  if (n + 1 == std::ssize(grid)) {
     grid.back() = ranks;
     f(grid);
     return;
   }
   for (int p = 1; p <= ranks; ++p) {
     if (ranks % p != 0) continue;
-    of_mode(grid, n) = p;
+    grid[n] = p;
     for_each_grid(grid, n + 1, ranks / p, f);
   }
 }
@@ -30,26 +29,26 @@ void for_each_grid(ProcessGrid& grid, int n, int ranks, F const& f) {
 /// Rows that a rank holds, on the average.
 double rows_of_a_rank(Extents const& extents, ProcessGrid const& grid) {
   double rows = 0;
-  for (int n = 0; n < extents.order(); ++n) rows += static_cast<double>(extents[n]) / of_mode(grid, n);
+  for (int n = 0; n < extents.order(); ++n) rows += static_cast<double>(extents[n]) / grid[n];
   return rows;
 }
 
 }  // namespace
 
 double words_of_grid(Extents const& extents, ProcessGrid const& grid) {
-  POLYAD_EXPECTS(grid.size() == static_cast<std::size_t>(extents.order()), "a grid of ", grid.size(),
+  POLYAD_EXPECTS(std::ssize(grid) == extents.order(), "a grid of ", grid.size(),
                  " numbers for a tensor of order ", extents.order());
   double ranks = 1;
   for (int const p : grid) ranks *= p;
   double words = 0;
   for (int n = 0; n < extents.order(); ++n)
-    words += 2 * (ranks / of_mode(grid, n) - 1) * static_cast<double>(extents[n]);
+    words += 2 * (ranks / grid[n] - 1) * static_cast<double>(extents[n]);
   return words;
 }
 
 ProcessGrid cheapest_grid(Extents const& extents, int ranks) {
   POLYAD_EXPECTS(ranks >= 1, "a grid of ", ranks, " ranks");
-  ProcessGrid grid(static_cast<std::size_t>(extents.order()), 1);
+  ProcessGrid grid(extents.order(), 1);
   ProcessGrid best;
   double least = 0;
   double rows  = 0;
@@ -67,8 +66,8 @@ ProcessGrid cheapest_grid(Extents const& extents, int ranks) {
 
 std::vector<count_t> balanced_cuts(std::span<count_t const> nonzeros, int parts) {
   POLYAD_EXPECTS(parts >= 1, parts, " parts of a mode");
-  auto const rows     = static_cast<count_t>(nonzeros.size());
-  auto const count    = static_cast<count_t>(parts);
+  count_t const rows  = nonzeros.size();
+  count_t const count = parts;
   count_t const total = std::accumulate(nonzeros.begin(), nonzeros.end(), count_t(0));
   std::vector<count_t> cuts{0};
   count_t row    = 0;
@@ -94,49 +93,49 @@ int Partition::ranks() const {
 
 int Partition::block_of(int of, int n) const {
   int inner = 1;
-  for (int m = extents.order() - 1; m > n; --m) inner *= of_mode(grid, m);
-  return of / inner % of_mode(grid, n);
+  for (int m = extents.order() - 1; m > n; --m) inner *= grid[m];
+  return of / inner % grid[n];
 }
 
 count_t Partition::first_row(int of, int n) const {
-  return of_mode(of_mode(cuts, n), block_of(of, n));
+  return (cuts[n])[block_of(of, n)];
 }
 
 count_t Partition::row_count(int of, int n) const {
-  return of_mode(of_mode(cuts, n), block_of(of, n) + 1) - first_row(of, n);
+  return (cuts[n])[block_of(of, n) + 1] - first_row(of, n);
 }
 
 int Partition::sharers(int n) const {
-  return ranks() / of_mode(grid, n);
+  return ranks() / grid[n];
 }
 
 int Partition::number_among_sharers(int of, int n) const {
   int inner = 1;
-  for (int m = extents.order() - 1; m > n; --m) inner *= of_mode(grid, m);
-  return of / (inner * of_mode(grid, n)) * inner + of % inner;
+  for (int m = extents.order() - 1; m > n; --m) inner *= grid[m];
+  return of / (inner * grid[n]) * inner + of % inner;
 }
 
 std::vector<count_t> Partition::owned_rows(int of, int n) const {
-  auto const count   = static_cast<count_t>(sharers(n));
-  count_t const rows = row_count(of, n);
+  count_t const count = sharers(n);
+  count_t const rows  = row_count(of, n);
   std::vector<count_t> owned;
   for (count_t k = 0; k < count; ++k) owned.push_back(rows / count + (k < rows % count ? 1 : 0));
   return owned;
 }
 
 count_t Partition::first_owned_row(int of, int n) const {
-  auto const count   = static_cast<count_t>(sharers(n));
-  auto const number  = static_cast<count_t>(number_among_sharers(of, n));
-  count_t const rows = row_count(of, n);
+  count_t const count  = sharers(n);
+  count_t const number = number_among_sharers(of, n);
+  count_t const rows   = row_count(of, n);
   return first_row(of, n) + rows / count * number + std::min(number, rows % count);
 }
 
 count_t Partition::row_of_label(int n, count_t label) const {
-  return labelled && of_mode(grid, n) > 1 ? detail::RandomOrder(extents[n], n).row(label) : label;
+  return labelled && grid[n] > 1 ? detail::RandomOrder(extents[n], n).row(label) : label;
 }
 
 count_t Partition::label_of_row(int n, count_t row) const {
-  return labelled && of_mode(grid, n) > 1 ? detail::RandomOrder(extents[n], n).label(row) : row;
+  return labelled && grid[n] > 1 ? detail::RandomOrder(extents[n], n).label(row) : row;
 }
 
 }  // namespace polyad

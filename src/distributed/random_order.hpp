@@ -20,9 +20,7 @@ namespace polyad::detail {
 class RandomOrder {
 public:
   RandomOrder(count_t rows, int mode)
-      : m_rows(rows),
-        m_mode(static_cast<std::uint64_t>(mode)),
-        m_half(static_cast<int>(std::bit_width(rows | 1U) + 1) / 2) {}
+      : m_rows(rows), m_mode(mode), m_half(static_cast<int>(std::bit_width(rows | 1U) + 1) / 2) {}
 
   /// The row with this label, which is one of the rows' numbers.
   [[nodiscard]] count_t row(count_t label) const {

@@ -42,38 +42,36 @@ RankGroup::RankGroup(std::shared_ptr<Collectives> collectives)
     : m_collectives(std::move(collectives)), m_words(std::make_shared<count_t>(0)) {}
 
 void RankGroup::all_reduce(void* data, count_t count, Word word) const {
-  auto const ranks = static_cast<count_t>(size());
+  count_t const ranks = size();
   *m_words += 2 * (count - count / ranks);
   m_collectives->all_reduce(data, count, word);
 }
 
 void RankGroup::reduce_scatter(void* data, void* own, std::span<count_t const> parts, Word word) const {
-  POLYAD_EXPECTS(parts.size() == static_cast<std::size_t>(size()), parts.size(), " parts for ", size(),
-                 " ranks");
-  for (std::size_t k = 0; k < parts.size(); ++k)
-    if (static_cast<int>(k) != rank()) *m_words += parts[k];
+  POLYAD_EXPECTS(std::ssize(parts) == size(), parts.size(), " parts for ", size(), " ranks");
+  for (int k = 0; k < std::ssize(parts); ++k)
+    if (k != rank()) *m_words += parts[k];
   m_collectives->reduce_scatter(data, own, parts, word);
 }
 
 void RankGroup::all_gather(void* data, std::span<count_t const> parts, Word word) const {
-  POLYAD_EXPECTS(parts.size() == static_cast<std::size_t>(size()), parts.size(), " parts for ", size(),
-                 " ranks");
-  *m_words += parts[static_cast<std::size_t>(rank())] * static_cast<count_t>(size() - 1);
+  POLYAD_EXPECTS(std::ssize(parts) == size(), parts.size(), " parts for ", size(), " ranks");
+  *m_words += parts[rank()] * (size() - 1);
   m_collectives->all_gather(data, parts, word);
 }
 
 void RankGroup::all_to_all(void const* sent, std::span<count_t const> to, void* received,
                            std::span<count_t const> from, Word word) const {
-  POLYAD_EXPECTS(to.size() == static_cast<std::size_t>(size()) && from.size() == to.size(), to.size(),
-                 " parts to send and ", from.size(), " to receive for ", size(), " ranks");
-  auto const own = static_cast<std::size_t>(rank());
+  POLYAD_EXPECTS(std::ssize(to) == size() && from.size() == to.size(), to.size(), " parts to send and ",
+                 from.size(), " to receive for ", size(), " ranks");
+  std::size_t const own = rank();
   POLYAD_EXPECTS(to[own] == from[own], "a rank sends itself ", to[own], " elements and receives ", from[own]);
   *m_words += std::accumulate(to.begin(), to.end(), count_t(0)) - to[own];
   m_collectives->all_to_all(sent, to, received, from, word);
 }
 
 std::vector<count_t> RankGroup::counts_from(std::span<count_t const> to) const {
-  POLYAD_EXPECTS(to.size() == static_cast<std::size_t>(size()), to.size(), " parts for ", size(), " ranks");
+  POLYAD_EXPECTS(std::ssize(to) == size(), to.size(), " parts for ", size(), " ranks");
   std::vector<count_t> const ones(to.size(), 1);
   std::vector<count_t> from(to.begin(), to.end());
   if (size() > 1) m_collectives->all_to_all(to.data(), ones, from.data(), ones, Word::u64);
@@ -82,7 +80,7 @@ std::vector<count_t> RankGroup::counts_from(std::span<count_t const> to) const {
 
 void RankGroup::broadcast(void* data, count_t count, int root, Word word) const {
   POLYAD_EXPECTS(root >= 0 && root < size(), "rank ", root, " of ", size());
-  if (root == rank()) *m_words += count * static_cast<count_t>(size() - 1);
+  if (root == rank()) *m_words += count * (size() - 1);
   m_collectives->broadcast(data, count, root, word);
 }
 

@@ -13,7 +13,6 @@
 #include "distributed/exchange.hpp"
 #include "distributed/over_ranks.hpp"
 #include "polyad/core/instances.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/distributed/distribute.hpp"
 #include "polyad/tensor/sum_duplicates.hpp"
 #include "run/row_distribution.hpp"
@@ -29,14 +28,14 @@ class RowsByCuts final : public OverRanks<NonzeroDistribution<Scalar, Index, Spa
 
 public:
   using Matrix = FactorMatrix<Scalar, Space>;
-  using Format = AnyFormat<Scalar, Index, Space>;
+  using Format = AnyFormat<Scalar, Space>;
   using Tensor = CooTensor<Scalar, Index, Space>;
   using Host   = CooTensor<Scalar, Index, HostOf<Space>>;
 
   /// Cuts each mode by its nonzeros. \param indices  of this rank's part: P x N, row-major
   RowsByCuts(Communicator<Space> const& ranks, Extents const& extents, std::span<Index const> indices)
       : Base(ranks, extents), m_extents(extents) {
-    auto const order = static_cast<count_t>(extents.order());
+    count_t const order = extents.order();
     for (int n = 0; n < extents.order(); ++n) {
       Partition& of_n = m_partitions.emplace_back();
       of_n.extents    = m_extents;
@@ -45,9 +44,9 @@ public:
         of_n.grid.push_back(m == n ? ranks.size() : 1);
         of_n.cuts.push_back({0, m_extents[m]});
       }
-      of_mode(of_n.cuts, n) = cut_rows(
+      of_n.cuts[n] = cut_rows(
           ranks.host(), m_extents[n], indices.size() / order,
-          [&](count_t p) { return count_t(indices[p * order + static_cast<count_t>(n)]); }, ranks.size());
+          [&](count_t p) { return count_t(indices[p * order + n]); }, ranks.size());
       if (m_extents[n] > m_extents[m_longest]) m_longest = n;
     }
   }
@@ -57,12 +56,12 @@ public:
 
   /// How many nonzeros of all ranks are in the owned rows of mode n. All ranks call it.
   [[nodiscard]] count_t own_count(std::span<Index const> indices, int n) const {
-    auto const order = static_cast<count_t>(m_extents.order());
-    LabelledNonzeros<Index> const nonzeros{of_mode(m_partitions, n), indices, {}};
-    auto counts = count_kinds(indices.size() / order, static_cast<count_t>(m_ranks.size()),
-                              [&](count_t p) { return nonzeros.owner(p); });
+    count_t const order = m_extents.order();
+    LabelledNonzeros<Index> const nonzeros{m_partitions[n], indices, {}};
+    auto counts =
+        count_kinds(indices.size() / order, m_ranks.size(), [&](count_t p) { return nonzeros.owner(p); });
     m_ranks.host().all_reduce(counts.data(), counts.size());
-    return counts[static_cast<std::size_t>(m_ranks.rank())];
+    return counts[m_ranks.rank()];
   }
   /// The mode with the most rows.
   [[nodiscard]] int longest() const { return m_longest; }
@@ -77,9 +76,9 @@ public:
     if (part.order() > 0)
       POLYAD_EXPECTS(part.order() == m_extents.order(), "a set of order ", part.order(),
                      " beside a training set of order ", m_extents.order());
-    auto received    = exchanged(indices_of(part), values_of(part), of_mode(m_partitions, m_longest));
-    auto const order = static_cast<std::size_t>(m_extents.order());
-    for (auto e = static_cast<std::size_t>(m_longest); e < received.indices.size(); e += order)
+    auto received           = exchanged(indices_of(part), values_of(part), m_partitions[m_longest]);
+    std::size_t const order = m_extents.order();
+    for (std::size_t e = m_longest; e < received.indices.size(); e += order)
       received.indices[e] = static_cast<Index>(received.indices[e] + first_row(m_longest));
     set = this->together([&] { return uploaded(m_extents, received); });
   }
@@ -102,7 +101,7 @@ public:
     for (int n = 0; n < m_extents.order(); ++n) {
       auto of_mode_n      = options;
       of_mode_n.only_mode = n;
-      auto received       = exchanged(indices, values, of_mode(m_partitions, n));
+      auto received       = exchanged(indices, values, m_partitions[n]);
       this->together([&] {
         auto own = uploaded(extents_of_rows(n), received);
         received = {};
@@ -138,17 +137,16 @@ public:
   }
   void gather_rows(int n, Matrix const& C) const override {
     std::vector<count_t> parts;
-    for (int k = 0; k < m_ranks.size(); ++k) parts.push_back(rows(k, n) * static_cast<count_t>(C.stride(0)));
+    for (int k = 0; k < m_ranks.size(); ++k) parts.push_back(rows(k, n) * C.stride(0));
     m_ranks.data().all_gather(C.data(), parts);
   }
   Matrix fill_random(Space const& space, int n, Matrix const& A, std::vector<StoredRows> const& stored,
                      std::uint64_t seed) const override {
-    if (stored.empty() || !of_mode(stored, n).is_list()) {
+    if (stored.empty() || !stored[n].is_list()) {
       fill_random_rows(space, A, seed, n, first_row(n));
     } else {
-      auto const begin = of_mode(stored, n).numbers().begin() + static_cast<std::ptrdiff_t>(first_row(n));
-      fill_numbered_rows<Scalar, Space>(space, A, {begin, begin + static_cast<std::ptrdiff_t>(rows(n))}, seed,
-                                        n);
+      auto const begin = stored[n].numbers().begin() + first_row(n);
+      fill_numbered_rows<Scalar, Space>(space, A, {begin, begin + rows(n)}, seed, n);
     }
     return A;
   }
@@ -162,7 +160,7 @@ public:
       all.grid.push_back(n == 0 ? m_ranks.size() : 1);
       all.cuts.push_back({0, m_extents[n]});
     }
-    all.cuts[0].resize(static_cast<std::size_t>(m_ranks.size()) + 1, m_extents[0]);
+    all.cuts[0].resize(m_ranks.size() + 1, m_extents[0]);
     auto const host     = this->together([&] { return download<HostOf<Space>>(m_ranks.space(), part); });
     auto const received = exchanged(indices_of(host), values_of(host), all);
     return this->on_root([&] { return uploaded(m_extents, received); });
@@ -177,8 +175,7 @@ public:
         [&] { return to_host<Scalar>(m_ranks.space(), Matrix(Kokkos::subview(A, part, Kokkos::ALL))); });
     auto [to, from] = no_numbers();
     to[0]           = sent.size();
-    for (int k = 0; this->is_root() && k < m_ranks.size(); ++k)
-      of_mode(from, k) = (end(k) - begin(k)) * A.extent(1);
+    for (int k = 0; this->is_root() && k < m_ranks.size(); ++k) from[k] = (end(k) - begin(k)) * A.extent(1);
     std::vector<double> gathered(std::accumulate(from.begin(), from.end(), count_t(0)));
     m_ranks.host().all_to_all(sent.data(), to, gathered.data(), from);
     return gathered;
@@ -192,7 +189,7 @@ public:
     auto own        = this->together([&] { return std::vector<double>(rows(n) * columns); });
     auto [to, from] = no_numbers();
     from[0]         = own.size();
-    for (int k = 0; this->is_root() && k < m_ranks.size(); ++k) of_mode(to, k) = rows(k, n) * columns;
+    for (int k = 0; this->is_root() && k < m_ranks.size(); ++k) to[k] = rows(k, n) * columns;
     m_ranks.host().all_to_all(whole.data(), to, own.data(), from);
     this->together([&] { from_host<Scalar>(m_ranks.space(), own, A); });
   }
@@ -216,14 +213,12 @@ public:
   }
 
 private:
-  [[nodiscard]] count_t first_row(int rank, int n) const {
-    return of_mode(m_partitions, n).first_row(rank, n);
-  }
-  [[nodiscard]] count_t rows(int rank, int n) const { return of_mode(m_partitions, n).row_count(rank, n); }
+  [[nodiscard]] count_t first_row(int rank, int n) const { return m_partitions[n].first_row(rank, n); }
+  [[nodiscard]] count_t rows(int rank, int n) const { return m_partitions[n].row_count(rank, n); }
   [[nodiscard]] count_t end_row(int rank, int n) const { return first_row(rank, n) + rows(rank, n); }
   /// How many numbers go to each rank and come from it: none.
   [[nodiscard]] std::pair<std::vector<count_t>, std::vector<count_t>> no_numbers() const {
-    std::vector<count_t> const none(static_cast<std::size_t>(m_ranks.size()), 0);
+    std::vector<count_t> const none(m_ranks.size(), 0);
     return {none, none};
   }
 

@@ -12,7 +12,6 @@
 
 #include "distributed/exchange.hpp"
 #include "distributed/over_ranks.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/core/rank.hpp"
 #include "polyad/distributed/distribute.hpp"
 #include "polyad/tensor/compact.hpp"
@@ -33,8 +32,8 @@ public:
   RowsOfBlocks(Communicator<Space> const& ranks, Partition const& partition)
       : Base(ranks, partition.extents), m_partition(partition) {
     for (int n = 0; n < order(); ++n) {
-      auto const parts = partition.owned_rows(ranks.rank(), n);
-      auto const own   = static_cast<std::size_t>(partition.number_among_sharers(ranks.rank(), n));
+      auto const parts      = partition.owned_rows(ranks.rank(), n);
+      std::size_t const own = partition.number_among_sharers(ranks.rank(), n);
       m_slices.push_back(
           {partition.sharers(n) > 1 ? ranks.data().split(partition.block_of(ranks.rank(), n), ranks.rank())
                                     : RankGroup(),
@@ -46,10 +45,10 @@ public:
   [[nodiscard]] count_t first_row(int n) const override {
     return m_partition.first_owned_row(m_ranks.rank(), n);
   }
-  [[nodiscard]] count_t rows(int n) const override { return of_mode(m_slices, n).count; }
+  [[nodiscard]] count_t rows(int n) const override { return m_slices[n].count; }
 
   [[nodiscard]] Matrix owned(int n, Matrix const& A) const override {
-    auto const& slice = of_mode(m_slices, n);
+    auto const& slice = m_slices[n];
     return Kokkos::subview(A, Kokkos::make_pair(slice.begin, slice.begin + slice.count), Kokkos::ALL);
   }
 
@@ -62,7 +61,7 @@ public:
     return make_factor_matrix<Scalar>(m_ranks.space(), label, rows, columns);
   }
   [[nodiscard]] Matrix sum_rows(int n, Matrix const& V) override {
-    auto const& slice = of_mode(m_slices, n);
+    auto const& slice = m_slices[n];
     Matrix sums       = owned(n, V);
     this->timed("reduce_scatter", [&] {
       if (slice.ranks.size() == 1) return;
@@ -72,7 +71,7 @@ public:
     return sums;
   }
   void gather_rows(int n, Matrix const& A) const override {
-    auto const& slice = of_mode(m_slices, n);
+    auto const& slice = m_slices[n];
     this->timed("all_gather", [&] {
       if (slice.ranks.size() > 1) slice.ranks.all_gather(A.data(), elements(slice, A));
     });
@@ -88,8 +87,8 @@ public:
     count_t const first  = m_partition.first_row(m_ranks.rank(), n);
     count_t const count  = m_partition.row_count(m_ranks.rank(), n);
     Matrix const rows    = Kokkos::subview(A, Kokkos::make_pair(count_t(0), count), Kokkos::ALL);
-    bool const is_list   = !stored.empty() && of_mode(stored, n).is_list();
-    bool const is_random = m_partition.labelled && of_mode(m_partition.grid, n) > 1;
+    bool const is_list   = !stored.empty() && stored[n].is_list();
+    bool const is_random = m_partition.labelled && m_partition.grid[n] > 1;
     if (!is_random && !is_list) {
       fill_random_rows<Scalar, Space>(space, rows, seed, n, first);
       return rows;
@@ -98,7 +97,7 @@ public:
     numbers.reserve(count);
     for (count_t i = 0; i < count; ++i) {
       count_t const row = m_partition.row_of_label(n, first + i);
-      numbers.push_back(is_list ? of_mode(stored, n).number(row) : row);
+      numbers.push_back(is_list ? stored[n].number(row) : row);
     }
     fill_numbered_rows<Scalar, Space>(space, rows, numbers, seed, n);
     return rows;
@@ -128,19 +127,18 @@ public:
           m_ranks.space(),
           look_up_rows<Scalar, Space>(m_ranks.space(), mine, StoredRows(size), StoredRows(size, positions)));
     });
-    std::vector<count_t> to(static_cast<std::size_t>(m_ranks.size()), 0);
+    std::vector<count_t> to(m_ranks.size(), 0);
     std::vector<count_t> from = to;
     to[0]                     = own.size();
-    for (int k = 0; this->is_root() && k < m_ranks.size(); ++k)
-      of_mode(from, k) = of_rank(k).size() * A.extent(1);
+    for (int k = 0; this->is_root() && k < m_ranks.size(); ++k) from[k] = of_rank(k).size() * A.extent(1);
     std::vector<double> received(this->is_root() ? count * A.extent(1) : 0);
     m_ranks.host().all_to_all(own.data(), to, received.data(), from);
     std::vector<double> rows(received.size());
-    auto const columns = static_cast<std::ptrdiff_t>(A.extent(1));
-    auto next          = received.begin();
+    std::ptrdiff_t const columns = A.extent(1);
+    auto next                    = received.begin();
     for (int k = 0; this->is_root() && k < m_ranks.size(); ++k)
       for (auto const& [label, row] : of_rank(k)) {
-        std::copy_n(next, columns, rows.begin() + static_cast<std::ptrdiff_t>(row - first) * columns);
+        std::copy_n(next, columns, rows.begin() + (row - first) * columns);
         next += columns;
       }
     return rows;
@@ -148,7 +146,7 @@ public:
 
   void from_root(int n, std::vector<double> const& whole, Matrix const& A) const override {
     count_t const rank = A.extent(1);
-    std::vector<count_t> to(static_cast<std::size_t>(m_ranks.size()), 0);
+    std::vector<count_t> to(m_ranks.size(), 0);
     std::vector<count_t> from = to;
     auto const sent           = this->on_root([&] {
       POLYAD_EXPECTS(whole.size() == m_partition.extents[n] * rank, whole.size(), " numbers for a factor of ",
@@ -158,12 +156,12 @@ public:
       rows.reserve(whole.size());
       for (int k = 0; k < m_ranks.size(); ++k)
         for_each_owned_row(k, n, [&](count_t i) {
-          auto const row = whole.begin() + static_cast<std::ptrdiff_t>(i * rank);
-          rows.insert(rows.end(), row, row + static_cast<std::ptrdiff_t>(rank));
+          auto const row = whole.begin() + (i * rank);
+          rows.insert(rows.end(), row, row + rank);
         });
       return rows;
     });
-    from[0]                   = of_mode(m_slices, n).count * rank;
+    from[0]                   = m_slices[n].count * rank;
     auto own                  = this->together([&] { return std::vector<double>(from[0]); });
     m_ranks.host().all_to_all(sent.data(), to, own.data(), from);
     this->together([&] { from_host<Scalar>(m_ranks.space(), own, owned(n, A)); });
@@ -198,7 +196,7 @@ private:
   [[nodiscard]] int order() const { return m_partition.extents.order(); }
   /// Elements of each part, including the rows' padding.
   [[nodiscard]] std::vector<count_t> elements(Slice const& slice, Matrix const& matrix) const {
-    auto const stride = static_cast<count_t>(matrix.stride(0));
+    auto const stride = matrix.stride(0);
     POLYAD_EXPECTS(stride == padded_rank<Scalar>(matrix.extent(1)), "rows of ", matrix.label(),
                    " are not packed (make_factor_matrix)");
     std::vector<count_t> elements;
@@ -207,7 +205,7 @@ private:
   }
   /// Rows of mode n that rank k owns.
   [[nodiscard]] count_t owned_count(int k, int n) const {
-    return of_mode(m_partition.owned_rows(k, n), m_partition.number_among_sharers(k, n));
+    return (m_partition.owned_rows(k, n))[m_partition.number_among_sharers(k, n)];
   }
   /// Calls f with the tensor's row of each row that rank k owns, in the order of the labels.
   template <class F>

@@ -6,15 +6,15 @@
 
 namespace polyad {
 
-template <class Scalar, class Index, class Space>
-TensorByRank<Scalar, Index, Space>::TensorByRank(Space const& space, Format X)
+template <class Scalar, class Space>
+TensorByRank<Scalar, Space>::TensorByRank(Space const& space, Format X)
     : m_facts{X.extents(), X.nnz(), 0, X.norm_squared()},
       m_formats{std::move(X)},
       m_rows(std::make_shared<detail::RowDistribution<Scalar, Space>>(space, m_facts.extents)) {}
 
-#define POLYAD_TENSOR_BY_RANK(Scalar, Index)                                         \
-  template TensorByRank<Scalar, Index, Kokkos::DefaultExecutionSpace>::TensorByRank( \
-      Kokkos::DefaultExecutionSpace const&, AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace>)
-POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_TENSOR_BY_RANK);
+#define POLYAD_TENSOR_BY_RANK(Scalar)                                         \
+  template TensorByRank<Scalar, Kokkos::DefaultExecutionSpace>::TensorByRank( \
+      Kokkos::DefaultExecutionSpace const&, AnyFormat<Scalar, Kokkos::DefaultExecutionSpace>)
+POLYAD_EACH_SCALAR(, POLYAD_TENSOR_BY_RANK);
 
 }  // namespace polyad

@@ -68,17 +68,17 @@ void adam_step(Space const& space, AdamRates const& rates, int t, double ridge,
           scalar(1 / std::sqrt(1 - std::pow(rates.second, t))), scalar(rates.epsilon)});
 }
 
-template <class Scalar, class Index, class Space>
+template <class Scalar, class Space>
 class Adam : public Optimizer {
 public:
-  using Run = FastTuckerOptimization<Scalar, Index, Space>;
+  using Run = FastTuckerOptimization<Scalar, Space>;
 
   explicit Adam(Run const& run) : m_run(run), m_sweeps(run) {
     auto const like = [&](FactorMatrix<Scalar, Space> const& matrix) {
       return make_factor_matrix<Scalar>(run.space, "polyad::gradient", matrix.extent(0), matrix.extent(1));
     };
     for (int n = 0; n < run.order(); ++n) {
-      Work& work    = of_mode(m_work, n);
+      Work& work    = m_work[n];
       work.gradient = make_gradient_workspace(run.space, run.model, n);
       work.dA       = like(run.model.A(n));
       work.dB       = like(run.model.B(n));
@@ -90,7 +90,7 @@ public:
   void run(int epoch) override {
     auto const& options = m_run.options;
     for (int n = 0; n < m_run.order(); ++n) {
-      Work& work = of_mode(m_work, n);
+      Work& work = m_work[n];
       residual_mttkrp(m_run.space, m_run.X(n), m_run.C, n, m_sweeps.workspace(n), m_sweeps.G(n));
       gradients(m_run.space, m_run.model, n, m_sweeps.G(n), work.gradient, work.dA, work.dB);
       adam_step(m_run.space, options.adam, epoch, m_run.ridge(), work.dA, work.A, m_run.model.A(n));
@@ -102,7 +102,7 @@ public:
 
   void put_matrices(FastTuckerSnapshot& snapshot) const override {
     for (int n = 0; n < m_run.order(); ++n)
-      for (auto const* state : {&of_mode(m_work, n).A, &of_mode(m_work, n).B}) {
+      for (auto const* state : {&m_work[n].A, &m_work[n].B}) {
         snapshot.moments.push_back(m_run.in_blocks(state->mean));
         snapshot.moments.push_back(m_run.in_blocks(state->square));
       }
@@ -113,7 +113,7 @@ public:
   void restore(FastTuckerState const& state) override {
     auto const* moments = state.moments.data();
     for (int n = 0; n < m_run.order(); ++n)
-      for (auto* of : {&of_mode(m_work, n).A, &of_mode(m_work, n).B}) {
+      for (auto* of : {&m_work[n].A, &m_work[n].B}) {
         from_host<Scalar>(m_run.space, *moments++, of->mean);
         from_host<Scalar>(m_run.space, *moments++, of->square);
       }
@@ -126,7 +126,7 @@ private:
     AdamState<Scalar, Space> A, B;
   };
   Run const& m_run;
-  ResidualSweeps<Scalar, Index, Space> m_sweeps;
+  ResidualSweeps<Scalar, Space> m_sweeps;
   std::array<Work, max_order> m_work;
 };
 

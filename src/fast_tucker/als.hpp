@@ -23,10 +23,10 @@
 
 namespace polyad::detail {
 
-template <class Scalar, class Index, class Space>
+template <class Scalar, class Space>
 class Als : public Optimizer {
 public:
-  using Run = FastTuckerOptimization<Scalar, Index, Space>;
+  using Run = FastTuckerOptimization<Scalar, Space>;
 
   /// \throws MemoryError
   explicit Als(Run const& run) : m_run(run), m_sweeps(run) {
@@ -86,8 +86,7 @@ public:
       Kokkos::parallel_reduce(
           "polyad::squared_rows",
           Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(m_run.space, 0, A.extent(0)),
-          SumOfSquaredRows<Scalar, Space>{A, of_mode(row_starts(n), n), m_run.options.ridge_per_entry},
-          squares);
+          SumOfSquaredRows<Scalar, Space>{A, row_starts(n)[n], m_run.options.ridge_per_entry}, squares);
       penalty += squares;
     }
     m_run.rows().sum_on_host(std::span(&penalty, 1));
@@ -102,7 +101,7 @@ private:
     CoreStepWorkspace<Scalar, Space> core;
   };
 
-  [[nodiscard]] Work& work(int n) { return of_mode(m_work, n); }
+  [[nodiscard]] Work& work(int n) { return m_work[n]; }
   /// With shrinkage of C^(n) itself and J >= R, the rows of A^(n) alone reach the least loss. A step of B^(n)
   /// could not lower it.
   [[nodiscard]] bool steps_core(int n) const {
@@ -118,8 +117,7 @@ private:
     return m_rows[m_run.tensor.format_number(n)];
   }
   void update_squares(int n) const {
-    m_squares.update(m_run.space, n, m_run.own_C(n)[n], of_mode(row_starts(n), n), m_run.tensor.nnz(),
-                     m_sweeps.G(n));
+    m_squares.update(m_run.space, n, m_run.own_C(n)[n], row_starts(n)[n], m_run.tensor.nnz(), m_sweeps.G(n));
     m_run.rows().sum(m_squares.of_columns(n), m_run.model.rank());
   }
   void update_cells(int n) const {
@@ -140,7 +138,7 @@ private:
     Shrinkage const shrinkage = m_run.options.shrinkage.value_or(Shrinkage{});
     m_squares.set_unit(m_run.space, n);
     RowPenalty<Space> penalty;
-    penalty.starts         = of_mode(row_starts(n), n);
+    penalty.starts         = row_starts(n)[n];
     penalty.shrinkage.unit = m_squares.unit();
     if (target(n) == RowTarget::one) {
       penalty.shrinkage.nonzeros = shrinkage.to_one;
@@ -183,7 +181,7 @@ private:
   }
 
   Run const& m_run;
-  ResidualSweeps<Scalar, Index, Space> m_sweeps;
+  ResidualSweeps<Scalar, Space> m_sweeps;
   std::vector<RowStarts<Space>> m_rows;  // one per format
   RowSums m_sums;                        // shared by all modes
   ColumnSquares<Scalar, Space> m_squares;

@@ -176,7 +176,7 @@ count_t clear_biases(Space const& space, Extents const& extents, std::vector<Bia
                      FastTuckerModel<Scalar, Space>& model) {
   count_t longest = 0;
   for (int n = 0; n < extents.order(); ++n) {
-    count_t const bins = of_mode(drift, n).bins;
+    count_t const bins = drift[n].bins;
     longest            = std::max({longest, extents[n], checked_product("the drift", extents[n], bins)});
     Kokkos::deep_copy(space, model.bias(n), Scalar(0));
     model.drift(n) = FactorMatrix<Scalar, Space>();
@@ -234,7 +234,7 @@ void fit_biases(Space const& space, Entries<Scalar, Index, Space> const& X, Bias
       auto const& moving = model.drift(n);
       if (moving.extent(1) > 0)
         fit(n, true,
-            {sums, scale, of_mode(drift, n).damping, moving.data(), moving.extent(1),
+            {sums, scale, drift[n].damping, moving.data(), moving.extent(1),
              static_cast<count_t>(moving.stride(0)), 0, X.extents()[n]});
     }
   space.fence("polyad::fit_biases");

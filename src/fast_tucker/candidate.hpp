@@ -18,7 +18,7 @@ namespace polyad::detail {
 /// The data to which candidates are fitted and by which they are judged.
 template <class Scalar, class Index, class Space>
 struct Evidence {
-  TensorByRank<Scalar, Index, Space> X;   // kept entries, without mean and biases
+  TensorByRank<Scalar, Space> X;          // kept entries, without mean and biases
   CooTensor<Scalar, Index, Space> held;   // as they are
   FastTuckerModel<Scalar, Space> biases;  // mean and biases of the kept entries, and the range
   ErrorSums<Space> sums;
@@ -113,7 +113,7 @@ private:
   Evidence<Scalar, Index, Space> const& m_evidence;
   FastTuckerModel<Scalar, Space> m_model;
   KeptModel<Scalar, Space> m_kept;
-  FastTuckerEpochs<Scalar, Index, Space> m_epochs;
+  FastTuckerEpochs<Scalar, Space> m_epochs;
   FastTuckerOptions m_best;
   PredictionErrors m_least = {0, std::numeric_limits<double>::infinity(), 0};
   bool m_has_best          = false;

@@ -356,7 +356,7 @@ public:
         if (best.drift[static_cast<std::size_t>(n)].damping != found.damping) break;
       }
       // Two bins fit any trend of the noise.
-      bool const are_two = of_mode(best.drift, n).bins == 2;
+      bool const are_two = best.drift[n].bins == 2;
       if (least < m_least * (1 - (are_two ? 0.01 : better_by))) {
         m_best  = best;
         m_least = least;
@@ -372,9 +372,9 @@ private:
     count_t const times = m_kept.extents()[m_best.time_mode];
     for (count_t const bins : {1, 4, 16, 64, 256}) {
       if (bins >= times) break;
-      auto options                                  = m_best;
-      of_mode(options.drift, m_best.time_mode).bins = bins;
-      double const found                            = error(options);
+      auto options                         = m_best;
+      options.drift[m_best.time_mode].bins = bins;
+      double const found                   = error(options);
       if (!(found < m_least)) continue;
       m_best  = options;
       m_least = found;

@@ -262,10 +262,10 @@ inline AnyFormatOptions asked_of(AnyFormatOptions format, FastTuckerOptions cons
 
 /// X without the model's mean and biases, in formats. If X is in host memory, it is a format that streams.
 template <class Scalar, class Index, class Space>
-TensorByRank<Scalar, Index, Space> interactions(
+TensorByRank<Scalar, Space> interactions(
     Space const& space, Entries<Scalar, Index, Space> const& X, FastTuckerModel<Scalar, Space> const& model,
     AnyFormatOptions const& format, std::shared_ptr<NonzeroDistribution<Scalar, Index, Space>> const& rows) {
-  using Format    = AnyFormat<Scalar, Index, Space>;
+  using Format    = AnyFormat<Scalar, Space>;
   auto const rest = rows->together([&] { return without_biases(space, X, model); });
   auto formats    = X.on_host() ? std::vector<Format>{Format::stream(space, rest.pinned().tensor, format)}
                                 : rows->by_rows(rest.tensor(), format);
@@ -277,9 +277,9 @@ TensorByRank<Scalar, Index, Space> interactions(
 }
 /// The same of one rank.
 template <class Scalar, class Index, class Space>
-TensorByRank<Scalar, Index, Space> interactions(Space const& space, Entries<Scalar, Index, Space> const& X,
-                                                FastTuckerModel<Scalar, Space> const& model,
-                                                AnyFormatOptions const& format) {
+TensorByRank<Scalar, Space> interactions(Space const& space, Entries<Scalar, Index, Space> const& X,
+                                         FastTuckerModel<Scalar, Space> const& model,
+                                         AnyFormatOptions const& format) {
   return interactions(space, X, model, format,
                       std::make_shared<NonzeroDistribution<Scalar, Index, Space>>(space, X.extents()));
 }

@@ -20,15 +20,15 @@
 namespace polyad::detail {
 
 /// The optimizer that the options name. This is the only place that asks which one it is.
-template <class Scalar, class Index, class Space>
-std::unique_ptr<Optimizer> make_optimizer(FastTuckerOptimization<Scalar, Index, Space> const& run) {
+template <class Scalar, class Space>
+std::unique_ptr<Optimizer> make_optimizer(FastTuckerOptimization<Scalar, Space> const& run) {
   switch (run.options.optimizer) {
     case FastTuckerOptimizer::als:
-      return std::make_unique<Als<Scalar, Index, Space>>(run);
+      return std::make_unique<Als<Scalar, Space>>(run);
     case FastTuckerOptimizer::adam:
-      return std::make_unique<Adam<Scalar, Index, Space>>(run);
+      return std::make_unique<Adam<Scalar, Space>>(run);
     case FastTuckerOptimizer::sgd:
-      return std::make_unique<Sgd<Scalar, Index, Space>>(run);
+      return std::make_unique<Sgd<Scalar, Space>>(run);
   }
   return nullptr;
 }
@@ -36,10 +36,10 @@ std::unique_ptr<Optimizer> make_optimizer(FastTuckerOptimization<Scalar, Index, 
 /// The epochs of one run, without the errors: for benchmarks and for custom loops. The constructor allocates
 /// everything. Shares X. The model's A^(n) have the rows that this rank owns. All ranks call the functions
 /// together.
-template <class Scalar, class Index, class Space>
+template <class Scalar, class Space>
 class FastTuckerEpochs {
 public:
-  using Tensor = TensorByRank<Scalar, Index, Space>;
+  using Tensor = TensorByRank<Scalar, Space>;
 
   /// \throws UsageError when shapes or rates make no sense or the format lacks what the optimizer needs;
   /// MemoryError
@@ -52,7 +52,7 @@ public:
     space.fence("polyad::fast_tucker");
   }
   /// On one rank.
-  FastTuckerEpochs(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
+  FastTuckerEpochs(Space const& space, AnyFormat<Scalar, Space> const& X,
                    FastTuckerModel<Scalar, Space> const& model, FastTuckerOptions const& options)
       : FastTuckerEpochs(space, Tensor(space, X), model, options) {}
 
@@ -131,21 +131,21 @@ public:
                          state.intermediates.size() == order && m_optimizer->accepts(state),
                      "the state is of another run");
       for (int n = 0; n < m_run->order(); ++n) {
-        from_host<Scalar>(m_run->space, of_mode(state.cores, n), m_run->model.B(n));
-        from_host<Scalar>(m_run->space, of_mode(state.intermediates, n), m_run->C[n]);
+        from_host<Scalar>(m_run->space, state.cores[n], m_run->model.B(n));
+        from_host<Scalar>(m_run->space, state.intermediates[n], m_run->C[n]);
       }
     });
     m_epoch = static_cast<int>(state.epoch);
     for (int n = 0; n < m_run->order(); ++n) {
       rows.agree(m_run->model.B(n));
       rows.agree(m_run->C[n]);
-      rows.from_root(n, of_mode(state.factors, n), m_run->model.A(n));
+      rows.from_root(n, state.factors[n], m_run->model.A(n));
     }
     m_optimizer->restore(state);
   }
 
 private:
-  using Run = FastTuckerOptimization<Scalar, Index, Space>;
+  using Run = FastTuckerOptimization<Scalar, Space>;
 
   static std::unique_ptr<Run> made(Space const& space, Tensor const& X,
                                    FastTuckerModel<Scalar, Space> const& model,

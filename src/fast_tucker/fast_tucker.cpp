@@ -179,7 +179,7 @@ FastTuckerState state_to_resume(FastTuckerOptions const& options, Rows<Scalar, I
   expect_asked(state, asked_text(options));
   auto const& extents = rows->extents();
   bool same           = state.extents.size() == static_cast<std::size_t>(extents.order());
-  for (int n = 0; same && n < extents.order(); ++n) same = of_mode(state.extents, n) == extents[n];
+  for (int n = 0; same && n < extents.order(); ++n) same = state.extents[n] == extents[n];
   if (!same) refuse_state(state, "is a checkpoint of other entries");
   if (state.columns.size() != state.extents.size() || state.rank == 0)
     refuse_state(state, "has a model of another number of modes");
@@ -344,7 +344,7 @@ FastTuckerModel<Scalar, Space> owned_start(Space const& space, FastTuckerChoice<
   auto model  = model_of_owned_rows<Scalar, Space>(space, one_column, rows);
   model.range = choice.start.range;
   for (int n = 0; n < model.order(); ++n) {
-    count_t const J = of_mode(options.columns, n);
+    count_t const J = options.columns[n];
     model.A(n)      = rows.held_of_root(n, choice.start.A(n), J);
     model.B(n) =
         rows.together([&] { return make_factor_matrix<Scalar>(space, "polyad::core", J, options.rank); });
@@ -496,7 +496,7 @@ FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
   auto const sets = sets_of(space, data, is_implicit);
   if (is_implicit) expect_implicit_values(space, sets.train, RunRanks());
   if (data.format) {
-    TensorByRank<Scalar, Index, Space> const X(space, *data.format);
+    TensorByRank<Scalar, Space> const X(space, *data.format);
     return RunLoop<FastTuckerBody<Scalar, Index, Space>>(limits, X.rows(), space, X, sets, options, start,
                                                          FastTuckerState(), 1.0)
         .run(callback);

@@ -102,7 +102,7 @@ class FastTuckerBody {
 public:
   using Iteration = FastTuckerEpoch;
   using Result    = FastTuckerResult<Scalar, Space>;
-  using Tensor    = TensorByRank<Scalar, Index, Space>;
+  using Tensor    = TensorByRank<Scalar, Space>;
   using Model     = FastTuckerModel<Scalar, Space>;
 
   /// \param model  the start, which becomes the result. Its A^(n) have the rows that this rank owns
@@ -164,8 +164,8 @@ public:
     std::vector<Matrix*> divided;
     for (auto& factor : snapshot.factors) divided.push_back(&factor);
     for (int n = 0; m_validates && n < m_model.order(); ++n) {
-      snapshot.kept.push_back(snapshot_matrix<Scalar, Space>(m_space, of_mode(m_kept.A, n)));
-      snapshot.kept.push_back(snapshot_matrix<Scalar, Space>(m_space, of_mode(m_kept.B, n)));
+      snapshot.kept.push_back(snapshot_matrix<Scalar, Space>(m_space, m_kept.A[n]));
+      snapshot.kept.push_back(snapshot_matrix<Scalar, Space>(m_space, m_kept.B[n]));
     }
     for (std::size_t k = 0; k < snapshot.kept.size(); k += 2) divided.push_back(&snapshot.kept[k]);
     auto const order = static_cast<std::size_t>(m_model.order());
@@ -173,7 +173,7 @@ public:
     m_rows.write_on_root(
         [&](std::size_t k, count_t first, count_t count) {
           auto const n  = static_cast<int>(k % order);
-          auto const& A = k < order ? m_model.A(n) : of_mode(m_kept.A, n);
+          auto const& A = k < order ? m_model.A(n) : m_kept.A[n];
           block         = m_rows.rows_to_root(n, A, first, count);
           return std::span<double const>(block);
         },
@@ -263,11 +263,11 @@ private:
   void restore_kept() {
     m_rows.on_root([&] {
       for (int n = 0; n < m_model.order(); ++n)
-        from_host<Scalar>(m_space, m_state.kept[2 * static_cast<std::size_t>(n) + 1], of_mode(m_kept.B, n));
+        from_host<Scalar>(m_space, m_state.kept[2 * static_cast<std::size_t>(n) + 1], m_kept.B[n]);
     });
     for (int n = 0; n < m_model.order(); ++n) {
-      m_rows.agree(of_mode(m_kept.B, n));
-      m_rows.from_root(n, m_state.kept[2 * static_cast<std::size_t>(n)], of_mode(m_kept.A, n));
+      m_rows.agree(m_kept.B[n]);
+      m_rows.from_root(n, m_state.kept[2 * static_cast<std::size_t>(n)], m_kept.A[n]);
     }
   }
   [[nodiscard]] static std::string precision() { return sizeof(Scalar) == 4 ? "f32" : "f64"; }
@@ -299,7 +299,7 @@ private:
   ErrorSums<Space> m_sums;
   FastTuckerErrors
       m_biases;  // here and in m_best those of the scaled values, in m_result those of the others
-  FastTuckerEpochs<Scalar, Index, Space> m_epochs;
+  FastTuckerEpochs<Scalar, Space> m_epochs;
   KeptModel<Scalar, Space> m_kept;
   Result m_result;
   Kokkos::Timer m_clock;

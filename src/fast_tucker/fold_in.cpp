@@ -290,7 +290,7 @@ private:
     return selected;
   }
 
-  [[nodiscard]] AnyFormat<Scalar, Index, Space> format_of(int n, Tensor const& entries) const {
+  [[nodiscard]] AnyFormat<Scalar, Space> format_of(int n, Tensor const& entries) const {
     AnyFormatOptions options;
     options.rank       = m_model.rank();
     options.iterations = 1;
@@ -364,7 +364,7 @@ private:
 
   /// The rows' biases, which are subtracted from their entries.
   [[nodiscard]] Kokkos::View<double*, typename Space::device_type> subtract_biases(
-      int n, count_t count, AnyFormat<Scalar, Index, Space> const& X, Tensor const& entries) const {
+      int n, count_t count, AnyFormat<Scalar, Space> const& X, Tensor const& entries) const {
     FactorMatrices<Scalar, Space> const ones(m_space, X.extents(), 1);
     for (int m = 0; m < m_model.order(); ++m) Kokkos::deep_copy(m_space, ones[m], Scalar(1));
     auto const sums = make_output_matrix<Scalar>(m_space, "polyad::sums_of_rows", count, 1);
@@ -372,9 +372,9 @@ private:
     mttkrp(m_space, X, ones, n, workspace, sums);
     Kokkos::View<double*, typename Space::device_type> const biases(
         Kokkos::view_alloc(m_space, "polyad::fold_in_biases"), count);
-    Kokkos::parallel_for("polyad::damped_means", Range(m_space, 0, count),
-                         DampedMeans<Scalar, Space>{sums, of_mode(X.make_row_workspace(m_space), n),
-                                                    m_options.bias_damping, biases});
+    Kokkos::parallel_for(
+        "polyad::damped_means", Range(m_space, 0, count),
+        DampedMeans<Scalar, Space>{sums, X.make_row_workspace(m_space)[n], m_options.bias_damping, biases});
     Kokkos::parallel_for(
         "polyad::subtract_biases", Range(m_space, 0, entries.nnz()),
         SubtractBiases<Scalar, Index, Space>{entries.indices(), entries.values(), n, biases});

@@ -159,7 +159,7 @@ inline Judgement judge(JudgedEntries entries, int time_mode) {
         result.by_class.push_back({n, class_begins[k], errors_of_entries(entries, of_class, entries.biases),
                                    errors_of_entries(entries, of_class, entries.model), learns});
       if (learns) continue;
-      of_mode(result.classes, n) |= std::uint64_t(1) << k;
+      result.classes[n] |= std::uint64_t(1) << k;
       for (std::size_t const p : of_class) entries.model[p] = entries.biases[p];
     }
   result.gain       = gain_of(entries, modes, [](std::size_t) { return true; });

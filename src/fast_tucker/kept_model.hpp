@@ -26,14 +26,14 @@ struct KeptModel {
   }
   void keep(Space const& space, FastTuckerModel<Scalar, Space> const& model) const {
     for (int n = 0; n < model.order(); ++n) {
-      copy_matrix(space, of_mode(A, n), model.A(n));
-      copy_matrix(space, of_mode(B, n), model.B(n));
+      copy_matrix(space, A[n], model.A(n));
+      copy_matrix(space, B[n], model.B(n));
     }
   }
   void restore(Space const& space, FastTuckerModel<Scalar, Space> const& model) const {
     for (int n = 0; n < model.order(); ++n) {
-      copy_matrix(space, model.A(n), of_mode(A, n));
-      copy_matrix(space, model.B(n), of_mode(B, n));
+      copy_matrix(space, model.A(n), A[n]);
+      copy_matrix(space, model.B(n), B[n]);
     }
   }
   std::array<FactorMatrix<Scalar, Space>, max_order> A;

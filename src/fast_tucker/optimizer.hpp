@@ -19,12 +19,12 @@
 namespace polyad::detail {
 
 /// A model while it is fitted to a tensor. Shares both. The model's A^(n) have the rows that this rank owns.
-template <class Scalar, class Index, class Space>
+template <class Scalar, class Space>
 struct FastTuckerOptimization {
   using Matrix = FactorMatrix<Scalar, Space>;
 
   Space space;
-  TensorByRank<Scalar, Index, Space> tensor;
+  TensorByRank<Scalar, Space> tensor;
   FastTuckerModel<Scalar, Space> model;
   FastTuckerOptions options;
   FactorMatrices<Scalar, Space> C;
@@ -32,7 +32,7 @@ struct FastTuckerOptimization {
   std::function<void()> between_modes = {};
 
   /// Allocates C, which is still to be formed. \throws MemoryError
-  FastTuckerOptimization(Space const& on, TensorByRank<Scalar, Index, Space> const& X,
+  FastTuckerOptimization(Space const& on, TensorByRank<Scalar, Space> const& X,
                          FastTuckerModel<Scalar, Space> const& start, FastTuckerOptions const& with)
       : space(on), tensor(X), model(start), options(with), C(on, start.extents(), start.rank()) {}
 
@@ -60,10 +60,10 @@ struct FastTuckerOptimization {
 };
 
 /// What the residual sweeps of a run write, and their workspaces.
-template <class Scalar, class Index, class Space>
+template <class Scalar, class Space>
 class ResidualSweeps {
 public:
-  using Run = FastTuckerOptimization<Scalar, Index, Space>;
+  using Run = FastTuckerOptimization<Scalar, Space>;
 
   /// \throws MemoryError
   explicit ResidualSweeps(Run const& run) : m_run(run) {

@@ -85,13 +85,12 @@ public:
 
   /// The rows of mode n whose factor this rank has.
   [[nodiscard]] count_t rows(int n) const {
-    return m_owned == nullptr ? m_extents[n] : of_mode(m_owned->modes, n).rows;
+    return m_owned == nullptr ? m_extents[n] : m_owned->modes[n].rows;
   }
   /// The bytes of the factors, given the number of their columns.
   [[nodiscard]] count_t factors(std::vector<count_t> const& columns) const {
     count_t bytes = 0;
-    for (int n = 0; n < m_extents.order(); ++n)
-      bytes = MemoryPlan::sum(bytes, matrix(rows(n), of_mode(columns, n)));
+    for (int n = 0; n < m_extents.order(); ++n) bytes = MemoryPlan::sum(bytes, matrix(rows(n), columns[n]));
     return bytes;
   }
   /// The bytes of matrices with all rows.
@@ -107,7 +106,7 @@ public:
     count_t numbers  = m_all_rows;
     auto const drift = drift_of_modes(m_options.bias, m_extents, std::max<count_t>(nnz, 1));
     for (int n = 0; n < m_extents.order(); ++n)
-      numbers = MemoryPlan::sum(numbers, MemoryPlan::product({m_extents[n], of_mode(drift, n).bins}));
+      numbers = MemoryPlan::sum(numbers, MemoryPlan::product({m_extents[n], drift[n].bins}));
     return numbers;
   }
   void fit_biases(count_t nnz) {
@@ -115,8 +114,7 @@ public:
     count_t longest  = 0;
     auto const drift = drift_of_modes(m_options.bias, m_extents, std::max<count_t>(nnz, 1));
     for (int n = 0; n < m_extents.order(); ++n)
-      longest =
-          std::max({longest, m_extents[n], MemoryPlan::product({m_extents[n], of_mode(drift, n).bins})});
+      longest = std::max({longest, m_extents[n], MemoryPlan::product({m_extents[n], drift[n].bins})});
     // Open MPI 4 holds up to two copies of what it adds up.
     count_t const copies = m_owned != nullptr && m_owned->by_mpi ? 3 : 1;
     m_plan.pass("the sums of biases", MemoryPlan::product({copies, longest, 2 * sizeof(std::int64_t)}));
@@ -157,7 +155,7 @@ public:
                                                       options.rank, options.rank, sizeof(double)})));
     bool const shrinks = draws_rows(options);
     for (int n = 0; n < m_extents.order(); ++n)
-      if (options.update_cores && !(shrinks && of_mode(options.columns, n) >= options.rank))
+      if (options.update_cores && !(shrinks && options.columns[n] >= options.rank))
         held.push_back(m_plan.hold("the products of a core's step", matrix(rows(n), options.rank)));
     return held;
   }
@@ -247,7 +245,7 @@ public:
   /// candidate. \param options  those of a search
   [[nodiscard]] Held choose_on_root(FastTuckerOptions const& options, bool chooses_rank) {
     count_t const all = m_owned->nnz, searched = entries_searched(all);
-    count_t own = of_mode(m_owned->modes, m_owned->longest).nnz;
+    count_t own = m_owned->modes[m_owned->longest].nnz;
     Held sampled;
     if (searched < all) {
       own     = share_of(own, searched, all);
@@ -265,7 +263,7 @@ public:
   /// A run after its search, and the whole factors on the root
   /// \param start  the best candidate of a search, which the root sends to all, or nothing
   void fit_owned_rows(Held start, bool searched) {
-    count_t const nnz = m_owned->nnz, own = of_mode(m_owned->modes, m_owned->longest).nnz;
+    count_t const nnz = m_owned->nnz, own = m_owned->modes[m_owned->longest].nnz;
     auto const summed = sum_repeated(own);
     auto const bias   = m_plan.hold("mean and biases", MemoryPlan::product({biases(nnz), sizeof(Scalar)}));
     m_plan.pass("factors of one column", whole(1));
@@ -289,7 +287,7 @@ public:
     start.release();
     std::vector<Held> gathered;
     for (int n = 0; n < m_extents.order(); ++n) {
-      count_t const J = of_mode(m_options.columns, n);
+      count_t const J = m_options.columns[n];
       if (is_root()) gathered.push_back(m_plan.hold("a whole factor", matrix(m_extents[n], J)));
       m_plan.pass("a factor on its way to the root",
                   MemoryPlan::sum(numbers(rows(n), J, sizeof(double)),
@@ -301,7 +299,7 @@ public:
   }
   /// The entries of another set that this rank will own, if its part of that set has this size.
   [[nodiscard]] count_t owned_of(count_t part) const {
-    return share_of(part, of_mode(m_owned->modes, m_owned->longest).nnz, m_owned->part);
+    return share_of(part, m_owned->modes[m_owned->longest].nnz, m_owned->part);
   }
 
 private:
@@ -321,7 +319,7 @@ private:
   [[nodiscard]] bool is_root() const { return m_owned->rank == 0; }
   /// owned_start(): the numbers of a factor on the root, those of the owned rows, and their copies.
   [[nodiscard]] count_t sent_from_root(int n) const {
-    count_t const J   = of_mode(m_options.columns, n);
+    count_t const J   = m_options.columns[n];
     count_t const own = numbers(rows(n), J, sizeof(double) + sizeof(Scalar));
     if (!is_root()) return own;
     return MemoryPlan::sum(numbers(m_extents[n], J, sizeof(double)),
@@ -382,8 +380,7 @@ void plan_fast_tucker(MemoryPlan& plan, Space const& space, Extents const& exten
     given.push_back(
         plan.hold("the coordinates of a set", bytes_of_nonzeros<Scalar, Index>(part, extents.order())));
   for (std::size_t k = 0; k < parts.size(); ++k) {
-    sets.push_back(
-        run.deal(parts[k], k == 0 ? of_mode(owned.modes, owned.longest).nnz : run.owned_of(parts[k])));
+    sets.push_back(run.deal(parts[k], k == 0 ? owned.modes[owned.longest].nnz : run.owned_of(parts[k])));
     given[k].release();
   }
   Held start;

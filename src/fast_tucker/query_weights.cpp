@@ -149,21 +149,20 @@ QueryWeights<Scalar, Space>::QueryWeights(Space const& space, FastTuckerModel<Sc
   for (int n = 0; n < model.order(); ++n) {
     if (n == mode) continue;
     auto const& A      = model.A(n);
-    of_mode(m_rows, n) = make_factor_matrix<Scalar>(space, "polyad::query_rows", batch, A.extent(1));
+    m_rows[n]          = make_factor_matrix<Scalar>(space, "polyad::query_rows", batch, A.extent(1));
     auto const of_rows = observed_of(space, observed, n);
     auto const mean_of = [&](Scalar const* matrix, count_t stride, count_t columns) {
       return mean_of_rows<Scalar>(space, matrix, stride, A.extent(0), of_rows,
                                   observed_count(observed, n, A.extent(0)), columns);
     };
-    of_mode(m_mean_row, n) = mean_of(A.data(), static_cast<count_t>(A.stride(0)), A.extent(1));
-    if (model.has_biases()) of_mode(m_mean_bias, n) = mean_of(model.bias(n).data(), 1, 1);
+    m_mean_row[n] = mean_of(A.data(), static_cast<count_t>(A.stride(0)), A.extent(1));
+    if (model.has_biases()) m_mean_bias[n] = mean_of(model.bias(n).data(), 1, 1);
     auto const& drift = model.drift(n);
     if (drift.extent(1) > 0)
-      of_mode(m_mean_drift, n) =
-          mean_of(drift.data(), static_cast<count_t>(drift.stride(0)), drift.extent(1));
+      m_mean_drift[n] = mean_of(drift.data(), static_cast<count_t>(drift.stride(0)), drift.extent(1));
   }
   for (int n = 0; n < model.order() && model.time_mode >= 0; ++n)
-    if (model.drift(n).extent(1) > 0) of_mode(m_bins, n) = time_bins(space, model, observed, n);
+    if (model.drift(n).extent(1) > 0) m_bins[n] = time_bins(space, model, observed, n);
 }
 
 template <class Scalar, class Space>
@@ -186,18 +185,17 @@ void QueryWeights<Scalar, Space>::form(std::vector<count_t> const& indices,
   for (int n = 0; n < m_model.order(); ++n) {
     if (n == m_mode) continue;
     auto const& A   = m_model.A(n);
-    auto const rows = first(of_mode(m_rows, n));
-    Kokkos::parallel_for(
-        "polyad::take_rows", range(Q * A.extent(1)),
-        TakeRows<Scalar, Space>{on_device, width, position, A, of_mode(m_mean_row, n), rows});
+    auto const rows = first(m_rows[n]);
+    Kokkos::parallel_for("polyad::take_rows", range(Q * A.extent(1)),
+                         TakeRows<Scalar, Space>{on_device, width, position, A, m_mean_row[n], rows});
     intermediates(m_space, rows, m_model.B(n), first(position == 0 ? products : m_factors));
     if (position > 0)
       Kokkos::parallel_for("polyad::query_weights", range(Q * m_model.rank()),
                            MultiplyEntries<Scalar, Space>{m_factors, products});
     if (m_model.has_biases())
-      Kokkos::parallel_for("polyad::query_biases", range(Q),
-                           AddBiases<Scalar, Space>{on_device, width, position, m_model.bias(n),
-                                                    of_mode(m_mean_bias, n), base});
+      Kokkos::parallel_for(
+          "polyad::query_biases", range(Q),
+          AddBiases<Scalar, Space>{on_device, width, position, m_model.bias(n), m_mean_bias[n], base});
     ++position;
   }
   if (m_model.time_mode >= 0) form_drifts({on_device, width}, Q, weights, base);
@@ -218,11 +216,11 @@ void QueryWeights<Scalar, Space>::form_drifts(QueryIndices<Space> const& queries
     auto const& drift  = m_model.drift(n);
     count_t const bins = drift.extent(1);
     if (bins == 0) continue;
-    RowDrift<Scalar, Space> const drifts{drift, of_mode(m_mean_drift, n)};
+    RowDrift<Scalar, Space> const drifts{drift, m_mean_drift[n]};
     if (!of_times && n != m_mode) {
-      Kokkos::parallel_for("polyad::query_drifts", range(Q),
-                           AddDrifts<Scalar, Space>{queries, position_of(n), position_of(time), drifts,
-                                                    of_mode(m_bins, n), base});
+      Kokkos::parallel_for(
+          "polyad::query_drifts", range(Q),
+          AddDrifts<Scalar, Space>{queries, position_of(n), position_of(time), drifts, m_bins[n], base});
       continue;
     }
     FactorMatrix<Scalar, Space> const columns =
@@ -231,9 +229,8 @@ void QueryWeights<Scalar, Space>::form_drifts(QueryIndices<Space> const& queries
       Kokkos::parallel_for("polyad::query_drifts", range(Q * bins),
                            TakeDrifts<Scalar, Space>{queries, position_of(n), drifts, columns});
     else
-      Kokkos::parallel_for(
-          "polyad::query_drifts", range(Q * bins),
-          TakeShares<Scalar, Space>{queries, position_of(time), of_mode(m_bins, n), columns});
+      Kokkos::parallel_for("polyad::query_drifts", range(Q * bins),
+                           TakeShares<Scalar, Space>{queries, position_of(time), m_bins[n], columns});
     column += bins;
   }
 }

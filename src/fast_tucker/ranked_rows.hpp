@@ -29,8 +29,8 @@ using Observed = Kokkos::View<Mark const*, typename Space::device_type>;
 /// Copies what is said of mode n to the device. Waits.
 template <class Space>
 Observed<Space> observed_of(Space const& space, ObservedRows const& observed, int n) {
-  if (observed.empty() || of_mode(observed, n).empty()) return {};
-  auto const& rows = of_mode(observed, n);
+  if (observed.empty() || observed[n].empty()) return {};
+  auto const& rows = observed[n];
   Kokkos::View<Mark*, typename Space::device_type> const copy(
       Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::observed_rows"), rows.size());
   Kokkos::deep_copy(
@@ -42,7 +42,7 @@ Observed<Space> observed_of(Space const& space, ObservedRows const& observed, in
 
 /// Whether row k of mode n has entries, as far as it is known. The row is one of the mode's.
 inline bool is_observed(ObservedRows const& observed, int n, count_t k) {
-  return observed.empty() || of_mode(observed, n).empty() || of_mode(observed, n)[k] != 0;
+  return observed.empty() || observed[n].empty() || observed[n][k] != 0;
 }
 
 /// \throws UsageError unless nothing is said, or something of all rows of each mode
@@ -52,15 +52,15 @@ void expect_observed_fits(FastTuckerModel<Scalar, Space> const& model, ObservedR
   POLYAD_EXPECTS(observed.size() == static_cast<std::size_t>(model.order()), "it is said of ",
                  observed.size(), " modes which rows were observed, but the model has ", model.order());
   for (int n = 0; n < model.order(); ++n)
-    POLYAD_EXPECTS(of_mode(observed, n).empty() || of_mode(observed, n).size() == model.extents()[n],
-                   "it is said of ", of_mode(observed, n).size(), " rows of mode ", n,
-                   " whether they were observed, but the model has ", model.extents()[n]);
+    POLYAD_EXPECTS(observed[n].empty() || observed[n].size() == model.extents()[n], "it is said of ",
+                   observed[n].size(), " rows of mode ", n, " whether they were observed, but the model has ",
+                   model.extents()[n]);
 }
 
 /// How many of the rows of mode n have entries, at least 1.
 inline count_t observed_count(ObservedRows const& observed, int n, count_t extent) {
-  if (observed.empty() || of_mode(observed, n).empty()) return extent;
-  auto const& rows = of_mode(observed, n);
+  if (observed.empty() || observed[n].empty()) return extent;
+  auto const& rows = observed[n];
   return std::max<count_t>(rows.size() - static_cast<count_t>(std::count(rows.begin(), rows.end(), 0)), 1);
 }
 

@@ -145,7 +145,7 @@ ObservedRows observed_rows(Space const& space, CooTensor<Scalar, Index, Space> c
                    " rows");
     auto const on_host = to_host_copy(space, marks);
     space.fence("polyad::observed_rows");
-    auto& rows = of_mode(observed, n);
+    auto& rows = observed[n];
     rows.assign(on_host.data(), on_host.data() + on_host.size());
     if (std::find(rows.begin(), rows.end(), Mark(0)) == rows.end())
       rows = {};

@@ -72,7 +72,7 @@ void set_biases(Space const& space, FastTuckerState const& state, FastTuckerMode
   model.time_mode = state.time_mode;
   for (int n = 0; n < extents.order(); ++n) {
     if (!state.biases.empty()) {
-      auto const& biases = of_mode(state.biases, n);
+      auto const& biases = state.biases[n];
       if (biases.size() != extents[n]) refuse_state(state, "has biases of other extents");
       auto const host = Kokkos::create_mirror_view(model.bias(n));
       std::transform(biases.begin(), biases.end(), host.data(),
@@ -80,11 +80,11 @@ void set_biases(Space const& space, FastTuckerState const& state, FastTuckerMode
       Kokkos::deep_copy(space, model.bias(n), host);
       space.fence("polyad::set_biases");
     }
-    if (!timed || of_mode(state.bins, n) == 0) continue;
-    if (n == state.time_mode || of_mode(state.bins, n) > extents[state.time_mode])
+    if (!timed || state.bins[n] == 0) continue;
+    if (n == state.time_mode || state.bins[n] > extents[state.time_mode])
       refuse_state(state, "has drifts that make no sense");
-    model.drift(n) = make_factor_matrix<Scalar>(space, "polyad::drift", extents[n], of_mode(state.bins, n));
-    from_host<Scalar>(space, of_mode(state.drifts, n), model.drift(n));
+    model.drift(n) = make_factor_matrix<Scalar>(space, "polyad::drift", extents[n], state.bins[n]);
+    from_host<Scalar>(space, state.drifts[n], model.drift(n));
   }
 }
 

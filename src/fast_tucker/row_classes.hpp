@@ -77,12 +77,12 @@ void leave_to_biases(Space const& space, Entries<Scalar, Index, Space> const& X,
                      std::vector<std::uint64_t> const& classes, FastTuckerModel<Scalar, Space> const& model,
                      RowDistribution<Scalar, Space> const& rows) {
   for (int n = 0; n < static_cast<int>(classes.size()); ++n) {
-    if (of_mode(classes, n) == 0) continue;
+    if (classes[n] == 0) continue;
     auto const counts = entries_of_rows(space, X, n, rows);
     auto const& A     = model.A(n);
     Kokkos::parallel_for("polyad::leave_to_biases",
                          Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, rows.rows(n)),
-                         ZeroRowsOfClasses<Scalar, Space>{A, counts, rows.first_row(n), of_mode(classes, n)});
+                         ZeroRowsOfClasses<Scalar, Space>{A, counts, rows.first_row(n), classes[n]});
     space.fence("polyad::leave_to_biases");
   }
 }

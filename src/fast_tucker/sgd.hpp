@@ -103,13 +103,13 @@ void sgd_core_step(typename F::space_type const& space, F const& X,
   if (rates.intermediates) form_intermediates(space, model, n, C);
 }
 
-template <class Scalar, class Index, class Space>
+template <class Scalar, class Space>
 class Sgd : public Optimizer {
 public:
-  using Run = FastTuckerOptimization<Scalar, Index, Space>;
+  using Run = FastTuckerOptimization<Scalar, Space>;
 
   explicit Sgd(Run const& run) : m_run(run) {
-    for (int n = 0; n < run.order(); ++n) of_mode(m_work, n) = make_sgd_workspace(run.space, run.model, n);
+    for (int n = 0; n < run.order(); ++n) m_work[n] = make_sgd_workspace(run.space, run.model, n);
   }
 
   void run(int epoch) override {
@@ -121,13 +121,13 @@ public:
     auto const& options = m_run.options;
     for (int n = 0; n < m_run.order(); ++n)
       sgd_factor_step(m_run.space, m_run.X(n), m_run.model, n, options.sgd, epoch, m_run.ridge(),
-                      options.ridge_per_entry, m_run.C, of_mode(m_work, n));
+                      options.ridge_per_entry, m_run.C, m_work[n]);
   }
   void step_cores(int epoch) {
     auto const& options = m_run.options;
     for (int n = 0; n < m_run.order(); ++n)
       sgd_core_step(m_run.space, m_run.X(n), m_run.model, n, options.sgd, epoch, options.core_ridge, m_run.C,
-                    of_mode(m_work, n));
+                    m_work[n]);
   }
   void form_C() const override {
     if (m_run.options.sgd.intermediates) return;

@@ -195,7 +195,7 @@ void fill_start_of_rows(Space const& space, FastTuckerModel<Scalar, Space> const
     auto const core    = detail::orthogonal_core(seed, stream + max_order, J, R, !free.has(n));
     from_host<Scalar>(space, core, model.B(n));
     fill_signed(space, model.A(n), seed, stream, 0, a * std::sqrt(1 - share),
-                first_rows.empty() ? 0 : of_mode(first_rows, n));
+                first_rows.empty() ? 0 : first_rows[n]);
     if (share == 0) continue;
     auto even = detail::even_row(core, J, R);
     for (double& number : even) number = scale * std::sqrt(share) * number;

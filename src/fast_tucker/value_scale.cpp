@@ -102,7 +102,7 @@ void scale_predictions(Space const& space, double factor, FastTuckerModel<Scalar
   model.range.highest *= factor;
   std::vector<int> modes;
   for (int n = 0; n < model.order(); ++n)
-    if (targets.empty() || of_mode(targets, n) == RowTarget::zero) modes.push_back(n);
+    if (targets.empty() || targets[n] == RowTarget::zero) modes.push_back(n);
   if (modes.empty()) modes.push_back(0);
   int left = std::ilogb(factor);  // of the exponent
   for (std::size_t i = 0; i < modes.size(); ++i) {

@@ -42,24 +42,23 @@ struct ChunkGram {
     count_t const r     = e / blocks % A.extent(1);
     count_t const c     = e / blocks / A.extent(1);
     if (first > r) return;
-    count_t const end = Kokkos::min(static_cast<count_t>(A.extent(0)), (c + 1) * chunk);
+    count_t const end = Kokkos::min(A.extent(0), (c + 1) * chunk);
     int const columns = static_cast<int>(Kokkos::min(count_t(block), A.extent(1) - first));
     DoubleDouble total[block];
     for (count_t begin = c * chunk; begin < end; begin += gram_rows_in_type) {
       T sum[block]{};
       for (count_t i = begin; i < Kokkos::min(end, begin + gram_rows_in_type); ++i) {
-        auto const a = static_cast<double>(A(i, r));
-        for (int s = 0; s < columns; ++s)
-          sum[s] += exact_product<T>(a, static_cast<double>(A(i, first + static_cast<count_t>(s))));
+        double const a = A(i, r);
+        for (int s = 0; s < columns; ++s) sum[s] += exact_product<T>(a, A(i, first + s));
       }
       for (int s = 0; s < columns; ++s) total[s] += DoubleDouble(sum[s]);
     }
-    for (int s = 0; s < columns; ++s) sums(c, r, first + static_cast<count_t>(s)) = total[s];
+    for (int s = 0; s < columns; ++s) sums(c, r, first + s) = total[s];
   }
 };
 
 /// Rounded operations of an entry of such a matrix: of a product, and of the sums in T.
-inline constexpr double gram_roundings = 1 + static_cast<double>(gram_rows_in_type);
+inline constexpr double gram_roundings = 1 + gram_rows_in_type;
 
 /// A' A (R x R, row-major). Waits for `space`. \throws MemoryError
 template <class T, class Scalar, class Space>
@@ -76,7 +75,7 @@ std::vector<DoubleDouble> exact_gram(Space const& space, FactorMatrix<Scalar, Sp
   expect_fits(space, "Gram matrices for the fit", chunks * rank * rank, sizeof(DoubleDouble));
   decltype(Kernel::sums) const sums(
       Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::exact_gram"), chunks, rank, rank);
-  count_t const blocks = ceil_div(rank, static_cast<count_t>(Kernel::block));
+  count_t const blocks = ceil_div(rank, Kernel::block);
   Kokkos::parallel_for(
       "polyad::exact_gram",
       Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, chunks * rank * blocks),

@@ -21,8 +21,8 @@ Fit cp_fit_in(Space const& space, ErasedFormat<Scalar, Space> const& X, StoredCp
   std::vector<DoubleDouble> grams;
   for (int n = 0; n < cells.order; ++n) {
     cells.factors[n] = model.factors[n].data();
-    cells.strides[n] = static_cast<count_t>(model.factors[n].stride(0));
-    auto const gram  = exact_gram<T>(space, model.owned[static_cast<std::size_t>(n)]);
+    cells.strides[n] = model.factors[n].stride(0);
+    auto const gram  = exact_gram<T>(space, model.owned[n]);
     grams.insert(grams.end(), gram.begin(), gram.end());
   }
   sum_over_ranks(ranks, grams);

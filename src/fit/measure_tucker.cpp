@@ -132,13 +132,13 @@ Fit tucker_fit_in(Space const& space, ErasedFormat<Scalar, Space> const& X,
   TuckerCells<Scalar, T> cells;
   cells.order       = static_cast<int>(model.factors.size());
   cells.core        = model.core.data();
-  cells.core_stride = static_cast<count_t>(model.core.stride(0));
+  cells.core_stride = model.core.stride(0);
   cells.columns     = model.core.extent(1);
   double roundings  = 0;
   for (int n = 0; n < cells.order; ++n) {
-    auto const& U    = model.factors[static_cast<std::size_t>(n)];
+    auto const& U    = model.factors[n];
     cells.factors[n] = U.data();
-    cells.strides[n] = static_cast<count_t>(U.stride(0));
+    cells.strides[n] = U.stride(0);
     cells.ranks[n]   = U.extent(1);
     roundings += static_cast<double>(U.extent(1));
   }

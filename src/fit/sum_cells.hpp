@@ -21,8 +21,8 @@ inline constexpr count_t cells_at_a_time = count_t(1) << 18;
 /// \throws UsageError where X is not readable
 template <class Scalar, class Space, class Use>
 void for_each_block(Space const& space, ErasedFormat<Scalar, Space> const& X, Use const& use) {
-  using Block      = NonzeroBlock<Scalar, Space>;
-  auto const order = static_cast<count_t>(X.extents().order());
+  using Block         = NonzeroBlock<Scalar, Space>;
+  count_t const order = X.extents().order();
   // The end of a run must not fail for lack of memory: a smaller block does as well.
   count_t const fitting = available_memory(space) / 4 / (order * sizeof(count_t) + sizeof(Scalar));
   count_t const count   = std::min(X.nnz(), std::clamp<count_t>(fitting, 1, cells_at_a_time));
@@ -48,7 +48,7 @@ struct SumCells {
   double scale;  // multiplies the values
 
   KOKKOS_FUNCTION void operator()(count_t k, CellSums& sum) const {
-    sum.add(static_cast<double>(block.values(k)) * scale, cells(&block.indices(k, 0)));
+    sum.add(block.values(k) * scale, cells(&block.indices(k, 0)));
   }
   KOKKOS_FUNCTION void init(CellSums& sum) const { sum = CellSums(); }
   KOKKOS_FUNCTION void join(CellSums& sum, CellSums const& other) const { sum += other; }
@@ -77,7 +77,7 @@ struct SumScaledSquares {
   NonzeroBlock<Scalar, Space> block;
   double scale;
   KOKKOS_FUNCTION void operator()(count_t k, double& sum) const {
-    double const x = static_cast<double>(block.values(k)) * scale;
+    double const x = block.values(k) * scale;
     sum += x * x;
   }
 };

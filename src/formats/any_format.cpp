@@ -190,9 +190,10 @@ std::optional<StoredFormat> stored_format(AnyFormatOptions const& options,
 
 }  // namespace
 
-template <class Scalar, class Index, class Space>
-auto AnyFormat<Scalar, Index, Space>::build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
-                                            options_type const& options) -> AnyFormat {
+template <class Scalar, class Space>
+template <class Index>
+auto AnyFormat<Scalar, Space>::build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
+                                     options_type const& options) -> AnyFormat {
   expect_coordinates_inside(space, coo);
   TensorSource<Scalar, Index, Space> const source{
       .load         = [&] { return coo; },
@@ -206,10 +207,10 @@ auto AnyFormat<Scalar, Index, Space>::build(Space const& space, CooTensor<Scalar
   return build(space, source, with_survey);
 }
 
-template <class Scalar, class Index, class Space>
-auto AnyFormat<Scalar, Index, Space>::build(Space const& space,
-                                            TensorSource<Scalar, Index, Space> const& source,
-                                            options_type const& options) -> AnyFormat {
+template <class Scalar, class Space>
+template <class Index>
+auto AnyFormat<Scalar, Space>::build(Space const& space, TensorSource<Scalar, Index, Space> const& source,
+                                     options_type const& options) -> AnyFormat {
   checked_rank(options.rank);
   expect_iterations(options.iterations);
   POLYAD_EXPECTS(options.time_limit_s >= 0, "the time limit is ", options.time_limit_s,
@@ -279,10 +280,10 @@ auto AnyFormat<Scalar, Index, Space>::build(Space const& space,
   return X;
 }
 
-template <class Scalar, class Index, class Space>
-auto AnyFormat<Scalar, Index, Space>::stream(Space const& space,
-                                             CooTensor<Scalar, Index, host_space> const& coo,
-                                             options_type const& options) -> AnyFormat {
+template <class Scalar, class Space>
+template <class Index>
+auto AnyFormat<Scalar, Space>::stream(Space const& space, CooTensor<Scalar, Index, host_space> const& coo,
+                                      options_type const& options) -> AnyFormat {
   expect_coordinates_inside(host_instance(space), coo);
   auto const format = split_format_text(options.format);
   TensorSource<Scalar, Index, Space> const source;
@@ -381,18 +382,18 @@ std::vector<FormatShape> detail::try_shapes(Space const& space, CooTensor<Scalar
 
 // Not the whole class: its other members are compiled where they are used.
 #define POLYAD_ANY_FORMAT(Scalar, Index)                                                                    \
-  template AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace>                                          \
-  AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace>::build(                                           \
+  template AnyFormat<Scalar, Kokkos::DefaultExecutionSpace>                                                 \
+  AnyFormat<Scalar, Kokkos::DefaultExecutionSpace>::build(                                                  \
       Kokkos::DefaultExecutionSpace const&, CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
       AnyFormatOptions const&);                                                                             \
-  template AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace>                                          \
-  AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace>::build(                                           \
+  template AnyFormat<Scalar, Kokkos::DefaultExecutionSpace>                                                 \
+  AnyFormat<Scalar, Kokkos::DefaultExecutionSpace>::build(                                                  \
       Kokkos::DefaultExecutionSpace const&,                                                                 \
       TensorSource<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, AnyFormatOptions const&);          \
-  template AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace>                                          \
-  AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace>::stream(                                          \
+  template AnyFormat<Scalar, Kokkos::DefaultExecutionSpace>                                                 \
+  AnyFormat<Scalar, Kokkos::DefaultExecutionSpace>::stream(                                                 \
       Kokkos::DefaultExecutionSpace const&,                                                                 \
-      CooTensor<Scalar, Index, AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace>::host_space> const&, \
+      CooTensor<Scalar, Index, AnyFormat<Scalar, Kokkos::DefaultExecutionSpace>::host_space> const&,        \
       AnyFormatOptions const&);                                                                             \
   template FormatBytes detail::format_bytes<Scalar, Index>(                                                 \
       Kokkos::DefaultExecutionSpace const&, Extents const&, count_t, AnyFormatOptions const&);              \

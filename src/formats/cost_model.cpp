@@ -6,7 +6,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "polyad/core/per_mode.hpp"
 #include "polyad/core/row_alignment.hpp"
 #include "polyad/kernel/device_chunks.hpp"
 #include "polyad/kernel/wide_blocks.hpp"
@@ -98,7 +97,7 @@ double gather_rate(Ceilings const& machine, double bytes) {
 
 double gather_seconds(CostInput const& input, int mode, double bytes) {
   double seconds = 0;
-  for_each_bin(of_mode(input.tensor.modes, mode), [&](double rows, double nonzeros) {
+  for_each_bin(input.tensor.modes[mode], [&](double rows, double nonzeros) {
     seconds += nonzeros * bytes / gather_rate(input.machine, rows * row_bytes(input));
   });
   return seconds;
@@ -110,7 +109,7 @@ std::vector<int> ordered_modes(CostInput const& input, int first) {
   for (int n = 0; n < input.tensor.order(); ++n)
     if (n != first) ordered.push_back(n);
   std::stable_sort(ordered.begin(), ordered.end(),
-                   [&](int a, int b) { return of_mode(modes, a).extent < of_mode(modes, b).extent; });
+                   [&](int a, int b) { return modes[a].extent < modes[b].extent; });
   ordered.insert(ordered.begin(), first);
   return ordered;
 }
@@ -125,7 +124,7 @@ double far_seconds(CostInput const& input, int mode) {
 
 double atomic_seconds(CostInput const& input, int mode) {
   double seconds = 0;
-  for_each_bin(of_mode(input.tensor.modes, mode), [&](double rows, double nonzeros) {
+  for_each_bin(input.tensor.modes[mode], [&](double rows, double nonzeros) {
     seconds += nonzeros * row_bytes(input) /
                interpolate(input.machine.atomic_add, rows * row_bytes(input) / megabyte);
   });
@@ -154,7 +153,7 @@ double crowded_rate(CostInput const& input, double rows) {
 double hot_seconds(CostInput const& input, int mode) {
   double seconds = 0, nonzeros_so_far = 0;
   auto const nnz = static_cast<double>(input.tensor.nnz);
-  for_each_bin(of_mode(input.tensor.modes, mode), [&](double rows, double nonzeros) {
+  for_each_bin(input.tensor.modes[mode], [&](double rows, double nonzeros) {
     // These rows receive only their share of the additions that are under way at the same time.
     nonzeros_so_far += nonzeros;
     double const crowd = rows * nnz / nonzeros_so_far;
@@ -168,7 +167,7 @@ double hot_seconds(CostInput const& input, int mode) {
 
 double ordered_seconds(CostInput const& input, int mode) {
   double seconds = 0, rows_so_far = 0;
-  for_each_bin(of_mode(input.tensor.modes, mode), [&](double rows, double nonzeros) {
+  for_each_bin(input.tensor.modes[mode], [&](double rows, double nonzeros) {
     // About eight nonzeros per thread are under way. The longer the rows, the fewer of them these nonzeros
     // share.
     double const length = nonzeros / (rows - rows_so_far);
@@ -190,7 +189,7 @@ ModeTerms walk(CostInput const& input, int mode, double nonzero_bytes) {
     terms.gather += far_seconds(input, m);
     terms.narrow += gather_seconds(input, m, 64 * passes(input));
   }
-  auto const& out = of_mode(input.tensor.modes, mode);
+  auto const& out = input.tensor.modes[mode];
   terms.output    = copy_seconds(input, static_cast<double>(out.extent) * row_bytes(input));
   return terms;
 }
@@ -201,9 +200,9 @@ double gathered(ModeTerms const& terms) {
 
 double border_rows(CostInput const& input, int mode) {
   if (!input.machine.is_device) return 2.0 / longest_device_chunk;
-  auto const nnz   = input.tensor.nnz;
-  auto const chunk = device_chunk(nnz, 8, static_cast<std::uint64_t>(std::max(input.machine.concurrency, 1)));
-  auto const rows  = of_mode(input.tensor.modes, mode).used();
+  auto const nnz                    = input.tensor.nnz;
+  auto const chunk                  = device_chunk(nnz, 8, std::max(input.machine.concurrency, 1));
+  auto const rows                   = input.tensor.modes[mode].used();
   constexpr double chunks_of_a_team = 8;
   bool const long_rows              = nnz / chunk >= chunks_of_a_long_row(input.scalar_bytes) * rows;
   return (long_rows ? 1 / chunks_of_a_team : 2) / static_cast<double>(chunk);
@@ -214,16 +213,16 @@ void add_atomics(ModeTerms& terms, CostInput const& input, int mode, double rows
   terms.hot += rows * hot_seconds(input, mode);
 }
 
-BuildTerms sorted_build(CostInput const& input, double stored, int copies) {
-  auto const nnz   = static_cast<double>(input.tensor.nnz);
-  auto const order = static_cast<double>(input.tensor.order());
-  double digits    = 0;  // passes of a radix sort over words of 64 bits
+BuildTerms sorted_build(CostInput const& input, std::uint64_t stored, int copies) {
+  auto const nnz     = static_cast<double>(input.tensor.nnz);
+  double const order = input.tensor.order();
+  double digits      = 0;  // passes of a radix sort over words of 64 bits
   for (int bits = input.tensor.linear_bits(); bits > 0; bits -= 64)
     digits += std::ceil(std::min(bits, 64) / 8.0);
   double const rows = total_rows(input.tensor);
   BuildTerms terms{};
   terms.mode                  = copies * input.machine.launch_s;
-  terms.stream                = copy_seconds(input, stored);
+  terms.stream                = copy_seconds(input, static_cast<double>(stored));
   terms.sort                  = copy_seconds(input, copies * digits * nnz * 2 * (8 + input.index_bytes));
   terms.scatter               = copies * nnz * (order * input.index_bytes + input.scalar_bytes + 32) /
                                 gather_rate(input.machine, static_cast<double>(coordinate_bytes(input)));
@@ -235,12 +234,12 @@ BuildTerms sorted_build(CostInput const& input, double stored, int copies) {
 }
 
 std::uint64_t sort_bytes(CostInput const& input, int key_bytes) {
-  return input.tensor.nnz * 2 * static_cast<std::uint64_t>(key_bytes + input.index_bytes);
+  return input.tensor.nnz * 2 * (key_bytes + input.index_bytes);
 }
 
 std::uint64_t build_in_turn(CostInput const& input, std::vector<std::uint64_t> const& copies,
                             std::uint64_t sort, std::uint64_t beside) {
-  std::uint64_t const positions = input.tensor.nnz * static_cast<std::uint64_t>(input.index_bytes);
+  std::uint64_t const positions = input.tensor.nnz * input.index_bytes;
   std::uint64_t held = 0, most = 0;
   for (std::uint64_t const copy : copies) {
     most = std::max(most, held + sort);
@@ -273,9 +272,8 @@ FormatCosts const* find_format_costs(std::string_view name) {
 }
 
 std::uint64_t coordinate_bytes(CostInput const& input) {
-  auto const order = static_cast<std::uint64_t>(input.tensor.order());
-  return input.tensor.nnz * (static_cast<std::uint64_t>(input.scalar_bytes) +
-                             order * static_cast<std::uint64_t>(input.index_bytes));
+  std::uint64_t const order = input.tensor.order();
+  return input.tensor.nnz * (input.scalar_bytes + order * input.index_bytes);
 }
 
 std::uint64_t model_bytes(CostInput const& input) {
@@ -297,7 +295,7 @@ std::uint64_t model_bytes(CostInput const& input) {
 
 DenseTerms dense_terms_of(CostInput const& input) {
   double const rows   = total_rows(input.tensor);
-  auto const modes    = static_cast<double>(input.tensor.order());
+  double const modes  = input.tensor.order();
   double const blocks = static_cast<double>(input.rank) / 32;
   double const copied = costs::copy_seconds(input, rows * costs::row_bytes(input));
   return {.mode     = modes * input.machine.launch_s,

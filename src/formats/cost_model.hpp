@@ -285,7 +285,7 @@ inline constexpr std::uint64_t of_a_chunk = 64;
 /// Adds `rows` atomic rows a nonzero: atomics and hot.
 void add_atomics(ModeTerms& terms, CostInput const& input, int mode, double rows);
 /// A build that stores `stored` bytes and sorts the nonzeros `copies` times by the bits of all modes.
-[[nodiscard]] BuildTerms sorted_build(CostInput const& input, double stored, int copies);
+[[nodiscard]] BuildTerms sorted_build(CostInput const& input, std::uint64_t stored, int copies);
 /// Bytes that sorting takes: keys and positions, twice.
 [[nodiscard]] std::uint64_t sort_bytes(CostInput const& input, int key_bytes);
 /// The most that a build holds which makes one copy after the other. The nonzeros are sorted, which takes

@@ -21,7 +21,6 @@
 #include <Kokkos_Core.hpp>
 
 #include "kernel/launch_shape.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/kernel/lanes.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
 #include "polyad/kernel/row_form.hpp"
@@ -35,7 +34,7 @@ template <class Row, class Scalar>
 KOKKOS_FORCEINLINE_FUNCTION Row row_times_matrix(Scalar const* x, int length, Scalar const* M, count_t stride,
                                                  Columns columns) {
   Row sum(Scalar(0));
-  for (int k = 0; k < length; ++k) sum.multiply_add(x[k], Row(M + static_cast<count_t>(k) * stride, columns));
+  for (int k = 0; k < length; ++k) sum.multiply_add(x[k], Row(M + k * stride, columns));
   return sum;
 }
 
@@ -56,7 +55,7 @@ struct LevelRows {
   LevelRows(FactorMatrices<Scalar, Space> const& C, Kokkos::Array<int, max_order> const& modes)
       : levels(C.order() - 1) {
     for (int l = 0; l <= levels; ++l) {
-      auto const n = of_mode(modes, l);
+      auto const n = modes[l];
       rows[l]      = C[n].data();
       stride[l]    = static_cast<unsigned>(C[n].stride(0));
     }
@@ -66,7 +65,7 @@ struct LevelRows {
   LevelRows(FastTuckerModel<Scalar, Space> const& model, Kokkos::Array<int, max_order> const& modes)
       : core_stride(static_cast<unsigned>(model.B(0).stride(0))), levels(model.order() - 1), formed(true) {
     for (int l = 0; l <= levels; ++l) {
-      auto const n = of_mode(modes, l);
+      auto const n = modes[l];
       rows[l]      = model.A(n).data();
       stride[l]    = static_cast<unsigned>(model.A(n).stride(0));
       cores[l]     = model.B(n).data();

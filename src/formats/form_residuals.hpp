@@ -32,7 +32,7 @@ struct FormResiduals {
       Scalar sum    = 0;
       for (int first = 0; first < rank; first += full_block) {
         Columns const columns = columns_or_none<Row>(first, rank, lane);
-        Row product(C + static_cast<count_t>(source.row(at, 0)) * stride, columns);
+        Row product(C + source.row(at, 0) * stride, columns);
         for (int m = 1; m < factors.size(); ++m)
           product *= Row(factors.row(m, source.template indices<1>(at, m).element[0]), columns);
         sum +=
@@ -64,8 +64,8 @@ void form_residuals(Space const& space, Source const& source, FactorMatrices<Sca
   expect_room_for_residuals(residuals.extent(0), chunks.nnz);
   using Kernel = FormResiduals<Space, Scalar, Source>;
   detail::launch("polyad::form_residuals", chunks.template policy<typename Kernel::Row>(space),
-                 Kernel{source, C[mode].data(), static_cast<count_t>(C[mode].stride(0)), others,
-                        residuals.data(), checked_rank(C.rank()), chunks});
+                 Kernel{source, C[mode].data(), C[mode].stride(0), others, residuals.data(),
+                        checked_rank(C.rank()), chunks});
 }
 
 }  // namespace polyad::detail

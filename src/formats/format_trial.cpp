@@ -20,7 +20,7 @@ template <class Scalar, class Index, class Space>
 TrialTimes time_format(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                        std::string const& name, count_t rank, std::vector<int> const& modes,
                        std::function<void(char const*)> const& progress) {
-  using Tensor           = AnyFormat<Scalar, Index, Space>;
+  using Tensor           = AnyFormat<Scalar, Space>;
   auto const timed_build = [&] {
     // The format that would replace one that does not fit is a candidate of its own.
     return Tensor::build(space, coo,
@@ -82,7 +82,7 @@ bool try_candidate(Space const& space, CooTensor<Scalar, Index, Space> const& co
   } else {
     double predicted = 0, found = 0;
     for (std::size_t k = 0; k < modes.size(); ++k) {
-      predicted += candidate.predicted->mode_s[static_cast<std::size_t>(modes[k])];
+      predicted += candidate.predicted->mode_s[modes[k]];
       found += times.mode_s[k];
     }
     for (double const seconds : candidate.predicted->mode_s)
@@ -105,7 +105,7 @@ TrialPlan plan_trial(std::vector<FormatCandidate>& candidates, FormatTrial trial
   FormatCandidate const &a = *plan.candidates[0], &b = *plan.candidates[1];
   auto const& mode_s   = a.predicted->mode_s;
   auto const mode      = std::max_element(mode_s.begin(), mode_s.end()) - mode_s.begin();
-  auto const at        = static_cast<std::size_t>(mode);
+  std::size_t const at = mode;
   double const trial_s = a.predicted->load_s + b.predicted->load_s +
                          2 * (a.predicted->build_s + b.predicted->build_s) +
                          3 * (a.predicted->mode_s[at] + b.predicted->mode_s[at]);

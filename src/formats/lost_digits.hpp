@@ -29,7 +29,7 @@ struct CountSampledRows {
     // The place in the stretch varies: a fixed one may meet the same row each time.
     count_t const offset = i * count_t(2654435761) % step;
     count_t const p      = Kokkos::min(i * step + offset, nnz - 1);
-    auto const row       = static_cast<count_t>(indices(p, mode));
+    count_t const row    = indices(p, mode);
     Kokkos::atomic_inc(&counts(row % counts.extent(0)));
   }
 };
@@ -73,9 +73,9 @@ std::vector<count_t> longest_rows(On const& space, CooTensor<Scalar, Index, Spac
 template <class Scalar, class Index, class Space, class On>
 std::string warning_of_lost_digits(On const& space, char const* format,
                                    CooTensor<Scalar, Index, Space> const& coo) {
-  auto const* const costs     = find_format_costs(format);
-  constexpr bool is_device    = is_device_space<On>;
-  constexpr auto scalar_bytes = static_cast<int>(sizeof(Scalar));
+  auto const* const costs    = find_format_costs(format);
+  constexpr bool is_device   = is_device_space<On>;
+  constexpr int scalar_bytes = sizeof(Scalar);
   if (costs == nullptr || !loses_digits(*costs, is_device, scalar_bytes, {coo.nnz(), 0})) return "";
   count_t longest = 0;
   int mode        = 0;

@@ -66,7 +66,7 @@ KOKKOS_FUNCTION count_t last_at_most(Number const* numbers, count_t count, count
   count_t high = count - 1;
   while (low < high) {
     count_t const middle = (low + high + 1) / 2;
-    if (static_cast<count_t>(numbers[middle]) <= p)
+    if (numbers[middle] <= p)
       low = middle;
     else
       high = middle - 1;

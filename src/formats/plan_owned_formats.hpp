@@ -24,7 +24,7 @@ inline constexpr count_t sent_at_a_time = count_t(1) << 20;
 [[nodiscard]] inline MemoryPlan::Held plan_exchange(MemoryPlan& plan, count_t sent, count_t received,
                                                     count_t bytes, int ranks) {
   auto held = plan.hold("the nonzeros that were received", MemoryPlan::product({received, bytes}));
-  count_t const a_block = std::min(sent, sent_at_a_time / static_cast<count_t>(ranks));
+  count_t const a_block = std::min(sent, sent_at_a_time / ranks);
   plan.pass("the nonzeros on their way",
             MemoryPlan::product({std::min(received, sent_at_a_time) + a_block, bytes}));
   return held;
@@ -38,7 +38,7 @@ inline void plan_sort_of_duplicates(MemoryPlan& plan, count_t nnz) {
 /// The coordinates and values of so many nonzeros.
 template <class Scalar, class Index>
 [[nodiscard]] count_t bytes_of_nonzeros(count_t nnz, int order) {
-  return MemoryPlan::product({nnz, static_cast<count_t>(order) * sizeof(Index) + sizeof(Scalar)});
+  return MemoryPlan::product({nnz, order * sizeof(Index) + sizeof(Scalar)});
 }
 
 /// Adds an exchange whose nonzeros become a tensor, and returns the tensor.
@@ -59,7 +59,7 @@ template <class Scalar, class Index, class Space>
                                                                bool sorts) {
   std::vector<MemoryPlan::Held> formats;
   for (int n = 0; n < extents.order(); ++n) {
-    auto const& own  = owned.modes[static_cast<std::size_t>(n)];
+    auto const& own  = owned.modes[n];
     auto coordinates = plan_received_tensor<Scalar, Index>(plan, sent, own.nnz, extents.order(), owned.ranks);
     if (sorts) plan_sort_of_duplicates(plan, own.nnz);
     std::vector<count_t> rows;

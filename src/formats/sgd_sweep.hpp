@@ -110,14 +110,13 @@ struct SgdFactorSweep {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    auto const bytes = static_cast<std::size_t>(member.team_size() * pad()) * sizeof(Scalar);
+    auto const bytes = (member.team_size() * pad()) * sizeof(Scalar);
     auto* const rows =
         static_cast<Scalar*>(member.team_scratch(level).get_shmem_aligned(bytes, row_alignment));
-    Scalar* const p = rows + member.team_rank() * pad();
-    Scalar* const w = p + pad_row<Scalar>(rank, Block);
-    count_t const bin =
-        static_cast<count_t>(member.league_rank()) * static_cast<count_t>(member.team_size()) +
-        static_cast<count_t>(member.team_rank());
+    Scalar* const p      = rows + member.team_rank() * pad();
+    Scalar* const w      = p + pad_row<Scalar>(rank, Block);
+    count_t const league = member.league_rank();
+    count_t const bin    = league * member.team_size() + member.team_rank();
     if (bin >= source.bins()) return;
     count_t const own = walked(bin);
     Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Row::lanes),
@@ -168,7 +167,7 @@ struct SgdCoreSweep {
       for (int d = 0; d < depth; d += batch) {
         Row a[batch];
         unrolled<batch>([&](auto u) {
-          count_t const i = walk.next + static_cast<count_t>(d + u);
+          count_t const i = walk.next + (d + u);
           a[u]            = i < walk.end ? Row(A + source.leaf(i) * A_stride, own) : Row(Scalar(0));
         });
         unrolled<batch>([&](auto u) {
@@ -217,22 +216,23 @@ struct SgdCoreSweep {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    int const team       = member.team_size();
-    int const rows       = team * depth;
-    auto* const tile_G   = static_cast<Scalar*>(member.team_scratch(Level).get_shmem_aligned(
-        static_cast<std::size_t>(pad_bytes(team)), row_alignment));
+    int const team = member.team_size();
+    int const rows = team * depth;
+    auto* const tile_G =
+        static_cast<Scalar*>(member.team_scratch(Level).get_shmem_aligned(pad_bytes(team), row_alignment));
     Scalar* const tile_A = tile_G + rows * tile.R;
     Scalar* const p      = tile_A + rows * tile.J + member.team_rank() * pad_row<Scalar>(rank, Block);
     double* const output = &sums(member.league_rank(), 0, 0);
-    int const stride     = static_cast<int>(sums.extent(2));
+    int const stride     = sums.extent_int(2);
 
-    count_t const first_thread = static_cast<count_t>(member.league_rank()) * static_cast<count_t>(team);
+    count_t const league       = member.league_rank();
+    count_t const first_thread = league * team;
     count_t longest            = 0;  // walk of the team
     for (int t = 0; t < team; ++t) {
-      count_t const thread = first_thread + static_cast<count_t>(t);
+      count_t const thread = first_thread + t;
       longest = Kokkos::max(longest, source.begin(first_bin(thread + 1)) - source.begin(first_bin(thread)));
     }
-    count_t const thread = first_thread + static_cast<count_t>(member.team_rank());
+    count_t const thread = first_thread + member.team_rank();
     Walk walk;
     walk.next      = source.begin(first_bin(thread));
     walk.end       = source.begin(first_bin(thread + 1));
@@ -240,7 +240,7 @@ struct SgdCoreSweep {
     if (walk.next < walk.end) walk.at = source.start(first_bin(thread));
 
     // One tile at least: the sums of a team without nonzeros are zeros.
-    for (count_t done = 0; done == 0 || done < longest; done += static_cast<count_t>(depth)) {
+    for (count_t done = 0; done == 0 || done < longest; done += depth) {
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Row::lanes), [&](int const lane) {
         int const first = member.team_rank() * depth;
         fill_A(walk, tile_A + first * tile.J, lane);
@@ -253,8 +253,8 @@ struct SgdCoreSweep {
   }
 
   [[nodiscard]] KOKKOS_FUNCTION std::ptrdiff_t pad_bytes(int team) const {
-    return tile.pad_bytes(team * depth) + static_cast<std::ptrdiff_t>(team * pad_row<Scalar>(rank, Block)) *
-                                              static_cast<std::ptrdiff_t>(sizeof(Scalar));
+    return tile.pad_bytes(team * depth) +
+           static_cast<std::ptrdiff_t>(team * pad_row<Scalar>(rank, Block)) * sizeof(Scalar);
   }
 };
 
@@ -287,9 +287,9 @@ template <class Index, class Space, class Scalar, class Source>
 void sweep_factors(Space const& space, Source const& source, Kokkos::Array<int, max_order> const& modes,
                    FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
                    SgdStep rates, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace) {
-  int const mode = modes[static_cast<std::size_t>(model.order() - 1)];
+  int const mode = modes[model.order() - 1];
   auto const& A  = model.A(mode);
-  auto const J   = static_cast<int>(A.extent(1));
+  auto const J   = A.extent_int(1);
   auto const R   = static_cast<int>(model.rank());
   with_fiber_block<Space, Index>(std::max(A.extent(1), model.rank()), [&](auto block) {
     using Kernel        = SgdFactorSweep<Space, Scalar, block(), Source>;
@@ -298,19 +298,17 @@ void sweep_factors(Space const& space, Source const& source, Kokkos::Array<int, 
     Kernel kernel{source,
                   level_rows(model, C, modes, form),
                   workspace.transposed.data(),
-                  static_cast<count_t>(workspace.transposed.stride(0)),
+                  workspace.transposed.stride(0),
                   A.data(),
-                  static_cast<count_t>(A.stride(0)),
+                  A.stride(0),
                   J,
                   R,
                   static_cast<Scalar>(rates.step),
                   static_cast<Scalar>(rates.ridge),
                   form.share_fibers,
                   0};
-    auto policy = team_policy<SgdBounds>(
-        space, LaunchShape{ceil_div(source.bins(), static_cast<count_t>(team)), team, lanes});
-    kernel.level = set_pad(policy, static_cast<std::ptrdiff_t>(team * kernel.pad()) *
-                                       static_cast<std::ptrdiff_t>(sizeof(Scalar)));
+    auto policy  = team_policy<SgdBounds>(space, LaunchShape{ceil_div(source.bins(), team), team, lanes});
+    kernel.level = set_pad(policy, static_cast<std::ptrdiff_t>(team * kernel.pad()) * sizeof(Scalar));
     detail::launch("polyad::sgd_factor_sweep", policy, kernel);
   });
 }
@@ -320,7 +318,7 @@ template <class Index, class Space, class Scalar, class Source>
 void sweep_cores(Space const& space, Source const& source, Kokkos::Array<int, max_order> const& modes,
                  FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
                  SgdForm form, SgdWorkspace<Scalar, Space> const& workspace) {
-  int const mode = modes[static_cast<std::size_t>(model.order() - 1)];
+  int const mode = modes[model.order() - 1];
   auto const& A  = model.A(mode);
   with_fiber_block<Space, Index>(model.rank(), [&](auto block) {
     auto const launch = [&](auto level) {
@@ -331,19 +329,18 @@ void sweep_cores(Space const& space, Source const& source, Kokkos::Array<int, ma
       tile.expect_room(workspace.sums);
       // There are as many teams as partial sums, each with a chunk of the bins. A tile has at most 32 KiB and
       // 128 nonzeros. On a host it has at most 64, which fit its first-level cache.
-      count_t const teams =
-          std::min(workspace.sums.extent(0), ceil_div(source.bins(), static_cast<count_t>(team)));
-      constexpr int bytes = 32 * 1024, nonzeros = static_cast<int>(items_per_thread<Space>(128, 64));
+      count_t const teams = std::min(workspace.sums.extent(0), ceil_div(source.bins(), team));
+      constexpr int bytes = 32 * 1024, nonzeros = items_per_thread<Space>(128, 64);
       Kernel const kernel{source,
                           level_rows(model, C, modes, form),
                           A.data(),
-                          static_cast<count_t>(A.stride(0)),
-                          static_cast<int>(A.extent(1)),
+                          A.stride(0),
+                          A.extent_int(1),
                           static_cast<int>(model.rank()),
                           form.share_fibers,
                           tile,
                           std::clamp(bytes / static_cast<int>(tile.pad_bytes(1)) / team, 1, nonzeros / team),
-                          ceil_div(source.bins(), teams * static_cast<count_t>(team)),
+                          ceil_div(source.bins(), teams * team),
                           workspace.sums};
       auto policy = team_policy<SgdCoreBounds>(space, LaunchShape{teams, team, lanes});
       if (set_pad(policy, kernel.pad_bytes(team)) != level()) return false;

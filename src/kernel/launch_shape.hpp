@@ -20,7 +20,7 @@ template <class Space>
 template <class Space>
 [[nodiscard]] constexpr LaunchShape thread_for_each(count_t items, int team, int vector) {
   LaunchShape const shape = launch_shape<Space>(0, team, vector);
-  return {ceil_div(items, static_cast<count_t>(shape.team)), shape.team, shape.vector};
+  return {ceil_div(items, shape.team), shape.team, shape.vector};
 }
 
 /// Nonzeros whose rows a lane gathers at the same time, so that their latencies overlap. On a device the

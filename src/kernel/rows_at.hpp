@@ -26,7 +26,7 @@ struct RowsAt {
   KOKKOS_FUNCTION RowsAt(Scalar* first, count_t apart) : data(first), stride(apart) {}
   template <class... View>
   explicit RowsAt(Kokkos::View<Scalar**, View...> const& matrix)
-      : data(matrix.data()), stride(static_cast<count_t>(matrix.stride(0))) {
+      : data(matrix.data()), stride(matrix.stride(0)) {
 #ifdef KOKKOS_ENABLE_DEBUG
     rows = matrix.extent(0);
 #endif

@@ -96,7 +96,7 @@ private:
 template <class Scalar, class Index, class Space>
 class NonzeroDistribution : public RowDistribution<Scalar, Space> {
 public:
-  using Format = AnyFormat<Scalar, Index, Space>;
+  using Format = AnyFormat<Scalar, Space>;
   using Tensor = CooTensor<Scalar, Index, Space>;
   using RowDistribution<Scalar, Space>::RowDistribution;
 

@@ -70,7 +70,7 @@ private:
                                   std::uint64_t first = 0, std::uint64_t second = 0) {
     std::vector<double> numbers{static_cast<double>(kind), static_cast<double>(first),
                                 static_cast<double>(second), static_cast<double>(name.size())};
-    for (char const c : text += name) numbers.push_back(static_cast<double>(static_cast<unsigned char>(c)));
+    for (char const c : text += name) numbers.push_back(static_cast<unsigned char>(c));
     return numbers;
   }
 };

@@ -90,7 +90,7 @@ public:
       return request[0] != ended;
     };
     auto const requested = [&] {
-      return rows(static_cast<std::size_t>(request[0]), static_cast<std::uint64_t>(request[1]),
+      return rows(static_cast<int>(request[0]), static_cast<std::uint64_t>(request[1]),
                   static_cast<std::uint64_t>(request[2]));
     };
     std::exception_ptr thrown;

@@ -172,7 +172,7 @@ Occurring<Space> find_occurring(Space const& space, IndicesOf<Index, Space> cons
   Kokkos::parallel_for("polyad::copy_column", RangeOf<Space>(space, 0, nnz),
                        CopyColumn<Index, Space>{indices, n, column});
   // All bits of the type: an index may be outside.
-  sort_pairs<Space, std::uint64_t, std::uint64_t>(space, column, unused, 8 * static_cast<int>(sizeof(Index)));
+  sort_pairs<Space, std::uint64_t, std::uint64_t>(space, column, unused, 8 * sizeof(Index));
   count_t largest = 0;
   if (nnz > 0) {
     Kokkos::deep_copy(space, Kokkos::View<count_t, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>(&largest),
@@ -213,7 +213,7 @@ std::vector<StoredRows> compact_modes(Space const& space, IndicesOf<Index, Space
       for (int m = 0; m < extents.order(); ++m) rows.emplace_back(extents[m]);
       indices = own();
     }
-    of_mode(rows, n) = StoredRows(extents[n], numbers_on_host<Space>(space, found.numbers));
+    rows[n] = StoredRows(extents[n], numbers_on_host<Space>(space, found.numbers));
     Kokkos::parallel_for("polyad::renumber_rows", RangeOf<Space>(space, 0, indices.extent(0)),
                          Renumber<Index, Space>{indices, n, found});
     space.fence("polyad::compact");
@@ -256,30 +256,30 @@ Numbers<Space> numbers_on_device(Space const& space, std::vector<std::uint64_t> 
 
 Extents compact_extents(Extents const& extents, std::vector<StoredRows> const& rows) {
   if (rows.empty()) return extents;
-  POLYAD_EXPECTS(rows.size() == static_cast<std::size_t>(extents.order()), rows.size(),
-                 " lists of rows for a tensor of order ", extents.order());
+  POLYAD_EXPECTS(std::ssize(rows) == extents.order(), rows.size(), " lists of rows for a tensor of order ",
+                 extents.order());
   std::vector<count_t> sizes;
   for (int n = 0; n < extents.order(); ++n) {
-    POLYAD_EXPECTS(of_mode(rows, n).extent() == extents[n], "the rows of mode ", n, " are of ",
-                   of_mode(rows, n).extent(), " rows, not ", extents[n]);
-    sizes.push_back(of_mode(rows, n).size());
+    POLYAD_EXPECTS(rows[n].extent() == extents[n], "the rows of mode ", n, " are of ", rows[n].extent(),
+                   " rows, not ", extents[n]);
+    sizes.push_back(rows[n].size());
   }
   return Extents(std::span<count_t const>(sizes));
 }
 
 void expect_stored_rows(std::vector<StoredRows> const& rows, Extents const& stored) {
-  POLYAD_EXPECTS(rows.empty() || rows.size() == static_cast<std::size_t>(stored.order()), rows.size(),
+  POLYAD_EXPECTS(rows.empty() || std::ssize(rows) == stored.order(), rows.size(),
                  " lists of rows for a tensor of order ", stored.order());
   for (int n = 0; n < stored.order() && !rows.empty(); ++n)
-    POLYAD_EXPECTS(of_mode(rows, n).size() == stored[n], "the list of mode ", n, " has ",
-                   of_mode(rows, n).size(), " rows, not ", stored[n]);
+    POLYAD_EXPECTS(rows[n].size() == stored[n], "the list of mode ", n, " has ", rows[n].size(),
+                   " rows, not ", stored[n]);
 }
 
 template <class Index>
 std::vector<StoredRows> compact_coordinates(std::span<Index> indices, Extents const& extents,
                                             CompactRule const& rule) {
-  using Space      = Kokkos::DefaultHostExecutionSpace;
-  auto const order = static_cast<count_t>(extents.order());
+  using Space         = Kokkos::DefaultHostExecutionSpace;
+  count_t const order = extents.order();
   POLYAD_EXPECTS(order > 0 && indices.size() % order == 0, indices.size(), " indices of a tensor of order ",
                  order);
   IndicesOf<Index, Space> const view(indices.data(), indices.size() / order, order);
@@ -306,15 +306,15 @@ CompactTensor<CooTensor<Scalar, Index, Space>> compact(Space const& space,
 
 template <class Space>
 RowNumbers<Space> row_numbers(Space const& space, std::vector<StoredRows> const& rows, int n) {
-  if (rows.empty() || !of_mode(rows, n).is_list()) return {};
-  return {numbers_on_device(space, of_mode(rows, n).numbers())};
+  if (rows.empty() || !rows[n].is_list()) return {};
+  return {numbers_on_device(space, rows[n].numbers())};
 }
 
 template <class Scalar, class Space>
 void detail::fill_stored_rows(Space const& space, FactorMatrix<Scalar, Space> const& matrix,
                               std::vector<StoredRows> const& rows, std::uint64_t seed, int n) {
-  POLYAD_EXPECTS(rows.empty() || of_mode(rows, n).size() == matrix.extent(0), "the factor of mode ", n,
-                 " has ", matrix.extent(0), " rows, not ", of_mode(rows, n).size());
+  POLYAD_EXPECTS(rows.empty() || rows[n].size() == matrix.extent(0), "the factor of mode ", n, " has ",
+                 matrix.extent(0), " rows, not ", rows[n].size());
   Kokkos::parallel_for("polyad::fill_random_stored", RangeOf<Space>(space, 0, matrix.extent(0)),
                        FillRandomStored<Scalar, Space>{matrix, row_numbers(space, rows, n), seed,
                                                        static_cast<std::uint64_t>(n)});
@@ -336,8 +336,8 @@ void detail::fill_numbered_rows(Space const& space, FactorMatrix<Scalar, Space> 
 template <class Scalar, class Space>
 void fill_random(Space const& space, FactorMatrices<Scalar, Space> const& factors,
                  std::vector<StoredRows> const& rows, std::uint64_t seed) {
-  POLYAD_EXPECTS(rows.empty() || rows.size() == static_cast<std::size_t>(factors.order()), rows.size(),
-                 " lists of rows for ", factors.order(), " factors");
+  POLYAD_EXPECTS(rows.empty() || std::ssize(rows) == factors.order(), rows.size(), " lists of rows for ",
+                 factors.order(), " factors");
   for (int n = 0; n < factors.order(); ++n)
     detail::fill_stored_rows<Scalar, Space>(space, factors[n], rows, seed, n);
 }

@@ -10,7 +10,6 @@
 #include <limits>
 #include <vector>
 
-#include "polyad/core/per_mode.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 #include "tensor/nonzero_inside.hpp"
@@ -30,9 +29,9 @@ struct FirstOutside {
   int order;
   KOKKOS_FUNCTION void operator()(count_t p, count_t& first) const {
     int const modes          = Order > 0 ? Order : order;
-    Index const* const index = indices + p * static_cast<count_t>(modes);
+    Index const* const index = indices + p * modes;
     bool outside             = false;
-    for (int n = 0; n < modes; ++n) outside |= index[n] >= extents[static_cast<std::size_t>(n)];
+    for (int n = 0; n < modes; ++n) outside |= index[n] >= extents[n];
     if (outside && p < first) first = p;
   }
 };
@@ -42,7 +41,7 @@ template <int Order, class Index, class Space>
 count_t first_outside(Space const& space, Extents const& extents,
                       CoordinatesView<Index, Space> const& indices) {
   FirstOutside<Index, Order> kernel{indices.data(), {}, extents.order()};
-  for (int n = 0; n < extents.order(); ++n) of_mode(kernel.extents, n) = static_cast<Index>(extents[n]);
+  for (int n = 0; n < extents.order(); ++n) kernel.extents[n] = static_cast<Index>(extents[n]);
   count_t first = std::numeric_limits<count_t>::max();
   Kokkos::parallel_reduce("polyad::first_outside",
                           Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, indices.extent(0)),

@@ -7,7 +7,6 @@
 #include "core/portable_math.hpp"
 #include "polyad/core/counter_rng.hpp"
 #include "polyad/core/instances.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/tensor/sum_duplicates.hpp"
 
 namespace polyad {
@@ -80,8 +79,8 @@ struct GenerateRuns {
       count_t const p = position + j;
       if (p >= values.extent(0)) break;
       for (int n = 0; n < order; ++n) {
-        double const u = counter_uniform(seed, static_cast<std::uint64_t>(n), group, n == run_mode ? j : 0);
-        indices(p, n)  = static_cast<typename Tensor::index_type>(of_mode(laws, n)(u));
+        double const u = counter_uniform(seed, n, group, n == run_mode ? j : 0);
+        indices(p, n)  = static_cast<typename Tensor::index_type>(laws[n](u));
       }
       values(p) = static_cast<typename Tensor::scalar_type>(1 - counter_uniform(seed, max_order, group, j));
     }
@@ -127,7 +126,7 @@ struct GeneratePlanted {
           FillPlantedFactor<typename Tensor::scalar_type, Space>::first_row(extents[n], rank, r) +
           entry % block;
       indices(p, n) = static_cast<typename Tensor::index_type>(row);
-      value *= static_cast<double>(factors[n](row, r));
+      value *= factors[n](row, r);
       entry /= block;
     }
     values(p) = static_cast<typename Tensor::scalar_type>(value);
@@ -143,7 +142,7 @@ CooTensor<Scalar, Index, Space> power_law_tensor(Space const& space, Extents con
   int longest  = 0;
   for (int n = 0; n < extents.order(); ++n) {
     POLYAD_EXPECTS(nnz == 0 || extents[n] > 0, "mode ", n, " has no rows for ", nnz, " nonzeros");
-    POLYAD_EXPECTS(of_mode(options.skew, n) >= 0, "the skew of mode ", n, " is negative");
+    POLYAD_EXPECTS(options.skew[n] >= 0, "the skew of mode ", n, " is negative");
     if (extents[n] > extents[longest]) longest = n;
   }
   POLYAD_EXPECTS(options.fiber_run >= 1, "a run has at least one nonzero");
@@ -153,8 +152,7 @@ CooTensor<Scalar, Index, Space> power_law_tensor(Space const& space, Extents con
     kernel.run_mode = options.run_mode;
   }
   if (nnz == 0) return make_coo_tensor<Scalar, Index>(space, extents, 0);
-  for (int n = 0; n < extents.order(); ++n)
-    of_mode(kernel.laws, n) = PowerLaw(extents[n], of_mode(options.skew, n));
+  for (int n = 0; n < extents.order(); ++n) kernel.laws[n] = PowerLaw(extents[n], options.skew[n]);
 
   // Places that are drawn twice are lost, so the next draw takes more. After ten draws, the shape probably
   // has no room for more.
@@ -197,8 +195,8 @@ PlantedTensor<Scalar, Index, Space> planted_tensor(Space const& space, Extents c
                                               {std::vector<double>(rank, 1.0), {space, extents, rank}}};
   GeneratePlanted<Tensor> kernel{planted.tensor.indices(), planted.tensor.values(), {}, extents, rank, block};
   for (int n = 0; n < extents.order(); ++n) {
-    auto const& factor         = planted.model.factors[n];
-    of_mode(kernel.factors, n) = factor;
+    auto const& factor = planted.model.factors[n];
+    kernel.factors[n]  = factor;
     Kokkos::parallel_for(
         "polyad::planted_factor", Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, rank),
         FillPlantedFactor<Scalar, Space>{factor, block, seed, static_cast<std::uint64_t>(n)});

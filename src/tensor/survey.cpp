@@ -6,7 +6,6 @@
 #include <cmath>
 #include <numeric>
 #include "core/on_threads.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "tensor/nonzero_inside.hpp"
 
 namespace polyad {
@@ -69,7 +68,7 @@ std::size_t count_rows(std::span<Index const> indices, std::size_t order, std::s
   }
   for (auto const count : counts) {
     if (count == 0) continue;
-    auto const bin = static_cast<std::size_t>(std::bit_width(count) - 1);
+    std::size_t const bin = std::bit_width(count) - 1;
     ++survey.rows[bin];
     survey.nonzeros[bin] += count;
     survey.longest = std::max<std::uint64_t>(survey.longest, count);
@@ -93,8 +92,7 @@ int TensorSurvey::linear_bits() const {
 int leaf_of(TensorSurvey const& tensor, int root) {
   int leaf = -1;
   for (int n = 0; n < tensor.order(); ++n)
-    if (n != root && (leaf < 0 || of_mode(tensor.modes, n).extent >= of_mode(tensor.modes, leaf).extent))
-      leaf = n;
+    if (n != root && (leaf < 0 || tensor.modes[n].extent >= tensor.modes[leaf].extent)) leaf = n;
   return leaf;
 }
 
@@ -117,8 +115,7 @@ TensorSurvey survey_tensor(std::span<std::uint64_t const> extents, std::span<Ind
     if (k < order)
       outside[k] = count_rows(indices, order, k, survey.modes[k]);
     else if (order > 2)
-      fibers[k - order] =
-          count_fibers(indices, order, static_cast<std::size_t>(k == order ? longest : second));
+      fibers[k - order] = count_fibers(indices, order, k == order ? longest : second);
   });
   std::size_t const first = std::ranges::min(outside);
   if (first < survey.nnz) detail::expect_nonzero_inside(extents, first, &indices[first * order]);

@@ -46,7 +46,7 @@ struct SortedEigenvectors {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    int const size            = static_cast<int>(G.extent(0));
+    int const size            = G.extent_int(0);
     double const* const found = scratch.data();
     double* const values      = scratch.data() + 2 * size;
     symmetric_eigen(member, SquareMatrix{G.data(), size, static_cast<int>(G.stride(0))},
@@ -61,7 +61,7 @@ struct SortedEigenvectors {
         if (other > largest) largest = other;
       }
       values[rank] = value;
-      if (rank >= static_cast<int>(T.extent(1))) return;
+      if (rank >= T.extent_int(1)) return;
       double const negligible = negligible_eigenvalue(largest, G.extent(0));
       double const scale      = !basis ? 1 : value > negligible ? 1 / Kokkos::sqrt(value) : 0;
       for (int j = 0; j < size; ++j) T(j, rank) = static_cast<Scalar>(V(i, j) * scale);

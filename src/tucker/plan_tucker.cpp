@@ -14,7 +14,6 @@
 #include "formats/plan_owned_formats.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/core/memory_plan.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/core/rank.hpp"
 #include "polyad/tucker/tucker.hpp"
 #include "tucker/wide_product.hpp"
@@ -57,8 +56,8 @@ count_t eigen_bytes(Space const& space, count_t L, count_t rows) {
 /// The columns of Y for mode n: the product of the other ranks.
 count_t width_of(std::vector<count_t> const& ranks, int n) {
   count_t width = 1;
-  for (int m = 0; m < static_cast<int>(ranks.size()); ++m)
-    if (m != n) width = MemoryPlan::product({width, of_mode(ranks, m)});
+  for (int m = 0; m < std::ssize(ranks); ++m)
+    if (m != n) width = MemoryPlan::product({width, ranks[m]});
   return width;
 }
 
@@ -70,11 +69,11 @@ std::vector<Held> plan_random_start(MemoryPlan& plan, Space const& space, Extent
                                     std::vector<count_t> const& rows, std::vector<count_t> const& ranks) {
   std::vector<Held> U;
   for (int n = 0; n < extents.order(); ++n) {
-    count_t const rank = of_mode(ranks, n);
-    auto const random = plan.hold("the random start of a mode", matrix_bytes<Scalar>(of_mode(rows, n), rank));
+    count_t const rank = ranks[n];
+    auto const random  = plan.hold("the random start of a mode", matrix_bytes<Scalar>(rows[n], rank));
     U.push_back(
         plan.hold("the factor of mode " + std::to_string(n + 1), matrix_bytes<Scalar>(extents[n], rank)));
-    plan.pass("the Gram matrix of a start", eigen_bytes<Scalar>(space, rank, of_mode(rows, n)));
+    plan.pass("the Gram matrix of a start", eigen_bytes<Scalar>(space, rank, rows[n]));
   }
   return U;
 }
@@ -95,11 +94,10 @@ std::vector<Held> plan_hosvd_start(MemoryPlan& plan, Space const& space, Extents
       plan.pass("the Gram matrix of an unfolding", matrix_bytes<Scalar>(extents[n], extents[n]));
   }
   for (int n = 0; n < extents.order(); ++n) {
-    count_t const bytes = matrix_bytes<Scalar>(extents[n], of_mode(options.ranks, n));
+    count_t const bytes = matrix_bytes<Scalar>(extents[n], options.ranks[n]);
     auto const first    = plan.hold("the start of a mode", bytes);
     U.push_back(plan.hold("the factor of mode " + std::to_string(n + 1), bytes));
-    plan.pass("the Gram matrix of a start",
-              eigen_bytes<Scalar>(space, of_mode(options.ranks, n), extents[n]));
+    plan.pass("the Gram matrix of a start", eigen_bytes<Scalar>(space, options.ranks[n], extents[n]));
   }
   return U;
 }
@@ -117,8 +115,8 @@ void plan_hooi(MemoryPlan& plan, Space const& space, Extents const& extents, std
   std::map<std::pair<count_t, count_t>, count_t> sums;  // their bytes, by their shapes
   std::map<count_t, count_t> eigen;
   for (int n = 0; n < order; ++n) {
-    count_t const width = width_of(ranks, n), rank = of_mode(ranks, n);
-    count_t const own = std::max<count_t>(of_mode(rows, n), 1);
+    count_t const width = width_of(ranks, n), rank = ranks[n];
+    count_t const own = std::max<count_t>(rows[n], 1);
     count_t const L =
         std::min(MemoryPlan::sum(rank, options.vectors.oversampling), std::min(extents[n], width));
     output          = std::max(output, matrix_bytes<Scalar>(own, width));
@@ -145,10 +143,9 @@ void plan_hooi(MemoryPlan& plan, Space const& space, Extents const& extents, std
       plan.pass("MPI's copies of what it adds up", MemoryPlan::product({2, std::max(wide, core_bytes)}));
     count_t factors = 0;
     for (int n = 0; n < order; ++n)
-      factors =
-          MemoryPlan::sum(factors, MemoryPlan::product({extents[n], of_mode(ranks, n), sizeof(double)}));
+      factors = MemoryPlan::sum(factors, MemoryPlan::product({extents[n], ranks[n], sizeof(double)}));
     if (!options.resume.empty()) plan.pass("the checkpoint that is resumed", factors);
-    plan.pass("partial sums of the core", product_bytes(space, last, others, of_mode(rows, order - 1)));
+    plan.pass("partial sums of the core", product_bytes(space, last, others, rows[order - 1]));
   }
   scratch.clear();
   plan.pass("the core in the order of the file", MemoryPlan::product({2 * sizeof(double), last, others}));
@@ -159,7 +156,7 @@ void plan_hooi(MemoryPlan& plan, Space const& space, Extents const& extents, std
 template <class Scalar, class Index, class Space>
 void plan_tucker(MemoryPlan& plan, Space const& space, Extents const& extents, count_t nnz,
                  TuckerOptions const& options, bool hosvd, MemoryPlan::Held coordinates) {
-  if (options.ranks.size() != static_cast<std::size_t>(extents.order())) return;  // tucker refuses them
+  if (std::ssize(options.ranks) != extents.order()) return;  // tucker refuses them
   std::vector<count_t> rows;
   for (int n = 0; n < extents.order(); ++n) rows.push_back(extents[n]);
   auto const U      = hosvd ? plan_hosvd_start<Scalar>(plan, space, extents, nnz, options)
@@ -174,7 +171,7 @@ void plan_tucker(MemoryPlan& plan, Space const& space, Extents const& extents, c
 template <class Scalar, class Index, class Space>
 void plan_tucker(MemoryPlan& plan, Space const& space, Extents const& extents, OwnedRows const& owned,
                  TuckerOptions const& options) {
-  if (options.ranks.size() != static_cast<std::size_t>(extents.order())) return;  // tucker refuses them
+  if (std::ssize(options.ranks) != extents.order()) return;  // tucker refuses them
   std::vector<count_t> rows;
   for (auto const& mode : owned.modes) rows.push_back(mode.rows);
   auto const X = plan_owned_formats<Scalar, Index>(plan, space, extents, owned, owned.part,

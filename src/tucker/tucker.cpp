@@ -24,7 +24,6 @@
 #include "io/checkpoints/same_run.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/instances.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/dense/nvecs.hpp"
 #include "polyad/io/checkpoint.hpp"
 #include "polyad/tensor/compact.hpp"
@@ -52,13 +51,13 @@ std::string product_text(std::vector<count_t> const& ranks) {
 ///         MemoryError when the size of the core does not fit 64 bits
 void expect_tucker_ranks(Extents const& extents, std::vector<count_t> const& ranks) {
   POLYAD_EXPECTS(extents.order() >= 2, "a Tucker decomposition needs two modes or more");
-  POLYAD_EXPECTS(ranks.size() == static_cast<std::size_t>(extents.order()), ranks.size(),
-                 " ranks for a tensor of order ", extents.order());
+  POLYAD_EXPECTS(std::ssize(ranks) == extents.order(), ranks.size(), " ranks for a tensor of order ",
+                 extents.order());
   for (count_t const rank : ranks)
     if (rank > 0) checked_rank(rank);
   for (std::size_t n = 0; n < ranks.size(); ++n)
-    POLYAD_EXPECTS(ranks[n] >= 1 && ranks[n] <= extents[static_cast<int>(n)], "rank ", ranks[n], " of mode ",
-                   n, ": it has ", extents[static_cast<int>(n)], " rows");
+    POLYAD_EXPECTS(ranks[n] >= 1 && ranks[n] <= extents[n], "rank ", ranks[n], " of mode ", n, ": it has ",
+                   extents[n], " rows");
   for (std::size_t n = 0; n < ranks.size(); ++n) {
     count_t others = 1;
     for (std::size_t m = 0; m < ranks.size(); ++m)
@@ -82,9 +81,9 @@ void expect_stored_ranks(Extents const& extents, TuckerOptions const& options) {
 /// Y for every mode, all in one buffer of the size of the largest: HOOI needs one at a time. On several ranks
 /// with the rows of X's formats.
 /// \throws MemoryError before it is allocated
-template <class Scalar, class Index, class Space>
+template <class Scalar, class Space>
 std::vector<FactorMatrix<Scalar, Space>> make_shared_outputs(
-    Space const& space, TensorByRank<Scalar, Index, Space> const& X,
+    Space const& space, TensorByRank<Scalar, Space> const& X,
     std::vector<FactorMatrix<Scalar, Space>> const& U) {
   auto const rows            = [&](int n) { return X.format(n).extents()[n]; };
   constexpr count_t too_many = std::numeric_limits<count_t>::max();
@@ -95,7 +94,7 @@ std::vector<FactorMatrix<Scalar, Space>> make_shared_outputs(
   for (int n = 0; n < order; ++n) {
     count_t D = 1;
     for (int m = 0; m < order; ++m)
-      if (m != n && __builtin_mul_overflow(D, of_mode(U, m).extent(1), &D)) D = too_many;
+      if (m != n && __builtin_mul_overflow(D, U[m].extent(1), &D)) D = too_many;
     count_t elements = 0;
     if (D == too_many || __builtin_mul_overflow(rows(n), padded_rank<Scalar>(D), &elements))
       elements = too_many;  // make_spttmc_output refuses it
@@ -108,7 +107,7 @@ std::vector<FactorMatrix<Scalar, Space>> make_shared_outputs(
   auto const buffer = make_spttmc_output(space, X.format(largest).extents(), U, largest);
   std::vector<FactorMatrix<Scalar, Space>> Y(columns.size(), buffer);
   for (int n = 0; n < order; ++n)
-    if (n != largest) of_mode(Y, n) = matrix_at<Scalar, Space>(buffer.data(), rows(n), of_mode(columns, n));
+    if (n != largest) Y[n] = matrix_at<Scalar, Space>(buffer.data(), rows(n), columns[n]);
   return Y;
 }
 
@@ -123,7 +122,7 @@ TuckerStart<Scalar, Space> random_start(Space const& space, TuckerOptions const&
   for (int n = 0; n < extents.order(); ++n) {
     auto const made = [&](char const* label, count_t count) {
       return rows->together(
-          [&] { return make_factor_matrix<Scalar>(space, label, count, of_mode(options.ranks, n)); });
+          [&] { return make_factor_matrix<Scalar>(space, label, count, options.ranks[n]); });
     };
     auto const random = made("polyad::tucker_start", rows->rows(n));
     U.push_back(made("polyad::tucker_factor", extents[n]));
@@ -136,8 +135,8 @@ TuckerStart<Scalar, Space> random_start(Space const& space, TuckerOptions const&
 
 /// The fit of the model as it is. The formula of the last iteration is used if its error does not matter.
 /// \param is_start  The factors are a caller's. If their columns are not orthonormal, the formula is wrong.
-template <class Scalar, class Index, class Space>
-Fit final_fit(Space const& space, TensorByRank<Scalar, Index, Space> const& X,
+template <class Scalar, class Space>
+Fit final_fit(Space const& space, TensorByRank<Scalar, Space> const& X,
               TuckerModel<Scalar, Space> const& model, double scale, SquaredNorms const& formula,
               bool is_start) {
   auto const& tensor = *X.format(0).inside();
@@ -149,24 +148,22 @@ Fit final_fit(Space const& space, TensorByRank<Scalar, Index, Space> const& X,
   auto const fit = fit_of_iteration(formula);
   if (!is_start && is_exact_enough<Scalar>(fit)) return fit;
   StoredTucker<Scalar, Space> stored{model.factors, model.factors, model.core};
-  for (int n = 0; n < X.extents().order(); ++n)
-    of_mode(stored.owned, n) = rows.owned(n, of_mode(model.factors, n));
+  for (int n = 0; n < X.extents().order(); ++n) stored.owned[n] = rows.owned(n, model.factors[n]);
   stored.factors[0] = stored.owned[0];  // the first format has the nonzeros of these rows
   return measure_tucker_fit(space, tensor, stored, scale, rows.rank_sums());
 }
 
 /// \throws UsageError when the start, the format or the limits make no sense
-template <class Scalar, class Index, class Space>
-void expect_hooi_arguments(TensorByRank<Scalar, Index, Space> const& X, TuckerOptions const& options,
+template <class Scalar, class Space>
+void expect_hooi_arguments(TensorByRank<Scalar, Space> const& X, TuckerOptions const& options,
                            TuckerStart<Scalar, Space> const& start) {
   Extents const extents = X.extents();
   expect_stored_ranks(extents, options);
-  POLYAD_EXPECTS(start.size() == static_cast<std::size_t>(extents.order()), start.size(),
-                 " factors to start from");
+  POLYAD_EXPECTS(std::ssize(start) == extents.order(), start.size(), " factors to start from");
   for (int n = 0; n < extents.order(); ++n) {
-    auto const& U = of_mode(start, n);
-    POLYAD_EXPECTS(U.extent(0) == extents[n] && U.extent(1) == of_mode(options.ranks, n),
-                   "the start of mode ", n, " is ", U.extent(0), " x ", U.extent(1));
+    auto const& U = start[n];
+    POLYAD_EXPECTS(U.extent(0) == extents[n] && U.extent(1) == options.ranks[n], "the start of mode ", n,
+                   " is ", U.extent(0), " x ", U.extent(1));
   }
   POLYAD_EXPECTS(X.format(0).can(Capability::ttmc), "the format ", X.chosen(), " has no ",
                  to_string(Capability::ttmc));
@@ -175,8 +172,8 @@ void expect_hooi_arguments(TensorByRank<Scalar, Index, Space> const& X, TuckerOp
 }
 
 /// The squared norm of the tensor. \throws NumericalError when it allows no fit
-template <class Scalar, class Index, class Space>
-ScaledNorm norm_of(Space const& space, TensorByRank<Scalar, Index, Space> const& X) {
+template <class Scalar, class Space>
+ScaledNorm norm_of(Space const& space, TensorByRank<Scalar, Space> const& X) {
   auto const norm = scaled_norm(space, *X.format(0).inside(), X.norm_squared(), X.rows()->rank_sums());
   if (!(norm.squared > 0) || !std::isfinite(norm.squared))
     throw NumericalError("the tensor's norm is " + std::to_string(std::sqrt(norm.squared)) +
@@ -197,13 +194,13 @@ std::string difference_of_runs(io::TuckerCheckpoint const& found, io::TuckerChec
 }
 
 /// HOOI on one rank, or on all ranks together: a driver of the run loop (run/run_loop.hpp).
-template <class Scalar, class Index, class Space>
+template <class Scalar, class Space>
 class Hooi {
 public:
   using Iteration = TuckerIteration;
   using Result    = TuckerResult<Scalar, Space>;
 
-  using Tensor = TensorByRank<Scalar, Index, Space>;
+  using Tensor = TensorByRank<Scalar, Space>;
   using Matrix = FactorMatrix<Scalar, Space>;
 
   /// Allocates everything. \throws UsageError, NumericalError; MemoryError
@@ -290,13 +287,13 @@ private:
                                             m_outputs.back().extent(1));
     for (int n = 0; n < m_order; ++n) {
       auto const own = own_output(n);
-      m_vectors.reserve(own.extent(0), own.extent(1), of_mode(m_options.ranks, n), m_tensor.extents()[n]);
+      m_vectors.reserve(own.extent(0), own.extent(1), m_options.ranks[n], m_tensor.extents()[n]);
     }
   }
   /// The owned rows of X times the other factors.
-  [[nodiscard]] Matrix own_output(int n) const { return m_rows.sum_rows(n, of_mode(m_outputs, n)); }
+  [[nodiscard]] Matrix own_output(int n) const { return m_rows.sum_rows(n, m_outputs[n]); }
   void multiply(int n) {
-    auto const& Y = of_mode(m_outputs, n);
+    auto const& Y = m_outputs[n];
     spttmc(m_space, m_tensor.format(n), m_result.model.factors, n, Y);
     if (m_norm.scale != 1) scale_matrix(m_space, Y, m_norm.scale);
   }
@@ -304,7 +301,7 @@ private:
   [[nodiscard]] double update_factors() {
     double captured = 0;
     for (int n = 0; n < m_order; ++n) {
-      auto const& U = of_mode(m_result.model.factors, n);
+      auto const& U = m_result.model.factors[n];
       multiply(n);
       captured = m_vectors.find(own_output(n), U, n);
       m_rows.gather_rows(n, U);
@@ -337,11 +334,11 @@ private:
     state.ranks        = m_options.ranks;
     state.nnz          = m_tensor.nnz();
     state.norm_squared = m_tensor.norm_squared();
-    state.iteration    = static_cast<std::uint64_t>(m_iterations);
+    state.iteration    = m_iterations;
     state.fit          = m_result.fit;
     auto const& rows   = m_options.rows;
     for (int n = 0; n < m_order; ++n)
-      state.extents.push_back(rows.empty() ? m_tensor.extents()[n] : of_mode(rows, n).extent());
+      state.extents.push_back(rows.empty() ? m_tensor.extents()[n] : rows[n].extent());
     if (std::ranges::any_of(rows, [](StoredRows const& of_mode) { return of_mode.is_list(); }))
       state.rows = rows;
     return state;
@@ -362,13 +359,13 @@ private:
   TuckerResult<Scalar, Space> m_result;
 };
 
-template <class Scalar, class Index, class Space>
-TuckerResult<Scalar, Space> hooi(Space const& space, TensorByRank<Scalar, Index, Space> const& X,
+template <class Scalar, class Space>
+TuckerResult<Scalar, Space> hooi(Space const& space, TensorByRank<Scalar, Space> const& X,
                                  TuckerOptions const& options, TuckerStart<Scalar, Space> const& start,
                                  TuckerCallback const& callback) {
   auto const run_options = run_options_of(options);
   expect_hooi_arguments(X, options, start);
-  return RunLoop<Hooi<Scalar, Index, Space>>(run_options, X.rows(), space, X, options, start).run(callback);
+  return RunLoop<Hooi<Scalar, Space>>(run_options, X.rows(), space, X, options, start).run(callback);
 }
 
 }  // namespace
@@ -392,7 +389,7 @@ TuckerStart<Scalar, Space> hosvd_tucker_start(Space const& space,
   LeadingVectors<Scalar, Space> vectors(space, options.vectors);
   TuckerStart<Scalar, Space> U;
   for (int n = 0; n < tensor.order(); ++n) {
-    count_t const columns = of_mode(options.ranks, n);
+    count_t const columns = options.ranks[n];
     auto const first =
         make_factor_matrix<Scalar>(space, "polyad::tucker_start", tensor.extents()[n], columns);
     FactorMatrix<Scalar, Space> const start =
@@ -404,22 +401,22 @@ TuckerStart<Scalar, Space> hosvd_tucker_start(Space const& space,
   return U;
 }
 
-template <class Scalar, class Index, class Space>
-TuckerResult<Scalar, Space> tucker(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
+template <class Scalar, class Space>
+TuckerResult<Scalar, Space> tucker(Space const& space, AnyFormat<Scalar, Space> const& X,
                                    TuckerOptions const& options, TuckerStart<Scalar, Space> const& start,
                                    TuckerCallback const& callback) {
   return tucker(space, X, options, copied<Scalar, Space>(space, start), callback);
 }
 
-template <class Scalar, class Index, class Space>
-TuckerResult<Scalar, Space> tucker(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
+template <class Scalar, class Space>
+TuckerResult<Scalar, Space> tucker(Space const& space, AnyFormat<Scalar, Space> const& X,
                                    TuckerOptions const& options, TuckerStart<Scalar, Space>&& start,
                                    TuckerCallback const& callback) {
-  return hooi(space, TensorByRank<Scalar, Index, Space>(space, X), options, start, callback);
+  return hooi(space, TensorByRank<Scalar, Space>(space, X), options, start, callback);
 }
 
-template <class Scalar, class Index, class Space>
-TuckerResult<Scalar, Space> tucker(Space const& space, TensorByRank<Scalar, Index, Space> const& X,
+template <class Scalar, class Space>
+TuckerResult<Scalar, Space> tucker(Space const& space, TensorByRank<Scalar, Space> const& X,
                                    TuckerOptions const& options, TuckerCallback const& callback) {
   return hooi(space, X, options, random_start<Scalar, Space>(space, options, X.rows()), callback);
 }
@@ -431,34 +428,33 @@ AnyFormatOptions format_options(TuckerOptions const& options) {
   return format;
 }
 
-template <class Scalar, class Index, class Space>
-TuckerResult<Scalar, Space> tucker(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
+template <class Scalar, class Space>
+TuckerResult<Scalar, Space> tucker(Space const& space, AnyFormat<Scalar, Space> const& X,
                                    TuckerOptions const& options, TuckerCallback const& callback) {
-  return tucker(space, TensorByRank<Scalar, Index, Space>(space, X), options, callback);
+  return tucker(space, TensorByRank<Scalar, Space>(space, X), options, callback);
 }
 
-#define POLYAD_RANDOM_TUCKER_START(Scalar)                                         \
-  template TuckerStart<Scalar, Kokkos::DefaultExecutionSpace> random_tucker_start( \
-      Kokkos::DefaultExecutionSpace const&, Extents const&, TuckerOptions const&)
-#define POLYAD_TUCKER(Scalar, Index)                                                                        \
+#define POLYAD_TUCKER(Scalar)                                                                             \
+  template TuckerStart<Scalar, Kokkos::DefaultExecutionSpace> random_tucker_start(                        \
+      Kokkos::DefaultExecutionSpace const&, Extents const&, TuckerOptions const&);                        \
+  template TuckerResult<Scalar, Kokkos::DefaultExecutionSpace> tucker(                                    \
+      Kokkos::DefaultExecutionSpace const&, AnyFormat<Scalar, Kokkos::DefaultExecutionSpace> const&,      \
+      TuckerOptions const&, TuckerStart<Scalar, Kokkos::DefaultExecutionSpace> const&,                    \
+      TuckerCallback const&);                                                                             \
+  template TuckerResult<Scalar, Kokkos::DefaultExecutionSpace> tucker(                                    \
+      Kokkos::DefaultExecutionSpace const&, AnyFormat<Scalar, Kokkos::DefaultExecutionSpace> const&,      \
+      TuckerOptions const&, TuckerStart<Scalar, Kokkos::DefaultExecutionSpace>&&, TuckerCallback const&); \
+  template TuckerResult<Scalar, Kokkos::DefaultExecutionSpace> tucker(                                    \
+      Kokkos::DefaultExecutionSpace const&, AnyFormat<Scalar, Kokkos::DefaultExecutionSpace> const&,      \
+      TuckerOptions const&, TuckerCallback const&);                                                       \
+  template TuckerResult<Scalar, Kokkos::DefaultExecutionSpace> tucker(                                    \
+      Kokkos::DefaultExecutionSpace const&, TensorByRank<Scalar, Kokkos::DefaultExecutionSpace> const&,   \
+      TuckerOptions const&, TuckerCallback const&)
+#define POLYAD_HOSVD_TUCKER_START(Scalar, Index)                                                            \
   template TuckerStart<Scalar, Kokkos::DefaultExecutionSpace> hosvd_tucker_start(                           \
       Kokkos::DefaultExecutionSpace const&, CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-      TuckerOptions const&);                                                                                \
-  template TuckerResult<Scalar, Kokkos::DefaultExecutionSpace> tucker(                                      \
-      Kokkos::DefaultExecutionSpace const&, AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-      TuckerOptions const&, TuckerStart<Scalar, Kokkos::DefaultExecutionSpace> const&,                      \
-      TuckerCallback const&);                                                                               \
-  template TuckerResult<Scalar, Kokkos::DefaultExecutionSpace> tucker(                                      \
-      Kokkos::DefaultExecutionSpace const&, AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-      TuckerOptions const&, TuckerStart<Scalar, Kokkos::DefaultExecutionSpace>&&, TuckerCallback const&);   \
-  template TuckerResult<Scalar, Kokkos::DefaultExecutionSpace> tucker(                                      \
-      Kokkos::DefaultExecutionSpace const&, AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-      TuckerOptions const&, TuckerCallback const&);                                                         \
-  template TuckerResult<Scalar, Kokkos::DefaultExecutionSpace> tucker(                                      \
-      Kokkos::DefaultExecutionSpace const&,                                                                 \
-      TensorByRank<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, TuckerOptions const&,              \
-      TuckerCallback const&)
-POLYAD_EACH_SCALAR(, POLYAD_RANDOM_TUCKER_START);
-POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_TUCKER);
+      TuckerOptions const&)
+POLYAD_EACH_SCALAR(, POLYAD_TUCKER);
+POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_HOSVD_TUCKER_START);
 
 }  // namespace polyad

@@ -25,8 +25,8 @@ CooTensor<double, std::uint32_t, TestSpace> checkpoint_tensor(std::uint64_t last
       TestSpace(), testing::distinct(testing::random_tensor(random, {9, 7, last_extent}, 120)));
 }
 
-AnyFormat<double, std::uint32_t, TestSpace> in_order(CooTensor<double, std::uint32_t, TestSpace> const& coo,
-                                                     std::string const& format = "sorted") {
+AnyFormat<double, TestSpace> in_order(CooTensor<double, std::uint32_t, TestSpace> const& coo,
+                                      std::string const& format = "sorted") {
   return any_format(TestSpace(), coo, {.rank = 3, .format = format, .deterministic = format == "sorted"});
 }
 

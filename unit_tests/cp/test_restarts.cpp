@@ -49,7 +49,7 @@ CpAlsResult<double, TestSpace> best_of(int instances, F const& X, CpAlsOptions o
                                        CpAlsCallback const& callback = {}) {
   TestSpace const space;
   auto const any = any_format(space, X);
-  using Whole    = TensorByRank<double, std::uint32_t, TestSpace>;
+  using Whole    = TensorByRank<double, TestSpace>;
   detail::HeldTensor<double, TestSpace> const held(Whole(space, any));
   using Body      = detail::CpAlsBody<double, TestSpace>;
   auto const make = [&](TestSpace const& instance, std::uint64_t seed) {

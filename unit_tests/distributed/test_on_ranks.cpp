@@ -501,8 +501,7 @@ TEST_CASE("Ranks store the rows that occur, and fit as one rank", "[mpi]") {
 }
 
 /// A run that continues from a checkpoint for three more iterations.
-auto resumed_on_ranks(TensorByRank<double, std::uint32_t, TestSpace> const& X,
-                      std::filesystem::path const& checkpoint) {
+auto resumed_on_ranks(TensorByRank<double, TestSpace> const& X, std::filesystem::path const& checkpoint) {
   auto options   = options_of(3, 4);
   options.resume = checkpoint;
   FactorMatrices<double, TestSpace> const start(TestSpace(), X.format(0).extents(), 3);

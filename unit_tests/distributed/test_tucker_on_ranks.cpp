@@ -34,8 +34,8 @@ TuckerOptions options_of(std::vector<count_t> ranks, int iterations = 5) {
 }
 
 template <class Scalar>
-TensorByRank<Scalar, std::uint32_t, TestSpace> divided(HostTensor const& tensor, TuckerOptions const& options,
-                                                       Dealt dealt = Dealt::in_turn) {
+TensorByRank<Scalar, TestSpace> divided(HostTensor const& tensor, TuckerOptions const& options,
+                                        Dealt dealt = Dealt::in_turn) {
   auto const part = part_of(tensor, dealt);
   return distribute_rows<Scalar>(world(), Extents(std::span<count_t const>(tensor.extents)),
                                  std::span<std::uint32_t const>(part.indices),

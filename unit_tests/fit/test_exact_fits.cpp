@@ -148,7 +148,7 @@ TEST_CASE("fit: a power of two in all values does not change it", "[fit]") {
 }
 
 template <class Scalar>
-void expect_exact_tucker(HostTensor const& tensor, AnyFormat<Scalar, std::uint32_t, TestSpace> const& X) {
+void expect_exact_tucker(HostTensor const& tensor, AnyFormat<Scalar, TestSpace> const& X) {
   TestSpace const space;
   TuckerOptions options;
   options.ranks.assign(tensor.order(), 2);

@@ -40,7 +40,7 @@ void expect_exact(TestSpace const& space, F const& X, typename F::workspace_type
     WatchedMatrix<Scalar> const V(space, layout, tensor.extents[mode], rank);
     mttkrp(space, X, factors, static_cast<int>(mode), workspace, V.matrix());
     CAPTURE(F::name, tensor.name, tensor.nnz(), mode, rank, static_cast<int>(layout));
-    CAPTURE(sizeof(Scalar), sizeof(typename F::index_type));
+    CAPTURE(sizeof(Scalar), X.storage_bytes());
     CHECK(violation<Scalar>(expected, V.read(), tensor.order()) == "");
     CHECK(V.trespasses() == 0);
   }

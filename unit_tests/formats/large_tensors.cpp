@@ -149,8 +149,8 @@ std::vector<Expected> expected_rows(Tensor const& X, Factors const& A) {
 }
 
 /// \param of_a_term  the error of one of a row's terms
-void expect_product(AnyFormat<float, std::uint32_t, TestSpace> const& X, Factors const& A,
-                    std::vector<Expected> const& all, double of_a_term) {
+void expect_product(AnyFormat<float, TestSpace> const& X, Factors const& A, std::vector<Expected> const& all,
+                    double of_a_term) {
   TestSpace const space;
   auto workspace = X.make_workspace(space, A.rank());
   for (int n = 0; n < 3; ++n) {

@@ -24,8 +24,8 @@
 namespace polyad::test {
 namespace {
 
-template <class Scalar = double, class Index = std::uint32_t>
-using Any = AnyFormat<Scalar, Index, TestSpace>;
+template <class Scalar = double>
+using Any = AnyFormat<Scalar, TestSpace>;
 
 constexpr auto go_on = [](CpAlsIteration const&) { return true; };
 
@@ -61,9 +61,17 @@ void expect_any(HostTensor const& tensor, std::size_t rank, RowLayout layout) {
   expect_exact(X, tensor, rank, layout);
 }
 
-TEST_CASE("AnyFormat fulfils the contract", "[any_format]") {
-  static_assert(Format<Any<float, std::uint32_t>>);
-  static_assert(Format<Any<double, std::uint64_t>>);
+TEST_CASE("AnyFormat is one type for coordinates of 32 and 64 bits", "[any_format]") {
+  TestSpace const space;
+  auto const tensor = some_tensor();
+  auto options      = options_for(5);
+  options.format    = "coo-scratch";  // keeps the coordinates as they are
+  std::vector<Any<>> const both{any_format(space, to_device<double, std::uint32_t>(space, tensor), options),
+                                any_format(space, to_device<double, std::uint64_t>(space, tensor), options)};
+  for (auto const& X : both) expect_exact(X, tensor, 5);
+  CHECK(both[1].storage_bytes() - both[0].storage_bytes() ==
+        tensor.nnz() * tensor.order() * sizeof(std::uint32_t));
+  static_assert(!Format<Any<>>);  // its coordinates have no type
 }
 
 TEST_CASE("any_format takes every kind of tensor", "[any_format]") {

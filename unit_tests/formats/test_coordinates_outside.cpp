@@ -107,12 +107,11 @@ void expect_named(Random& random, std::size_t order) {
       TensorSource<double, Index, TestSpace> const source{
           .load = [&] { return X; }, .load_on_host = [&](std::string const&) { return outside.on_host; }};
       expect("a source of coordinates", [&] {
-        (void)AnyFormat<double, Index, TestSpace>::build(space, source, {.rank = 3, .format = format});
+        (void)AnyFormat<double, TestSpace>::build(space, source, {.rank = 3, .format = format});
       });
     }
   }
-  expect("stream",
-         [&] { (void)AnyFormat<double, Index, TestSpace>::stream(space, outside.on_host, {.rank = 3}); });
+  expect("stream", [&] { (void)AnyFormat<double, TestSpace>::stream(space, outside.on_host, {.rank = 3}); });
   expect("estimate_formats", [&] { (void)estimate_formats(space, X, {.rank = 3}); });
   expect("tune_formats", [&] { (void)tune_formats(space, X, {.rank = 3}); });
   expect("survey_tensor", [&] {

@@ -143,7 +143,7 @@ TEST_CASE("duplicates: refused, summed or kept as the options say, in every form
 
 TEST_CASE("duplicates: a stream from host memory treats them alike", "[formats][duplicates]") {
   TestSpace const space;
-  using Any         = AnyFormat<double, std::uint32_t, TestSpace>;
+  using Any         = AnyFormat<double, TestSpace>;
   auto const tensor = repeating(9, 3, 300, 7);
   auto const host   = download<Any::host_space>(space, to_device<double, std::uint32_t>(space, tensor));
   for (std::string const name : {"streamed-blco", "streamed-sorted"}) {

@@ -26,7 +26,7 @@
 namespace polyad::test {
 namespace {
 
-using Format = AnyFormat<float, std::uint32_t, TestSpace>;
+using Format = AnyFormat<float, TestSpace>;
 
 /// A number between 1 and 1 + spread.
 double near_one(Random& random, double spread) {

@@ -186,7 +186,7 @@ TEST_CASE("workspaces: the starts of another tensor's rows", "[formats][workspac
 
 TEST_CASE("workspaces: AnyFormat refuses those of every other format", "[formats][workspaces]") {
   TestSpace const space;
-  using Any         = AnyFormat<double, std::uint32_t, TestSpace>;
+  using Any         = AnyFormat<double, TestSpace>;
   auto const tensor = some_tensor(5, 3, 500);
   auto const coo    = to_device<double, std::uint32_t>(space, tensor);
   std::vector<Any> formats;

@@ -17,8 +17,8 @@ template <class Scalar>
 using CpAlsLoop = detail::RunLoop<detail::CpAlsBody<Scalar, TestSpace>>;
 
 /// `start` is copied.
-template <class Scalar, class Index>
-std::unique_ptr<CpAlsLoop<Scalar>> cp_als_loop(TensorByRank<Scalar, Index, TestSpace> const& X,
+template <class Scalar>
+std::unique_ptr<CpAlsLoop<Scalar>> cp_als_loop(TensorByRank<Scalar, TestSpace> const& X,
                                                CpAlsOptions const& options,
                                                FactorMatrices<Scalar, TestSpace> const& start) {
   TestSpace const space;
@@ -26,11 +26,11 @@ std::unique_ptr<CpAlsLoop<Scalar>> cp_als_loop(TensorByRank<Scalar, Index, TestS
   return std::make_unique<CpAlsLoop<Scalar>>(detail::run_options_of(options), X.rows(), space, held, options,
                                              detail::copied(space, start));
 }
-template <class Scalar, class Index>
-std::unique_ptr<CpAlsLoop<Scalar>> cp_als_loop(AnyFormat<Scalar, Index, TestSpace> const& X,
+template <class Scalar>
+std::unique_ptr<CpAlsLoop<Scalar>> cp_als_loop(AnyFormat<Scalar, TestSpace> const& X,
                                                CpAlsOptions const& options,
                                                FactorMatrices<Scalar, TestSpace> const& start) {
-  return cp_als_loop(TensorByRank<Scalar, Index, TestSpace>(TestSpace(), X), options, start);
+  return cp_als_loop(TensorByRank<Scalar, TestSpace>(TestSpace(), X), options, start);
 }
 
 /// The checkpoint that the run would write now, its factors included. All ranks call it.

@@ -66,6 +66,20 @@ class CheckLayers(unittest.TestCase):
     def test_good_tree(self):
         self.assertEqual(faults({}), [])
 
+    def test_casts(self):
+        def with_lines(*lines):
+            return faults({"src/core/a.cpp": SPDX + "".join(line + "\n" for line in lines) + "\n" * 100})
+
+        self.assertEqual(with_lines("auto a = static_cast<int>(b);"), [])
+        few = ["// static_cast<int>(b)", "void(*p)(int) = f;", "count_t(0);", "std::function<bool(int)> g;",
+               "static_cast<void>(h());", "static_cast<char const*>(q);", "double d(int);"]
+        self.assertEqual(with_lines(*few * 3), [])
+        for cast in ("static_cast<std::size_t>(n)", "count_t(n)", "(int)n", "of_mode(list, n)",
+                     "static_cast<typename A::value_type>(n)"):
+            found = with_lines(*[f"auto a = {cast};"] * 9)
+            self.assertEqual(len(found), 1, cast)
+            self.assertIn("src:1: 9 casts to numbers", found[0])
+
     def test_exit_status(self):
         with tempfile.TemporaryDirectory() as folder:
             for name, text, status in (("CMakeLists.txt", "", 1), ("CMakeLists.txt", GOOD["CMakeLists.txt"], 0)):

@@ -148,7 +148,7 @@ int soak(Wanted const& wanted) {
   std::uint64_t made      = 0;
   std::int64_t const held = live_blocks();
   note_blocks(true);
-  std::vector<AnyFormat<double, std::uint32_t, Space>> all;
+  std::vector<AnyFormat<double, Space>> all;
   for (auto const& name : formats) {
     AnyFormatOptions options;
     options.format = name;

@@ -10,7 +10,7 @@ namespace polyad {
 /// list[n], of a std::vector, std::array, span or the like with one element per mode (or level).
 template <class List>
 [[nodiscard]] constexpr decltype(auto) of_mode(List&& list, int n) {
-  return list[static_cast<std::size_t>(n)];
+  return list[n];
 }
 
 }  // namespace polyad

@@ -52,8 +52,8 @@ using TeamPolicy = typename TeamPolicyOf<Space, Properties...>::type;
 /// \throws UsageError when the league exceeds what Kokkos counts (2^31 - 1)
 template <class... Properties, class Space>
 [[gnu::noinline]] TeamPolicy<Space, Properties...> team_policy(Space const& space, LaunchShape shape) {
-  POLYAD_EXPECTS(shape.league <= static_cast<count_t>(std::numeric_limits<int>::max()), "a launch of ",
-                 shape.league, " teams exceeds what one kernel can hold");
+  POLYAD_EXPECTS(shape.league <= std::numeric_limits<int>::max(), "a launch of ", shape.league,
+                 " teams exceeds what one kernel can hold");
   return {space, static_cast<int>(shape.league), shape.team, shape.vector};
 }
 

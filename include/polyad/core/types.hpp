@@ -6,6 +6,7 @@
 #pragma once
 
 #include <Kokkos_Core.hpp>
+#include <concepts>
 #include <cstdint>
 #include <initializer_list>
 #include <span>
@@ -31,7 +32,7 @@ public:
   explicit Extents(std::span<count_t const> sizes) : m_order(static_cast<int>(sizes.size())) {
     POLYAD_EXPECTS(sizes.size() >= 1 && sizes.size() <= max_order, "a tensor has 1 to ", max_order,
                    " modes, not ", sizes.size());
-    for (int n = 0; n < m_order; ++n) m_sizes[n] = of_mode(sizes, n);
+    for (int n = 0; n < m_order; ++n) m_sizes[n] = sizes[n];
   }
   Extents(std::initializer_list<count_t> sizes)
       : Extents(std::span<count_t const>(sizes.begin(), sizes.size())) {}
@@ -40,7 +41,10 @@ public:
   KOKKOS_FUNCTION int order() const { return m_order; }
 
   /// I_n
-  KOKKOS_FUNCTION count_t operator[](int n) const { return m_sizes[n]; }
+  template <std::integral Mode>
+  KOKKOS_FUNCTION count_t operator[](Mode n) const {
+    return m_sizes[n];
+  }
 
   KOKKOS_FUNCTION friend bool operator==(Extents const& a, Extents const& b) {
     if (a.m_order != b.m_order) return false;

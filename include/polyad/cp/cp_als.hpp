@@ -109,18 +109,18 @@ void move_within_bounds(Space const& space, FactorMatrices<Scalar, Space> const&
 ///         not a finite number (of several starts: of all, naming each), or when
 ///         ||X - M||^2 is negative by more than its rounding error (a user-defined format then holds
 ///         duplicates)
-template <class Scalar, class Index, class Space>
-[[nodiscard]] CpAlsResult<Scalar, Space> cp_als(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
+template <class Scalar, class Space>
+[[nodiscard]] CpAlsResult<Scalar, Space> cp_als(Space const& space, AnyFormat<Scalar, Space> const& X,
                                                 CpAlsOptions const& options,
                                                 FactorMatrices<Scalar, Space> const& start,
                                                 CpAlsCallback const& callback = {});
-template <class Scalar, class Index, class Space>
-[[nodiscard]] CpAlsResult<Scalar, Space> cp_als(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
+template <class Scalar, class Space>
+[[nodiscard]] CpAlsResult<Scalar, Space> cp_als(Space const& space, AnyFormat<Scalar, Space> const& X,
                                                 CpAlsOptions const& options,
                                                 FactorMatrices<Scalar, Space>&& start,
                                                 CpAlsCallback const& callback = {});
-template <class Scalar, class Index, class Space>
-[[nodiscard]] CpAlsResult<Scalar, Space> cp_als(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
+template <class Scalar, class Space>
+[[nodiscard]] CpAlsResult<Scalar, Space> cp_als(Space const& space, AnyFormat<Scalar, Space> const& X,
                                                 CpAlsOptions const& options   = {},
                                                 CpAlsCallback const& callback = {});
 
@@ -129,16 +129,14 @@ template <class Scalar, class Index, class Space>
 /// gets the whole model, which its memory must hold. The run ends on all if a callback returns false on one.
 /// Any number of ranks may resume a checkpoint.
 /// \throws as above, on all ranks alike if one of them lacks memory or cannot write or read a checkpoint
-template <class Scalar, class Index, class Space>
-[[nodiscard]] CpAlsResult<Scalar, Space> cp_als(Space const& space,
-                                                TensorByRank<Scalar, Index, Space> const& X,
+template <class Scalar, class Space>
+[[nodiscard]] CpAlsResult<Scalar, Space> cp_als(Space const& space, TensorByRank<Scalar, Space> const& X,
                                                 CpAlsOptions const& options   = {},
                                                 CpAlsCallback const& callback = {});
 /// The same from a given start, which CpAlsOptions::fixed_modes need.
 /// \param start  on rank 0 A^(n) (I_n x R, row-major) of each mode of the whole tensor; empty on the others
-template <class Scalar, class Index, class Space>
-[[nodiscard]] CpAlsResult<Scalar, Space> cp_als(Space const& space,
-                                                TensorByRank<Scalar, Index, Space> const& X,
+template <class Scalar, class Space>
+[[nodiscard]] CpAlsResult<Scalar, Space> cp_als(Space const& space, TensorByRank<Scalar, Space> const& X,
                                                 CpAlsOptions const& options,
                                                 std::vector<std::vector<double>> const& start,
                                                 CpAlsCallback const& callback = {});

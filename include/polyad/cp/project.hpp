@@ -26,9 +26,9 @@ struct Projection {
 /// \param X  has the model's stored rows in all modes but `mode`, and no duplicates
 /// \throws UsageError when the mode, the shapes or the constraints do not match, or X has duplicates;
 ///         NumericalError when the norm of X or the fit is not a finite number; MemoryError before allocating
-template <class Scalar, class Index, class Space>
+template <class Scalar, class Space>
 [[nodiscard]] Projection<Scalar, Space> project(Space const& space, Ktensor<Scalar, Space> const& model,
-                                                AnyFormat<Scalar, Index, Space> const& X, int mode);
+                                                AnyFormat<Scalar, Space> const& X, int mode);
 
 /// The same for coordinates, in the format of any_format.
 template <class Scalar, class Index, class Space>

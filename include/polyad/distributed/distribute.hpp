@@ -124,15 +124,15 @@ template <class Scalar, class Index, class Space>
 /// A share in a format, for cp_als. Formats may differ from rank to rank.
 /// \param X  share.block in this format
 template <class Scalar, class Index, class Space>
-[[nodiscard]] TensorByRank<Scalar, Index, Space> tensor_by_rank(
-    Communicator<Space> const& ranks, TensorShare<Scalar, Index, Space> const& share,
-    AnyFormat<Scalar, Index, Space> const& X);
+[[nodiscard]] TensorByRank<Scalar, Space> tensor_by_rank(Communicator<Space> const& ranks,
+                                                         TensorShare<Scalar, Index, Space> const& share,
+                                                         AnyFormat<Scalar, Space> const& X);
 
 /// The same, in the format that any_format chooses for the block. \throws as any_format, on all ranks
 template <class Scalar, class Index, class Space>
-[[nodiscard]] TensorByRank<Scalar, Index, Space> tensor_by_rank(
-    Communicator<Space> const& ranks, TensorShare<Scalar, Index, Space> const& share,
-    AnyFormatOptions const& format);
+[[nodiscard]] TensorByRank<Scalar, Space> tensor_by_rank(Communicator<Space> const& ranks,
+                                                         TensorShare<Scalar, Index, Space> const& share,
+                                                         AnyFormatOptions const& format);
 
 /// Sends each nonzero to the owners of its rows, sums duplicates, and builds the formats, for tucker. One
 /// rank has one format for all modes.
@@ -142,7 +142,7 @@ template <class Scalar, class Index, class Space>
 /// \throws UsageError on all ranks for a coordinate outside or another number of columns; otherwise as
 ///         any_format, on all ranks
 template <class Scalar, class Index, class Space>
-[[nodiscard]] TensorByRank<Scalar, Index, Space> distribute_rows(
+[[nodiscard]] TensorByRank<Scalar, Space> distribute_rows(
     Communicator<Space> const& ranks, Extents const& extents, std::span<Index const> indices,
     std::span<double const> values, AnyFormatOptions const& format, std::vector<count_t> const& columns);
 

@@ -139,7 +139,7 @@ struct FastTuckerData {
   CooTensor<Scalar, Index, Space> test       = {};  // is only reported
   /// The training set in a chosen format, with the start's mean and biases subtracted (without_biases).
   /// Without a start, fast_tucker throws UsageError. Unset: the library chooses a format.
-  std::optional<AnyFormat<Scalar, Index, Space>> format = {};
+  std::optional<AnyFormat<Scalar, Space>> format = {};
   /// Replaces `train`: a training set in host memory, which the device takes in stretches (als and adam).
   CooTensor<Scalar, Index, HostOf<Space>> train_on_host = {};
   /// How ranks divide the entries: what `distribute` sets. None: this rank has all entries.

@@ -35,6 +35,7 @@ namespace polyad {
 /// needs AnyFormatOptions::survey.
 template <class Scalar, class Index, class Space>
 struct TensorSource {
+  static_assert(detail::expect_compiled<Scalar, Index, Space>());
   using host_space = HostOf<Space>;
 
   std::function<CooTensor<Scalar, Index, Space>()> load;
@@ -52,19 +53,19 @@ struct AnyWorkspace {
   std::unique_ptr<detail::ErasedWorkspace> held;
 };
 
-/// Copies share the format inside.
-template <class Scalar, class Index, class Space>
+/// Copies share the format inside. The coordinates that it is built from may have 32 or 64 bits; those of the
+/// format inside have as many.
+template <class Scalar, class Space>
 class AnyFormat {
-  static_assert(detail::expect_compiled<Scalar, Index, Space>());
+  static_assert(detail::expect_compiled<Scalar, std::uint32_t, Space>());
 
 public:
   using scalar_type    = Scalar;
-  using index_type     = Index;
   using space_type     = Space;
   using options_type   = AnyFormatOptions;
   using workspace_type = AnyWorkspace;
   /// The host's space. It holds a tensor that does not fit the device.
-  using host_space = typename TensorSource<Scalar, Index, Space>::host_space;
+  using host_space = HostOf<Space>;
 
   static constexpr char const* name = "any";
 
@@ -76,13 +77,16 @@ public:
   ///         negative or not finite; for an unknown name or option; for a named format without what
   ///         options.needs or options.deterministic ask; without a survey if one is needed. MemoryError, with
   ///         the smallest need, when nothing fits
+  template <class Index>
   static AnyFormat build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                          options_type const& options = {});
+  template <class Index>
   static AnyFormat build(Space const& space, TensorSource<Scalar, Index, Space> const& source,
                          options_type const& options);
   /// streamed-blco, from a tensor in host memory, which a device's memory need not hold. Waits for `space`.
   /// \throws UsageError for duplicates and coordinates as build; when options.format names a format that does
   ///         not stream; MemoryError
+  template <class Index>
   static AnyFormat stream(Space const& space, CooTensor<Scalar, Index, host_space> const& coo,
                           options_type const& options = {});
 
@@ -142,18 +146,17 @@ private:
   std::vector<FormatCandidate> m_candidates;
 };
 
-/// A format outside AnyFormat: one's own, or a class of the library's.
+/// A format outside AnyFormat: one's own, or a class of the library's. AnyFormat is none: its coordinates
+/// have no type.
 template <class F>
-concept OwnFormat =
-    Format<F> &&
-    !std::is_same_v<F, AnyFormat<typename F::scalar_type, typename F::index_type, typename F::space_type>>;
+concept OwnFormat = Format<F>;
 
 /// The contract's mttkrp (formats/format.hpp): V (I_mode x R) is overwritten. Launches on `space` and returns
 /// without waiting. A device's matrices whose rows are not packed are copied first; then the call waits.
 /// \throws UsageError when shapes do not match, or the workspace was made for another format, tensor or rank;
 ///         MemoryError for copies
-template <class Scalar, class Index, class Space>
-void mttkrp(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
+template <class Scalar, class Space>
+void mttkrp(Space const& space, AnyFormat<Scalar, Space> const& X,
             FactorMatrices<Scalar, Space> const& factors, int mode, AnyWorkspace& workspace,
             FactorMatrix<Scalar, Space> const& V) {
   detail::on_packed_rows(space, factors, V, [&](auto const& packed, auto const& output) {
@@ -164,41 +167,41 @@ void mttkrp(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
 /// The other operations of formats/format.hpp. All launch on `space` and return without waiting. The residual
 /// sweep and SpTTMc copy matrices as mttkrp does. The others throw if rows are not packed.
 /// \throws UsageError as mttkrp, and where the format inside does not offer the operation; MemoryError
-template <class Scalar, class Index, class Space>
-[[nodiscard]] AnyWorkspace make_residual_workspace(Space const& space,
-                                                   AnyFormat<Scalar, Index, Space> const& X, count_t rank) {
+template <class Scalar, class Space>
+[[nodiscard]] AnyWorkspace make_residual_workspace(Space const& space, AnyFormat<Scalar, Space> const& X,
+                                                   count_t rank) {
   return {X.inside()->do_make_residual_workspace(space, rank)};
 }
-template <class Scalar, class Index, class Space>
-void residual_mttkrp(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
+template <class Scalar, class Space>
+void residual_mttkrp(Space const& space, AnyFormat<Scalar, Space> const& X,
                      FactorMatrices<Scalar, Space> const& C, int mode, AnyWorkspace& workspace,
                      FactorMatrix<Scalar, Space> const& G) {
   detail::on_packed_rows(space, C, G, [&](auto const& packed, auto const& output) {
     X.inside()->do_residual_mttkrp(space, packed, mode, workspace.held.get(), output);
   });
 }
-template <class Scalar, class Index, class Space>
-void least_squares_rows(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
+template <class Scalar, class Space>
+void least_squares_rows(Space const& space, AnyFormat<Scalar, Space> const& X,
                         FactorMatrices<Scalar, Space> const& C, int mode,
                         RowProblem<Scalar, Space> const& problem, RowStarts<Space> const& starts,
                         FactorMatrix<Scalar, Space> const& A, RowShrinkage const& shrinkage = {}) {
   X.inside()->do_least_squares_rows(space, C, mode, problem, starts, A, shrinkage);
 }
-template <class Scalar, class Index, class Space>
-void sgd_factor_sweep(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
+template <class Scalar, class Space>
+void sgd_factor_sweep(Space const& space, AnyFormat<Scalar, Space> const& X,
                       FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
                       int mode, SgdStep step, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace) {
   X.inside()->do_sgd_factor_sweep(space, model, C, mode, step, form, workspace);
 }
-template <class Scalar, class Index, class Space>
-void sgd_core_sweep(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
+template <class Scalar, class Space>
+void sgd_core_sweep(Space const& space, AnyFormat<Scalar, Space> const& X,
                     FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
                     int mode, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace) {
   X.inside()->do_sgd_core_sweep(space, model, C, mode, form, workspace);
 }
 
-template <class Scalar, class Index, class Space>
-void spttmc(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
+template <class Scalar, class Space>
+void spttmc(Space const& space, AnyFormat<Scalar, Space> const& X,
             std::vector<FactorMatrix<Scalar, Space>> const& U, int mode,
             FactorMatrix<Scalar, Space> const& Y) {
   std::vector<FactorMatrix<Scalar, Space>> packed;
@@ -245,17 +248,17 @@ template <class Scalar, class Index, class Space>
 
 /// Wraps a format of one's own in AnyFormat, which shares its Views. Does not wait.
 template <OwnFormat F>
-[[nodiscard]] AnyFormat<typename F::scalar_type, typename F::index_type, typename F::space_type> any_format(
+[[nodiscard]] AnyFormat<typename F::scalar_type, typename F::space_type> any_format(
     typename F::space_type const&, F const& own) {
-  return AnyFormat<typename F::scalar_type, typename F::index_type, typename F::space_type>(own);
+  return AnyFormat<typename F::scalar_type, typename F::space_type>(own);
 }
 
 /// AnyFormat::build (which waits and throws) of a tensor that may be handed over: std::move(coo).
 template <class Scalar, class Index, class Space>
-[[nodiscard]] AnyFormat<Scalar, Index, Space> any_format(Space const& space,
-                                                         CooTensor<Scalar, Index, Space> coo,
-                                                         AnyFormatOptions const& options = {}) {
-  return AnyFormat<Scalar, Index, Space>::build(space, coo, options);
+[[nodiscard]] AnyFormat<Scalar, Space> any_format(Space const& space, CooTensor<Scalar, Index, Space> coo,
+                                                  AnyFormatOptions const& options = {}) {
+  static_assert(detail::expect_compiled<Scalar, Index, Space>());
+  return AnyFormat<Scalar, Space>::build(space, coo, options);
 }
 
 }  // namespace polyad

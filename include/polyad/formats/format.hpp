@@ -154,7 +154,7 @@ template <class F>
                                                             F const& format, count_t rank) {
   using Scalar = typename F::scalar_type;
   residual_workspace<F> workspace{format.make_workspace(space, rank), {}};
-  if (rank > static_cast<count_t>(full_block)) {
+  if (rank > full_block) {
     expect_fits(space, "the residuals", format.nnz(), sizeof(Scalar));
     workspace.residuals = Kokkos::View<Scalar*, typename F::space_type::device_type>(
         Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::residuals"), format.nnz());
@@ -381,9 +381,8 @@ void expect_mttkrp_arguments(Extents const& extents, FactorMatrices<Scalar, Spac
 template <class Scalar, class Space>
 void expect_nonzero_block(Extents const& extents, count_t nnz, count_t first,
                           NonzeroBlock<Scalar, Space> const& block) {
-  POLYAD_EXPECTS(block.indices.extent(0) == block.count() &&
-                     block.indices.extent(1) == static_cast<count_t>(extents.order()) && first <= nnz &&
-                     block.count() <= nnz - first,
+  POLYAD_EXPECTS(block.indices.extent(0) == block.count() && block.indices.extent_int(1) == extents.order() &&
+                     first <= nnz && block.count() <= nnz - first,
                  "a block of ", block.indices.extent(0), " x ", block.indices.extent(1), " indices and ",
                  block.count(), " values for the nonzeros from ", first, " on, of ", nnz, " and order ",
                  extents.order());

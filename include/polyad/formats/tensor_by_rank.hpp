@@ -60,10 +60,10 @@ struct OwnedRows {
 
 /// Shares its formats when copied. `tensor_by_rank` and `distribute_rows` (distributed/distribute.hpp) make
 /// one of several ranks.
-template <class Scalar, class Index, class Space>
+template <class Scalar, class Space>
 class TensorByRank {
 public:
-  using Format = AnyFormat<Scalar, Index, Space>;
+  using Format = AnyFormat<Scalar, Space>;
   using Rows   = std::shared_ptr<detail::RowDistribution<Scalar, Space>>;
 
   /// Facts about the whole tensor, the same on all ranks.
@@ -90,7 +90,7 @@ public:
   /// The format that mode n is computed with, and its number among formats().
   [[nodiscard]] Format const& format(int n) const { return m_formats[format_number(n)]; }
   [[nodiscard]] std::size_t format_number(int n) const {
-    return std::min(static_cast<std::size_t>(n), m_formats.size() - 1);
+    return std::min<std::size_t>(n, m_formats.size() - 1);
   }
   [[nodiscard]] std::string chosen() const { return m_formats.front().chosen(); }
   /// All formats of this rank together.

@@ -34,18 +34,17 @@ struct ChunkWalk {
   template <int Block, class Member>
   [[nodiscard]] KOKKOS_FUNCTION Place place(Member const& member) const {
     // In 32 bits, and only where there are blocks: every thread pays for these divisions.
-    auto group     = static_cast<unsigned>(member.league_rank());
+    unsigned group = member.league_rank();
     unsigned block = 0;
     if (blocks.count > 1) {
-      auto const count       = static_cast<unsigned>(blocks.count);
-      unsigned const divisor = by_block ? static_cast<unsigned>(member.league_size()) / count : count;
+      unsigned const count   = blocks.count;
+      unsigned const divisor = by_block ? member.league_size() / count : count;
       unsigned const high    = group / divisor;
       unsigned const low     = group - high * divisor;
       block                  = by_block ? high : low;
       group                  = by_block ? low : high;
     }
-    return {static_cast<count_t>(group) * static_cast<count_t>(member.team_size()) +
-                static_cast<count_t>(member.team_rank()),
+    return {static_cast<count_t>(group) * member.team_size() + member.team_rank(),
             blocks.first + static_cast<int>(block) * Block};
   }
 
@@ -64,8 +63,7 @@ struct ChunkWalk {
 
   /// The launch that covers all chunks and blocks with teams of `team` threads.
   [[nodiscard]] LaunchShape shape(int team, int vector) const {
-    return {ceil_div(ceil_div(items, chunk), static_cast<count_t>(team)) * static_cast<count_t>(blocks.count),
-            team, vector};
+    return {ceil_div(ceil_div(items, chunk), team) * blocks.count, team, vector};
   }
 
   /// Kokkos' policy of that launch for a kernel whose lanes hold Rows; Properties are Kokkos'.
@@ -79,7 +77,7 @@ struct ChunkWalk {
 /// the first and last row of a chunk pay for atomics.
 template <class Space>
 count_t chunk_length(Space const& space, count_t nnz, int lanes) {
-  auto const threads = static_cast<count_t>(space.concurrency());
+  count_t const threads = space.concurrency();
   if constexpr (is_device_space<Space>)
     return device_chunk(nnz, lanes, threads);
   else

@@ -14,8 +14,7 @@ inline constexpr std::uint64_t longest_device_chunk = 128;
 /// Nonzeros in a chunk on a device that runs `threads` threads, with `lanes` of them on each chunk. It is the
 /// longest chunk, unless that would leave part of the device idle.
 [[nodiscard]] constexpr std::uint64_t device_chunk(std::uint64_t nnz, int lanes, std::uint64_t threads) {
-  std::uint64_t const balanced =
-      nnz * static_cast<std::uint64_t>(lanes) / std::max<std::uint64_t>(threads, 1);
+  std::uint64_t const balanced = nnz * lanes / std::max<std::uint64_t>(threads, 1);
   return std::clamp<std::uint64_t>(balanced / 4 * 4, 16, longest_device_chunk);
 }
 

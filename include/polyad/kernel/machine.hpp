@@ -19,8 +19,7 @@ inline constexpr count_t device_team_scratch = 45 * 1024;
 /// The same on any space. On a host Kokkos determines the number.
 template <class Space>
 [[nodiscard]] count_t team_scratch() {
-  return is_device_space<Space> ? device_team_scratch
-                                : static_cast<count_t>(Kokkos::TeamPolicy<Space>::scratch_size_max(0));
+  return is_device_space<Space> ? device_team_scratch : Kokkos::TeamPolicy<Space>::scratch_size_max(0);
 }
 
 /// Threads of a device's team, so that they have `gpu_threads` lanes together. A host's team is one thread.
@@ -35,7 +34,7 @@ template <class Space>
   if constexpr (is_device_space<Space>)
     return device_multiprocessors(space);
   else
-    return static_cast<count_t>(std::max(1, space.concurrency()));
+    return std::max(1, space.concurrency());
 }
 
 }  // namespace polyad

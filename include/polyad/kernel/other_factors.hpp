@@ -4,7 +4,6 @@
 
 #include <type_traits>
 
-#include "polyad/core/per_mode.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
@@ -25,7 +24,7 @@ public:
   template <class Space>
   OtherFactors(FactorMatrices<Scalar, Space> const& factors, Kokkos::Array<int, max_order> const& modes) {
     for (int m = 1; m < factors.order(); ++m) {
-      int const n = of_mode(modes, m);
+      int const n = modes[m];
       append(factors[n], n);
     }
   }

@@ -80,14 +80,13 @@ template <class F>
 void for_each_column_block(int rank, F&& f) {
   if constexpr (takes_packed_rows<Kokkos::DefaultExecutionSpace>) {
     int const count = (rank + full_block - 1) / full_block;
-    return with_block(static_cast<count_t>(rank),
-                      [&](auto block) { f(block, ColumnBlocks{0, count, rank}); });
+    return with_block(rank, [&](auto block) { f(block, ColumnBlocks{0, count, rank}); });
   }
   int const full = rank / full_block;
   int const rest = rank % full_block;
   if (full > 0) f(std::integral_constant<int, full_block>{}, ColumnBlocks{0, full, rank});
   ColumnBlocks const tail{full * full_block, 1, rank};
-  if (rest > 0) with_last_block(static_cast<count_t>(rest), [&](auto block) { f(block, tail); });
+  if (rest > 0) with_last_block(rest, [&](auto block) { f(block, tail); });
 }
 
 /// The same as for_each_column_block, with blocks for the registers of a host. Column R cuts off fewer
@@ -102,9 +101,7 @@ void for_each_wide_block(int rank, F&& f) {
     int const full            = wide.full_blocks(rank);
     if (full > 0) f(std::integral_constant<int, wide.full>{}, ColumnBlocks{0, full, rank});
     ColumnBlocks const tail{full * wide.full, 1, rank};
-    if (tail.first < rank)
-      with_last_block<wide.last>(static_cast<count_t>(rank - tail.first),
-                                 [&](auto block) { f(block, tail); });
+    if (tail.first < rank) with_last_block<wide.last>(rank - tail.first, [&](auto block) { f(block, tail); });
   }
 }
 

@@ -83,7 +83,7 @@ struct AddToStash {
 
   template <class Key, class Row>
   KOKKOS_FORCEINLINE_FUNCTION void operator()(Key key, Row const& sum) const {
-    sum.atomic_add_to_scratch(stash + static_cast<count_t>(key) * static_cast<count_t>(stride), columns);
+    sum.atomic_add_to_scratch(stash + static_cast<count_t>(key) * stride, columns);
   }
 };
 
@@ -123,10 +123,10 @@ public:
   template <class Member>
   KOKKOS_FUNCTION explicit TeamHeads(Member const& member)
       : m_team(member.team_size()),
-        m_heads(static_cast<Scalar*>(member.team_scratch(0).get_shmem_aligned(
-            static_cast<std::size_t>(m_team * Elements) * sizeof(Scalar), row_alignment))),
-        m_passes(static_cast<int*>(member.team_scratch(0).get_shmem_aligned(
-            static_cast<std::size_t>(m_team) * sizeof(int), sizeof(int)))) {}
+        m_heads(static_cast<Scalar*>(
+            member.team_scratch(0).get_shmem_aligned((m_team * Elements) * sizeof(Scalar), row_alignment))),
+        m_passes(
+            static_cast<int*>(member.team_scratch(0).get_shmem_aligned(m_team * sizeof(int), sizeof(int)))) {}
 
   /// The lane's part of a thread's head. `columns` count from the block's first one.
   KOKKOS_FUNCTION void store(int thread, Sum const& sum, Columns columns) const {

@@ -82,11 +82,11 @@ template <bool Together, class Row, int Block, class Scalar, class Index, class.
 template <class Row, int Block, class Index, class Member, class Scalar, class Walk>
 KOKKOS_FUNCTION void walk_with_team_sum(Member const& member, bool has_items, Columns columns, Scalar* output,
                                         count_t stride, Walk const& walk) {
-  using Sum               = TeamSum<Scalar, Index>;
-  constexpr int alignment = 16;  // rows are packed
-  int const thread        = member.team_rank();
-  auto const threads      = static_cast<std::size_t>(member.team_size());
-  auto const& scratch     = member.team_scratch(0);
+  using Sum                 = TeamSum<Scalar, Index>;
+  constexpr int alignment   = 16;  // rows are packed
+  int const thread          = member.team_rank();
+  std::size_t const threads = member.team_size();
+  auto const& scratch       = member.team_scratch(0);
   auto* const sums =
       static_cast<Scalar*>(scratch.get_shmem_aligned(threads * Block * sizeof(Scalar), alignment));
   auto* const rows = static_cast<Index*>(scratch.get_shmem_aligned(threads * sizeof(Index), alignment));
@@ -102,7 +102,7 @@ KOKKOS_FUNCTION void walk_with_team_sum(Member const& member, bool has_items, Co
     Row sum(own.sum, own.here(of_lane));
     for (int t = thread + 1; t < member.team_size() && rows[t] == row; ++t)
       sum += Row(sums + t * Block, own.here(of_lane));
-    sum.atomic_add_to(output + static_cast<count_t>(row) * stride, of_lane);  // other teams add to it too
+    sum.atomic_add_to(output + row * stride, of_lane);  // other teams add to it too
   });
 }
 

@@ -39,9 +39,8 @@ struct WholeRowWalk {
   /// The first nonzero of a thread's chunk. A thread without a chunk gets a number of nnz or above.
   template <class Member>
   [[nodiscard]] KOKKOS_FUNCTION count_t first_of(Member const& member) const {
-    count_t const thread =
-        static_cast<count_t>(member.league_rank()) * static_cast<count_t>(member.team_size()) +
-        static_cast<count_t>(member.team_rank());
+    count_t const league = member.league_rank();
+    count_t const thread = league * member.team_size() + member.team_rank();
     return thread * chunk;
   }
 
@@ -51,8 +50,7 @@ struct WholeRowWalk {
   template <class Row, class... Properties, class Space>
   [[nodiscard]] TeamPolicy<Space, Properties...> policy(Space const& space) const {
     int const team = team_threads<Space>(Row::lanes);
-    return team_policy<Properties...>(
-        space, LaunchShape{ceil_div(chunks(), static_cast<count_t>(team)), team, Row::lanes});
+    return team_policy<Properties...>(space, LaunchShape{ceil_div(chunks(), team), team, Row::lanes});
   }
 };
 

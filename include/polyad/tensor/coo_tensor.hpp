@@ -30,8 +30,8 @@ public:
       : m_extents(extents), m_indices(std::move(indices)), m_values(std::move(values)) {
     POLYAD_EXPECTS(m_indices.extent(0) == m_values.extent(0), m_indices.extent(0), " coordinates but ",
                    m_values.extent(0), " values");
-    POLYAD_EXPECTS(m_indices.extent(1) == static_cast<count_t>(extents.order()), "coordinates of ",
-                   m_indices.extent(1), " numbers for a tensor of order ", extents.order());
+    POLYAD_EXPECTS(m_indices.extent_int(1) == extents.order(), "coordinates of ", m_indices.extent(1),
+                   " numbers for a tensor of order ", extents.order());
     for (int n = 0; n < extents.order(); ++n)
       // The largest Index numbers no row: kernels say "none" by it (TeamSum::no_row).
       POLYAD_EXPECTS(extents[n] <= std::numeric_limits<Index>::max(), "mode ", n, " of ", extents[n],
@@ -45,9 +45,7 @@ public:
   [[nodiscard]] values_type const& values() const { return m_values; }
 
   /// (s_r + N s_o) bytes per nonzero
-  [[nodiscard]] count_t storage_bytes() const {
-    return nnz() * (sizeof(Scalar) + static_cast<count_t>(order()) * sizeof(Index));
-  }
+  [[nodiscard]] count_t storage_bytes() const { return nnz() * (sizeof(Scalar) + order() * sizeof(Index)); }
 
 private:
   Extents m_extents;
@@ -59,8 +57,8 @@ private:
 template <class Scalar, class Index, class Space>
 [[nodiscard]] CooTensor<Scalar, Index, Space> make_coo_tensor(Space const& space, Extents const& extents,
                                                               count_t nnz) {
-  using Tensor     = CooTensor<Scalar, Index, Space>;
-  auto const order = static_cast<count_t>(extents.order());
+  using Tensor        = CooTensor<Scalar, Index, Space>;
+  count_t const order = extents.order();
   expect_fits(space, "the tensor's coordinates and values", nnz, sizeof(Scalar) + order * sizeof(Index));
   return Tensor(
       extents,
@@ -77,7 +75,7 @@ template <class Scalar, class Index, class Space>
 [[nodiscard]] CooTensor<Scalar, Index, Space> upload(Space const& space, Extents const& extents,
                                                      std::span<Index const> indices,
                                                      std::span<double const> values) {
-  auto const order = static_cast<count_t>(extents.order());
+  count_t const order = extents.order();
   POLYAD_EXPECTS(indices.size() == values.size() * order, indices.size(), " indices for ", values.size(),
                  " nonzeros of order ", order);
   auto const tensor       = make_coo_tensor<Scalar, Index>(space, extents, values.size());
@@ -87,8 +85,8 @@ template <class Scalar, class Index, class Space>
     host_values(p) = static_cast<Scalar>(values[p]);
     for (count_t n = 0; n < order; ++n) {
       Index const index = indices[p * order + n];
-      POLYAD_EXPECTS(index < extents[static_cast<int>(n)], "nonzero ", p, " has index ", index, " in mode ",
-                     n, " of ", extents[static_cast<int>(n)], " rows");
+      POLYAD_EXPECTS(index < extents[n], "nonzero ", p, " has index ", index, " in mode ", n, " of ",
+                     extents[n], " rows");
       host_indices(p, n) = index;
     }
   }

@@ -11,7 +11,6 @@
 
 #include "polyad/core/counter_rng.hpp"
 #include "polyad/core/instances.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/core/rank.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
@@ -112,8 +111,7 @@ POLYAD_EACH_SCALAR(extern, POLYAD_COPY_MATRIX);
 /// Whether kernels on Space take the rows of this matrix.
 template <class Scalar, class Space>
 [[nodiscard]] bool rows_are_packed(FactorMatrix<Scalar, Space> const& matrix) {
-  return !takes_packed_rows<Space> ||
-         rows_are_aligned(matrix.data(), static_cast<count_t>(matrix.stride(0)), matrix.extent(1));
+  return !takes_packed_rows<Space> || rows_are_aligned(matrix.data(), matrix.stride(0), matrix.extent(1));
 }
 
 /// Throws UsageError unless kernels on Space take the rows of this matrix.
@@ -154,8 +152,14 @@ public:
 
   [[nodiscard]] int order() const { return m_order; }
   [[nodiscard]] count_t rank() const { return m_rank; }
-  [[nodiscard]] matrix_type& operator[](int n) { return of_mode(m_matrices, n); }
-  [[nodiscard]] matrix_type const& operator[](int n) const { return of_mode(m_matrices, n); }
+  template <std::integral Mode>
+  [[nodiscard]] matrix_type& operator[](Mode n) {
+    return m_matrices[n];
+  }
+  template <std::integral Mode>
+  [[nodiscard]] matrix_type const& operator[](Mode n) const {
+    return m_matrices[n];
+  }
 
 private:
   int m_order    = 0;

@@ -18,7 +18,6 @@
 #include <span>
 #include <string>
 
-#include "polyad/core/per_mode.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 
 namespace polyad {
@@ -58,16 +57,16 @@ public:
                   bool biases, std::span<count_t const> rows = {})
       : m_extents(extents), m_rank(rank), m_has_biases(biases) {
     POLYAD_EXPECTS(extents.order() >= 2, "a FastTucker model has two modes or more");
-    POLYAD_EXPECTS(J.size() == static_cast<std::size_t>(extents.order()), J.size(),
-                   " column counts J for a model of ", extents.order(), " modes");
+    POLYAD_EXPECTS(std::ssize(J) == extents.order(), J.size(), " column counts J for a model of ",
+                   extents.order(), " modes");
     checked_rank(rank);
     for (int n = 0; n < order(); ++n) {
-      count_t const columns = of_mode(J, n);
+      count_t const columns = J[n];
       POLYAD_EXPECTS(columns >= 1, "J of mode ", n, " is 0: a factor has at least one column");
       checked_rank(columns);
       std::string const mode = std::to_string(n);
-      A(n) = make_factor_matrix<Scalar>(space, "polyad::factor_" + mode,
-                                        rows.empty() ? extents[n] : of_mode(rows, n), columns);
+      A(n) = make_factor_matrix<Scalar>(space, "polyad::factor_" + mode, rows.empty() ? extents[n] : rows[n],
+                                        columns);
       B(n) = make_factor_matrix<Scalar>(space, "polyad::core_" + mode, columns, rank);
       if (!biases) continue;
       expect_fits(space, "the biases of mode " + mode, extents[n], sizeof(Scalar));
@@ -83,16 +82,16 @@ public:
   [[nodiscard]] count_t columns(int n) const { return A(n).extent(1); }
   [[nodiscard]] bool has_biases() const { return m_has_biases; }
 
-  [[nodiscard]] matrix_type& A(int n) { return of_mode(m_factors, n); }
-  [[nodiscard]] matrix_type const& A(int n) const { return of_mode(m_factors, n); }
-  [[nodiscard]] matrix_type& B(int n) { return of_mode(m_cores, n); }
-  [[nodiscard]] matrix_type const& B(int n) const { return of_mode(m_cores, n); }
-  [[nodiscard]] bias_type& bias(int n) { return of_mode(m_biases, n); }
-  [[nodiscard]] bias_type const& bias(int n) const { return of_mode(m_biases, n); }
+  [[nodiscard]] matrix_type& A(int n) { return m_factors[n]; }
+  [[nodiscard]] matrix_type const& A(int n) const { return m_factors[n]; }
+  [[nodiscard]] matrix_type& B(int n) { return m_cores[n]; }
+  [[nodiscard]] matrix_type const& B(int n) const { return m_cores[n]; }
+  [[nodiscard]] bias_type& bias(int n) { return m_biases[n]; }
+  [[nodiscard]] bias_type const& bias(int n) const { return m_biases[n]; }
 
   /// drift^(n): I_n x bins; without columns the biases of mode n stay as they are.
-  [[nodiscard]] matrix_type& drift(int n) { return of_mode(m_drifts, n); }
-  [[nodiscard]] matrix_type const& drift(int n) const { return of_mode(m_drifts, n); }
+  [[nodiscard]] matrix_type& drift(int n) { return m_drifts[n]; }
+  [[nodiscard]] matrix_type const& drift(int n) const { return m_drifts[n]; }
 
   /// Takes mean, biases and drifts of a model of the same extents; both share their Views afterwards.
   void share_biases(FastTuckerModel const& other) {

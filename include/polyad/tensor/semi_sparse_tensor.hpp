@@ -48,10 +48,9 @@ public:
       seen |= 1U << n;
       width = checked_product("a row of a semi-sparse tensor", width, extents[n]);
     }
-    POLYAD_EXPECTS(
-        m_sparse_modes.size() + m_dense_modes.size() == static_cast<std::size_t>(extents.order()) &&
-            seen + 1 == 1U << extents.order(),
-        "every mode is either sparse or dense");
+    POLYAD_EXPECTS(std::ssize(m_sparse_modes) + std::ssize(m_dense_modes) == extents.order() &&
+                       seen + 1 == 1U << extents.order(),
+                   "every mode is either sparse or dense");
     POLYAD_EXPECTS(m_coordinates.extent(0) == m_sparse_modes.size() && m_coordinates.extent(1) >= rows(),
                    "coordinates of ", m_coordinates.extent(0), " x ", m_coordinates.extent(1), " for ",
                    rows(), " rows and ", m_sparse_modes.size(), " sparse modes");
@@ -107,7 +106,7 @@ struct ExpandRows {
     count_t const row = e / values.extent(1);
     count_t rest      = e % values.extent(1);
     coo_values(e)     = values(row, rest);
-    auto const sparse = static_cast<int>(coordinates.extent(0));
+    auto const sparse = coordinates.extent_int(0);
     for (int k = 0; k < sparse; ++k) indices(e, modes[k]) = coordinates(k, row);
     for (int k = extents.order() - 1; k >= sparse; --k) {
       indices(e, modes[k]) = static_cast<Index>(rest % extents[modes[k]]);

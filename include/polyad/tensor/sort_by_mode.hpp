@@ -6,7 +6,6 @@
 #include <Kokkos_Core.hpp>
 
 #include "polyad/core/instances.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/core/sort.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 
@@ -46,8 +45,7 @@ struct PackKeys {
   int count;
   KOKKOS_FUNCTION void operator()(count_t i) const {
     std::uint64_t key = 0;
-    for (int m = 0; m < count; ++m)
-      key = key << of_mode(bits, m) | indices(permutation(i), of_mode(modes, m));
+    for (int m = 0; m < count; ++m) key = key << bits[m] | indices(permutation(i), modes[m]);
     keys(i) = key;
   }
 };
@@ -99,7 +97,7 @@ void sort_by_modes(Space const& space, CooTensor<Scalar, Index, Space> const& te
                    Kokkos::View<Ordinal*, typename Space::device_type> const& permutation) {
   using Indices     = typename CooTensor<Scalar, Index, Space>::indices_type;
   count_t const nnz = tensor.nnz();
-  for (int m = 0; m < count; ++m) expect_mode(of_mode(modes, m), tensor.extents());
+  for (int m = 0; m < count; ++m) expect_mode(modes[m], tensor.extents());
   detail::expect_permutation_of(nnz, permutation.extent(0));
   expect_fits(space, "the sort's keys", nnz, sizeof(std::uint64_t));
   Kokkos::View<std::uint64_t*, typename Space::device_type> const keys(
@@ -108,7 +106,7 @@ void sort_by_modes(Space const& space, CooTensor<Scalar, Index, Space> const& te
     int begin = end;
     int total = 0;
     while (begin > 0) {
-      int const bits = bits_for(tensor.extents()[modes[static_cast<std::size_t>(begin - 1)]]);
+      int const bits = bits_for(tensor.extents()[modes[begin - 1]]);
       if (total + bits > 64) break;
       total += bits;
       --begin;
@@ -116,8 +114,8 @@ void sort_by_modes(Space const& space, CooTensor<Scalar, Index, Space> const& te
     detail::PackKeys<Indices, Permutation<Ordinal, Space>> pack{tensor.indices(), permutation, keys, {}, {},
                                                                 end - begin};
     for (int m = begin; m < end; ++m) {
-      auto const at  = static_cast<std::size_t>(m - begin);
-      pack.modes[at] = of_mode(modes, m);
+      std::size_t const at = m - begin;
+      pack.modes[at]       = modes[m];
       // A shift by 64 has no meaning, but a mode of 64 bits is alone in its word.
       pack.bits[at] = m == begin ? 0 : bits_for(tensor.extents()[pack.modes[at]]);
     }
@@ -136,7 +134,7 @@ void sort_by_other_modes(Space const& space, CooTensor<Scalar, Index, Space> con
   Kokkos::Array<int, max_order> modes{};
   int count = 0;
   for (int n = 0; n < tensor.order(); ++n)
-    if (n != skipped) modes[static_cast<std::size_t>(count++)] = n;
+    if (n != skipped) modes[count++] = n;
   sort_by_modes(space, tensor, modes, count, permutation);
 }
 

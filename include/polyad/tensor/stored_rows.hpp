@@ -61,8 +61,7 @@ public:
   [[nodiscard]] std::uint64_t position(std::uint64_t row) const {
     if (!m_is_list) return row < m_extent ? row : none;
     auto const found = std::lower_bound(m_numbers.begin(), m_numbers.end(), row);
-    return found != m_numbers.end() && *found == row ? static_cast<std::uint64_t>(found - m_numbers.begin())
-                                                     : none;
+    return found != m_numbers.end() && *found == row ? found - m_numbers.begin() : none;
   }
 
   bool operator==(StoredRows const&) const = default;

@@ -137,7 +137,7 @@ FactorMatrices<Scalar, Space> to_device(Space const& space, HostFactors const& f
   for (auto const& matrix : factors) extents.push_back(matrix.rows);
   FactorMatrices<Scalar, Space> result(space, Extents(std::span<count_t const>(extents)), factors[0].columns);
   for (std::size_t n = 0; n < factors.size(); ++n)
-    result[static_cast<int>(n)] = WatchedMatrix<Scalar, Space>(space, layout, factors[n], nan_value).matrix();
+    result[n] = WatchedMatrix<Scalar, Space>(space, layout, factors[n], nan_value).matrix();
   space.fence("polyad::testing");
   return result;
 }
@@ -155,7 +155,7 @@ std::string mttkrp_violation(typename F::space_type const& space, F const& X,
   WatchedMatrix<Scalar, typename F::space_type> V(space, layout, expected.rows, expected.columns);
   mttkrp(space, X, factors, static_cast<int>(mode), workspace, V.matrix());
   space.fence("polyad::testing");
-  std::string text = violation<Scalar>(expected, V.read(), static_cast<std::size_t>(factors.order()));
+  std::string text = violation<Scalar>(expected, V.read(), factors.order());
   if (auto const trespasses = V.trespasses(); trespasses > 0)
     text += (text.empty() ? "" : "; ") + std::to_string(trespasses) + " entries around V changed";
   return text;

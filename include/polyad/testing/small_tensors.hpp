@@ -60,7 +60,7 @@ inline char const* to_string(Kind kind) {
 /// Sizes of the modes; different ones, so that a swap of two modes shows.
 inline std::vector<std::uint64_t> small_extents(std::size_t order) {
   constexpr std::array<std::uint64_t, 16> sizes{29, 23, 17, 13, 11, 7, 6, 5, 4, 3, 5, 4, 3, 2, 3, 2};
-  return {sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(order)};
+  return {sizes.begin(), sizes.begin() + order};
 }
 
 /// A tensor with random indices; values from `number`.

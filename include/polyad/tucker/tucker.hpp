@@ -90,18 +90,18 @@ void plan_tucker(MemoryPlan& plan, Space const& space, Extents const& extents, O
 ///         that does not fit is allocated; InputError when options.resume is damaged or of another run;
 ///         WriteError when a checkpoint cannot be written; NumericalError when the tensor is zero or not
 ///         finite
-template <class Scalar, class Index, class Space>
-[[nodiscard]] TuckerResult<Scalar, Space> tucker(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
+template <class Scalar, class Space>
+[[nodiscard]] TuckerResult<Scalar, Space> tucker(Space const& space, AnyFormat<Scalar, Space> const& X,
                                                  TuckerOptions const& options,
                                                  TuckerStart<Scalar, Space> const& start,
                                                  TuckerCallback const& callback = {});
-template <class Scalar, class Index, class Space>
-[[nodiscard]] TuckerResult<Scalar, Space> tucker(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
+template <class Scalar, class Space>
+[[nodiscard]] TuckerResult<Scalar, Space> tucker(Space const& space, AnyFormat<Scalar, Space> const& X,
                                                  TuckerOptions const& options,
                                                  TuckerStart<Scalar, Space>&& start,
                                                  TuckerCallback const& callback = {});
-template <class Scalar, class Index, class Space>
-[[nodiscard]] TuckerResult<Scalar, Space> tucker(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
+template <class Scalar, class Space>
+[[nodiscard]] TuckerResult<Scalar, Space> tucker(Space const& space, AnyFormat<Scalar, Space> const& X,
                                                  TuckerOptions const& options,
                                                  TuckerCallback const& callback = {});
 
@@ -111,9 +111,8 @@ template <class Scalar, class Index, class Space>
 /// result.
 /// A callback's false ends the run on all. Any number of ranks may resume a checkpoint, in any format.
 /// \throws as above, on all ranks alike if one of them lacks memory or cannot write or read a checkpoint
-template <class Scalar, class Index, class Space>
-[[nodiscard]] TuckerResult<Scalar, Space> tucker(Space const& space,
-                                                 TensorByRank<Scalar, Index, Space> const& X,
+template <class Scalar, class Space>
+[[nodiscard]] TuckerResult<Scalar, Space> tucker(Space const& space, TensorByRank<Scalar, Space> const& X,
                                                  TuckerOptions const& options,
                                                  TuckerCallback const& callback = {});
 

@@ -150,7 +150,7 @@ CompletionSets read_sets(TrainOptions& options, Report& report, std::vector<std:
 /// Says that steps of time are too short if most entries have a step of their own.
 void warn_of_single_times(TrainOptions const& options, io::CoordinateList const& train) {
   int const mode = options.bias.time_mode;
-  if (mode < 0 || ranks().size > 1 || 2 * of_mode(train.extents, mode) <= train.nnz()) return;
+  if (mode < 0 || ranks().size > 1 || 2 * train.extents[mode] <= train.nnz()) return;
   std::vector<std::uint64_t> times(train.nnz());
   for (std::uint64_t p = 0; p < times.size(); ++p) times[p] = index_of(train, p, mode);
   std::sort(times.begin(), times.end());
@@ -352,7 +352,8 @@ void expect_distributed(TrainOptions const& options) {
         options.optimizer_name, optimizer_names([](auto const& facts) { return facts.runs_on_ranks; })));
   if (options.split_time > 0 || !options.split_last.empty() || !options.split_rows.empty())
     throw UsageError(
-        "--split-time, --split-last and --split-rows are for one rank only so far: start polyad without mpirun "
+        "--split-time, --split-last and --split-rows are for one rank only so far: start polyad without "
+        "mpirun "
         "for them, or leave them out");
 }
 

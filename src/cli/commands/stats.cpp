@@ -20,7 +20,7 @@ namespace polyad::cli {
 namespace {
 
 void print_runs(std::vector<RunReport> const& runs, std::uint64_t nnz, int mode) {
-  RunReport const& run = of_mode(runs, mode);
+  RunReport const& run = runs[mode];
   show(" {:>12} {:>12} {:>12} {:>12.2f} {:>12.2f}", run.nonempty, run.single, run.longest,
        static_cast<double>(nnz) / static_cast<double>(run.nonempty), run.deviation);
 }

@@ -58,18 +58,18 @@ std::vector<double> predict_entries(io::HostFastTucker const& model, io::Coordin
 double predict_by_biases(io::HostFastTucker const& model, io::CoordinateList const& places, std::uint64_t p) {
   double prediction = model.mean;
   for (int n = 0; n < model.order() && !model.biases.empty(); ++n) {
-    auto const& bias      = of_mode(model.biases, n);
+    auto const& bias      = model.biases[n];
     std::uint64_t const i = index_of(places, p, n);
     if (i < bias.size()) prediction += bias[i];
   }
   if (model.time_mode >= 0) {
-    std::uint64_t const times = of_mode(model.extents, model.time_mode);
+    std::uint64_t const times = model.extents[model.time_mode];
     std::uint64_t const time  = index_of(places, p, model.time_mode);
     for (int n = 0; n < model.order(); ++n) {
-      std::uint64_t const bins = of_mode(model.bins, n), i = index_of(places, p, n);
-      if (bins == 0 || i >= of_mode(model.extents, n)) continue;
+      std::uint64_t const bins = model.bins[n], i = index_of(places, p, n);
+      if (bins == 0 || i >= model.extents[n]) continue;
       std::uint64_t const bin = time < times ? time * bins / times : bins - 1;
-      prediction += of_mode(model.drifts, n)[i * bins + bin];
+      prediction += model.drifts[n][i * bins + bin];
     }
   }
   return std::min(std::max(prediction, model.lowest), model.highest);

@@ -95,14 +95,14 @@ inline std::vector<BiasDrift> drift_of(TrainOptions const& options, int order) {
 template <class Model>
 std::string drift_text(Model const& model, BiasOptions const& options) {
   bool const pools =
-      options.time_mode >= 0 && !options.drift.empty() && of_mode(options.drift, options.time_mode).bins > 0;
+      options.time_mode >= 0 && !options.drift.empty() && options.drift[options.time_mode].bins > 0;
   if (model.time_mode < 0 && !pools) return "";
   std::ostringstream bins, damping;
   damping.precision(4);
   for (int n = 0; n < model.order(); ++n) {
     char const* const comma = n > 0 ? "," : "";
     BiasDrift drift;  // nvcc 13 takes no braced choice
-    if (!options.drift.empty()) drift = of_mode(options.drift, n);
+    if (!options.drift.empty()) drift = options.drift[n];
     bins << comma << (n == options.time_mode ? drift.bins : model.drift(n).extent(1));
     damping << comma << drift.damping;
   }

@@ -56,8 +56,8 @@ void report_constraints(CpAlsResult<Scalar, Space> const& result, CpdReport& rep
     auto const& rows    = result.model.rows;
     double const rank   = static_cast<double>(factor.extent(1));
     double const stored = static_cast<double>(factor.extent(0));
-    double const all    = rows.empty() ? stored : static_cast<double>(of_mode(rows, n).extent());
-    double const zeros  = static_cast<double>(of_mode(result.zeros, n)) + (all - stored) * rank;
+    double const all    = rows.empty() ? stored : static_cast<double>(rows[n].extent());
+    double const zeros  = static_cast<double>(result.zeros[n]) + (all - stored) * rank;
     report.zeros.push_back(zeros / (all * rank));
   }
 }

@@ -34,7 +34,7 @@ namespace {
 template <class Scalar, class Index>
 class Factoring {
 public:
-  using Tensor    = AnyFormat<Scalar, Index, Space>;
+  using Tensor    = AnyFormat<Scalar, Space>;
   using HostSpace = typename Tensor::host_space;
 
   /// \param list  renumbered; `rows` are the rows that are stored

@@ -96,7 +96,7 @@ public:
 private:
   [[nodiscard]] bool is_root() const { return m_world.rank() == 0; }
 
-  TensorByRank<Scalar, Index, Space> build(TensorShare<Scalar, Index, Space>& share) {
+  TensorByRank<Scalar, Space> build(TensorShare<Scalar, Index, Space>& share) {
     AnyFormatOptions options;
     options.rank = m_options.rank;
     options.iterations =

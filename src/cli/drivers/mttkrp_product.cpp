@@ -20,16 +20,16 @@ std::vector<double> mttkrp_product(io::CoordinateList&& tensor, io::HostKtensor 
     using Index    = typename decltype(index)::type;
     auto const coo = to_device<double, Index>(space, std::move(tensor), *report.input);
     // A single product rarely justifies a sorted copy.
-    auto const X  = AnyFormat<double, Index, Space>::build(space, coo,
-                                                           {.rank       = model.rank(),
-                                                            .iterations = 1.0 / coo.order(),
-                                                            .may_stream = false,
-                                                            .duplicates = Duplicates::keep});
+    auto const X  = AnyFormat<double, Space>::build(space, coo,
+                                                    {.rank       = model.rank(),
+                                                     .iterations = 1.0 / coo.order(),
+                                                     .may_stream = false,
+                                                     .duplicates = Duplicates::keep});
     report.format = FormatReport{X.chosen(), X.storage_bytes(), 0};
     auto work     = X.make_workspace(space, model.rank());
     FactorMatrices<double, Space> const factors(space, X.extents(), model.rank());
     for (int n = 0; n < X.extents().order(); ++n)
-      if (n != mode) from_host<double>(space, of_mode(model.factors, n), factors[n]);
+      if (n != mode) from_host<double>(space, model.factors[n], factors[n]);
     auto const V =
         make_output_matrix<double>(space, "polyad::mttkrp_output", X.extents()[mode], model.rank());
     mttkrp(space, X, factors, mode, work, V);

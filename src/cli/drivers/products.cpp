@@ -60,9 +60,9 @@ io::HostArray to_array(Space const& space, FactorMatrix<Scalar, Space> const& ma
 
 /// A format with SpTTMc, reported.
 template <class Scalar, class Index>
-AnyFormat<Scalar, Index, Space> build_format(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
-                                             Report& report) {
-  auto X = AnyFormat<Scalar, Index, Space>::build(
+AnyFormat<Scalar, Space> build_format(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
+                                      Report& report) {
+  auto X = AnyFormat<Scalar, Space>::build(
       space, coo, {.needs = {Capability::ttmc}, .duplicates = Duplicates::keep});  // they were summed
   report.format = FormatReport{X.chosen(), X.storage_bytes(), X.build_seconds()};
   stop_if_interrupted("building the format");
@@ -193,7 +193,7 @@ io::HostArray multiply(TtmcOptions const& options, io::CoordinateList&& tensor,
         int const mode = options.mode;
         std::vector<FactorMatrix<Scalar, Space>> U(static_cast<std::size_t>(coo.order()));
         for (auto const& [n, matrix] : matrices)
-          if (n != mode && n < coo.order()) of_mode(U, n) = to_device<Scalar>(space, matrix);
+          if (n != mode && n < coo.order()) U[n] = to_device<Scalar>(space, matrix);
         auto const Y =
             make_spttmc_output(space, coo.extents(), U, mode);  // refused before anything is sorted
         auto const X = build_format(space, coo, report);

@@ -23,16 +23,16 @@ ProjectedRows project_as(io::CoordinateList&& tensor, io::HostKtensor const& mod
   Space const space;
   auto const coo = to_device<Scalar, Index>(space, std::move(tensor), *report.input);
   // A single product rarely justifies a sorted copy.
-  auto const X  = AnyFormat<Scalar, Index, Space>::build(space, coo,
-                                                         {.rank       = model.rank(),
-                                                          .iterations = 1.0 / coo.order(),
-                                                          .may_stream = false,
-                                                          .duplicates = Duplicates::keep});
+  auto const X  = AnyFormat<Scalar, Space>::build(space, coo,
+                                                  {.rank       = model.rank(),
+                                                   .iterations = 1.0 / coo.order(),
+                                                   .may_stream = false,
+                                                   .duplicates = Duplicates::keep});
   report.format = FormatReport{X.chosen(), X.storage_bytes(), 0};
   Ktensor<Scalar, Space> const on_device{
       model.weights, FactorMatrices<Scalar, Space>(space, X.extents(), model.rank()), {}, model.constraints};
   for (int n = 0; n < X.extents().order(); ++n)
-    if (n != mode) from_host<Scalar>(space, of_mode(model.factors, n), on_device.factors[n]);
+    if (n != mode) from_host<Scalar>(space, model.factors[n], on_device.factors[n]);
   auto const found = project(space, on_device, X, mode);
   return {to_host<Scalar>(space, found.rows), found.fit, found.objective};
 }

@@ -76,23 +76,23 @@ RowTexts::RowTexts(io::RowNames const& names, std::vector<std::uint64_t> extents
     : m_names(names), m_extents(std::move(extents)), m_base(base), m_indices(m_extents.size()) {}
 
 bool RowTexts::has_labels(int mode) const {
-  return !m_names.labels.empty() && of_mode(m_names.labels, mode).has_rows();
+  return !m_names.labels.empty() && m_names.labels[mode].has_rows();
 }
 
 std::string RowTexts::mode_text(int mode) const {
-  std::string const name = m_names.labels.empty() ? "" : of_mode(m_names.labels, mode).name;
+  std::string const name = m_names.labels.empty() ? "" : m_names.labels[mode].name;
   return name.empty() ? fmt::format("mode {}", mode) : fmt::format("mode {} ({})", mode, printable(name));
 }
 
 std::string RowTexts::text(int mode, std::uint64_t row) const {
-  if (has_labels(mode) && row < rows(mode)) return quoted_if_needed(of_mode(m_names.labels, mode).label(row));
+  if (has_labels(mode) && row < rows(mode)) return quoted_if_needed(m_names.labels[mode].label(row));
   return std::to_string(row + static_cast<std::uint64_t>(m_base));
 }
 
 std::optional<std::uint64_t> RowTexts::row(int mode, Word const& word) {
   if (has_labels(mode)) {
-    auto& index = of_mode(m_indices, mode);
-    if (!index) index.emplace(of_mode(m_names.labels, mode));
+    auto& index = m_indices[mode];
+    if (!index) index.emplace(m_names.labels[mode]);
     return index->find(word.text).value_or(rows(mode));
   }
   auto const number = number_of(word.text);
@@ -103,7 +103,7 @@ std::optional<std::uint64_t> RowTexts::row(int mode, Word const& word) {
 }
 
 std::uint64_t RowTexts::rows(int mode) const {
-  return of_mode(m_extents, mode);
+  return m_extents[mode];
 }
 
 }  // namespace polyad::cli

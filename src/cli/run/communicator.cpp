@@ -8,7 +8,6 @@
 
 #include "cli/format_choice/machine.hpp"
 #include "cli/report/host_facts.hpp"
-#include "cli/run/lost_ranks.hpp"
 #include "cli/run/ranks.hpp"
 #include "cli/streams/standard_streams.hpp"
 #include "polyad/core/device.hpp"
@@ -34,7 +33,6 @@ bool share_devices() {
 Communicator<Kokkos::DefaultExecutionSpace> make_communicator(bool deterministic) {
   Kokkos::DefaultExecutionSpace const space;
   if (ranks().size == 1) return Communicator<Kokkos::DefaultExecutionSpace>(space);
-  watch_ranks();
   if (!runs_on_device()) return mpi_communicator(space);
   bool const shared = share_devices();
   if (shared && ranks().rank == 0)

@@ -6,7 +6,6 @@
 #include <csignal>
 #include <string>
 
-#include "cli/run/lost_ranks.hpp"
 #include "polyad/io/atomic_file.hpp"
 
 namespace polyad::cli {
@@ -33,7 +32,6 @@ extern "C" void end_process(int signal) {
 extern "C" void remember_signal(int signal) {
   if (first_signal == 0) first_signal = signal;
   arrived = arrived + 1;
-  if (signal == SIGTERM) name_lost_ranks();
   // Others may come twice by themselves: SIGHUP from the terminal and from the shell, SIGXCPU every second.
   if (signal == SIGINT || signal == SIGTERM) std::signal(signal, end_process);
 }

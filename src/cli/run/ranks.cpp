@@ -8,7 +8,6 @@
 #include <optional>
 
 #include "cli/run/interrupt.hpp"
-#include "cli/run/lost_ranks.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/distributed/communicator.hpp"
 
@@ -30,9 +29,6 @@ void start_ranks() {
 }
 
 void end_ranks() {
-  // None leaves MPI before all are here. One that then ends with a status other than 0 makes the launcher
-  // send SIGTERM.
-  end_watch();
   scope.reset();
 }
 
@@ -41,7 +37,6 @@ Ranks const& ranks() noexcept {
 }
 
 void abort_ranks(int exit_code) {
-  end_watch_of_all();
   if (scope) scope->abort(exit_code);
   std::_Exit(exit_code);
 }

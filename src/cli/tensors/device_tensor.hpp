@@ -47,7 +47,7 @@ template <class Scalar, class Index>
 CooTensor<Scalar, Index, Space> without_duplicates_by_host(Space const& space,
                                                            CooTensor<Scalar, Index, Space>&& tensor,
                                                            InputReport& report) {
-  using HostSpace = typename AnyFormat<Scalar, Index, Space>::host_space;
+  using HostSpace = typename AnyFormat<Scalar, Space>::host_space;
   std::optional<DeviceMemoryAccount::HostArrays> on_host(std::in_place);
   auto const host   = without_duplicates(HostSpace(), download<HostSpace>(space, tensor), report);
   count_t const nnz = tensor.nnz();

@@ -20,13 +20,13 @@ std::uint64_t index_of(io::CoordinateList const& list, std::uint64_t p, int n) {
 
 int mode_outside(io::CoordinateList const& list, std::uint64_t p, std::vector<std::uint64_t> const& extents) {
   for (int n = 0; n < list.order(); ++n)
-    if (index_of(list, p, n) >= of_mode(extents, n)) return n;
+    if (index_of(list, p, n) >= extents[n]) return n;
   return -1;
 }
 
 bool is_observed(std::vector<std::vector<std::uint8_t>> const& observed, int mode, std::uint64_t row) {
   if (observed.empty()) return true;
-  auto const& rows = of_mode(observed, mode);
+  auto const& rows = observed[mode];
   return row >= rows.size() || rows[row] != 0;
 }
 
@@ -49,8 +49,8 @@ std::pair<io::CoordinateList, io::CoordinateList> split_off_cold(
     };
     if (n >= 0 && rows.has_labels(n)) refuse(n, "which the training set does not have");
     if (n >= 0)
-      refuse(n, "of which the training set has " + std::to_string(of_mode(extents, n)) +
-                    " rows, which count from " + std::to_string(rows.base()));
+      refuse(n, "of which the training set has " + std::to_string(extents[n]) + " rows, which count from " +
+                    std::to_string(rows.base()));
     for (int m = 0; m < list.order(); ++m)
       if (!is_observed(observed, m, index_of(list, p, m)))
         refuse(m, "of which the training set has no entries");

@@ -96,7 +96,7 @@ GeneratedTensor generate(GenOptions const& options) {
   PowerLawOptions law;
   law.seed = options.seed;
   if (options.kind != "uniform")
-    for (int n = 0; n < extents.order(); ++n) of_mode(law.skew, n) = options.skew;
+    for (int n = 0; n < extents.order(); ++n) law.skew[n] = options.skew;
   result.tensor =
       to_list(power_law_tensor<double, std::uint64_t>(space, extents, options.nnz, law), options.dims);
   if (options.kind == "ratings") rate(options, result.tensor);

@@ -58,7 +58,7 @@ void put_numbers(std::string const& option, std::vector<ModePenalty> const& numb
   for (auto const& number : numbers) {
     if (!number.mode) continue;
     expect_mode(option, *number.mode, static_cast<int>(constraints.size()));
-    put(of_mode(constraints, *number.mode), number.penalty);
+    put(constraints[*number.mode], number.penalty);
   }
 }
 
@@ -119,7 +119,7 @@ std::vector<Constraints> constraints_of_modes(TypedConstraints const& typed, int
   put_numbers("--ridge", typed.ridge, result, [](Constraints& c, double x) { c.ridge = x; });
   for (int const mode : typed.nonnegative) expect_mode("--nonnegative", mode, order);
   for (int n = 0; n < order; ++n) {
-    auto& of_n       = of_mode(result, n);
+    auto& of_n       = result[n];
     auto const& list = typed.nonnegative;
     if (typed.all_nonnegative || std::find(list.begin(), list.end(), n) != list.end())
       of_n.lower = std::max(of_n.lower, 0.0);

@@ -42,17 +42,17 @@ public:
         m_weights(weights),
         m_lower(lower),
         m_upper(upper),
-        m_rank(static_cast<int>(columns.extent(1))),
+        m_rank(columns.extent_int(1)),
         m_lane(lane) {
-    auto const rank = static_cast<std::ptrdiff_t>(m_rank);
-    m_x             = memory;
-    m_g             = m_x + rank;
-    m_z             = m_g + rank;
-    m_carry         = m_z + rank;
-    m_U             = m_carry + rank;
-    m_members       = reinterpret_cast<int*>(m_U + rank * (rank + 1) / 2);
-    m_place         = m_members + rank;
-    m_side          = m_place + rank;
+    std::ptrdiff_t const rank = m_rank;
+    m_x                       = memory;
+    m_g                       = m_x + rank;
+    m_z                       = m_g + rank;
+    m_carry                   = m_z + rank;
+    m_U                       = m_carry + rank;
+    m_members                 = reinterpret_cast<int*>(m_U + rank * (rank + 1) / 2);
+    m_place                   = m_members + rank;
+    m_side                    = m_place + rank;
   }
 
   /// Replaces the row a. Returns the largest norm by which an entry's own update would change the model.
@@ -141,10 +141,9 @@ private:
   KOKKOS_FUNCTION void load(Scalar const* a) {
     for (int t = m_lane; t < m_rank; t += Lanes) {
       double const inverse = m_columns(inverse_curvature, t);
-      m_x[t] =
-          clipped(m_weights(t) * static_cast<double>(a[t]), m_lower * m_weights(t), m_upper * m_weights(t));
-      m_side[t]  = m_lower >= 0 || (m_upper > 0 && m_x[t] >= 0) ? 1 : -1;
-      m_place[t] = inverse > 0 ? fixed : left_out;
+      m_x[t]               = clipped(m_weights(t) * a[t], m_lower * m_weights(t), m_upper * m_weights(t));
+      m_side[t]            = m_lower >= 0 || (m_upper > 0 && m_x[t] >= 0) ? 1 : -1;
+      m_place[t]           = inverse > 0 ? fixed : left_out;
       if (inverse == 0) m_x[t] = clipped(0, m_lower * m_weights(t), m_upper * m_weights(t));  // l1 alone
     }
     m_count = 0;
@@ -158,8 +157,7 @@ private:
 
   /// m_g = v - (H + D) x.
   KOKKOS_FUNCTION void subtract_product(Scalar const* v) {
-    for (int t = m_lane; t < m_rank; t += Lanes)
-      m_g[t] = static_cast<double>(v[t]) - m_columns(added_curvature, t) * m_x[t];
+    for (int t = m_lane; t < m_rank; t += Lanes) m_g[t] = v[t] - m_columns(added_curvature, t) * m_x[t];
     for (int s = 0; s < m_rank; ++s) {
       double const factor = m_x[s];
       if (factor == 0) continue;
@@ -177,7 +175,7 @@ private:
       double const whole = m_g[r] + m_x[r] / inverse;
       double const soft  = whole > t ? whole - t : whole < -t ? whole + t : 0.0;
       double const next  = clipped(soft * inverse / m_weights(r), m_lower, m_upper);
-      double const step  = m_weights(r) * static_cast<double>(static_cast<Scalar>(next)) - m_x[r];
+      double const step  = m_weights(r) * static_cast<Scalar>(next) - m_x[r];
       most               = Kokkos::max(most, Kokkos::abs(step) * m_columns(column_length, r));
     }
     return most;
@@ -317,7 +315,7 @@ private:
     double most = 0;
     for (int r = 0; r < m_rank; ++r) {
       if (m_place[r] != fixed) continue;
-      double const slope = release_slope(r, noise(r, static_cast<double>(v[r]), size));
+      double const slope = release_slope(r, noise(r, v[r], size));
       double const gain  = slope * slope * m_columns(inverse_curvature, r);
       if (gain > most) {
         most = gain;

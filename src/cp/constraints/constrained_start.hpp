@@ -26,7 +26,7 @@ struct MoveWithinBounds {
 
   KOKKOS_FUNCTION void operator()(count_t e) const {
     count_t const i = e / matrix.extent(1), r = e % matrix.extent(1);
-    double const number = first + static_cast<double>(matrix(i, r)) * factor;
+    double const number = first + matrix(i, r) * factor;
     matrix(i, r)        = static_cast<Scalar>(number < lower ? lower : number > upper ? upper : number);
   }
 };
@@ -114,8 +114,8 @@ void expect_within_bounds(Space const& space, std::vector<ModeUpdate> const& upd
 
 /// \throws UsageError if rows that are not stored, and are therefore zero, would have to be something else
 inline void expect_zero_allowed(std::vector<ModeUpdate> const& updates, std::vector<StoredRows> const& rows) {
-  for (std::size_t n = 0; n < rows.size(); ++n) {
-    auto const update = update_of_mode(updates, static_cast<int>(n));
+  for (int n = 0; n < std::ssize(rows); ++n) {
+    auto const update = update_of_mode(updates, n);
     POLYAD_EXPECTS(!update.constraints() || update.constraints()->allows_zero() || !rows[n].is_list(),
                    "mode ", n, " has rows that are not stored, and its bounds exclude the zeros there");
   }

@@ -24,9 +24,9 @@ template <class Scalar>
 [[nodiscard]] Constraints rounded_bounds(Constraints constraints, int mode) {
   for (double* const bound : {&constraints.lower, &constraints.upper}) {
     if (std::isinf(*bound)) continue;
-    POLYAD_EXPECTS(std::abs(*bound) <= static_cast<double>(Kokkos::Experimental::finite_max_v<Scalar>),
-                   "the bound ", *bound, " of mode ", mode, " is outside the range of the precision");
-    *bound = static_cast<double>(static_cast<Scalar>(*bound));
+    POLYAD_EXPECTS(std::abs(*bound) <= Kokkos::Experimental::finite_max_v<Scalar>, "the bound ", *bound,
+                   " of mode ", mode, " is outside the range of the precision");
+    *bound = static_cast<Scalar>(*bound);
   }
   return constraints;
 }

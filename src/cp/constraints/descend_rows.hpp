@@ -48,14 +48,14 @@ struct DescendRows {
   bool copies_H;  // to scratch at level 0
 
   static count_t row_bytes(count_t rank) {
-    return static_cast<count_t>(shape.team) * 2 * rank * sizeof(double) + 2 * row_alignment;
+    return shape.team * 2 * rank * sizeof(double) + 2 * row_alignment;
   }
   static count_t matrix_bytes(count_t rank) { return rank * rank * sizeof(double) + 2 * row_alignment; }
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    int const rank      = static_cast<int>(A.extent(1));
-    count_t const first = static_cast<count_t>(member.league_rank()) * rows_per_team;
+    int const rank      = A.extent_int(1);
+    count_t const first = member.league_rank() * rows_per_team;
     count_t const end   = Kokkos::min<count_t>(A.extent(0), first + rows_per_team);
     int const row_size  = member.team_size() * 2 * rank * static_cast<int>(sizeof(double));
     auto* const rows =
@@ -64,8 +64,7 @@ struct DescendRows {
     double* const x            = rows + member.team_rank() * 2 * rank;
     double most                = 0;
     // Each thread of the team has rows of its own: `most` is that of the thread.
-    for (count_t i = first + static_cast<count_t>(member.team_rank()); i < end;
-         i += static_cast<count_t>(member.team_size()))
+    for (count_t i = first + member.team_rank(); i < end; i += member.team_size())
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, lanes), [&](int const lane) {
         double const change = descend(i, matrix, x, x + rank, rank, lane);
         if (change > most) most = change;
@@ -95,8 +94,8 @@ struct DescendRows {
     Scalar const* const v = &V(i, 0);
     Scalar* const a       = &A(i, 0);
     for (int t = lane; t < rank; t += lanes) {
-      x[t] = columns(column_weight, t) * static_cast<double>(a[t]);
-      g[t] = static_cast<double>(v[t]);
+      x[t] = columns(column_weight, t) * a[t];
+      g[t] = v[t];
     }
     sync_lanes<lanes>();
     for (int s = 0; s < rank; ++s)
@@ -152,8 +151,8 @@ void descend_rows(Space const& space, ModeProblem<Space> const& problem, ColumnN
   shape.league          = ceil_div(A.extent(0), Kernel::rows_per_team);
   auto policy           = team_policy(space, shape);
   count_t const of_rows = Kernel::row_bytes(rank), of_H = copies_H ? Kernel::matrix_bytes(rank) : 0;
-  policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>((row_level == 0 ? of_rows : 0) + of_H)));
-  if (row_level == 1) policy.set_scratch_size(1, Kokkos::PerTeam(static_cast<int>(of_rows)));
+  policy.set_scratch_size(0, Kokkos::PerTeam((row_level == 0 ? of_rows : 0) + of_H));
+  if (row_level == 1) policy.set_scratch_size(1, Kokkos::PerTeam(of_rows));
   detail::launch("polyad::descend_rows", policy, kernel);
 }
 

@@ -30,7 +30,7 @@ struct SumMagnitudes {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member, double& sum) const {
-    count_t const first = static_cast<count_t>(member.league_rank()) * rows_per_team;
+    count_t const first = member.league_rank() * rows_per_team;
     count_t const rows  = Kokkos::min(count_t(rows_per_team), A.extent(0) - first);
     double team_sum     = 0;
     Kokkos::parallel_reduce(
@@ -101,9 +101,9 @@ public:
            DeviceNumbers<Space> const& scales, DeviceNumbers<Space> const& result) const {
     if (!m_is_any) return;
     bool sums = false;
-    for (std::size_t n = 0; n < m_of_l1.size(); ++n) {
+    for (int n = 0; n < std::ssize(m_of_l1); ++n) {
       if (m_of_l1[n] == 0) continue;
-      auto const A  = rows.owned(static_cast<int>(n), factors[static_cast<int>(n)]);
+      auto const A  = rows.owned(n, factors[n]);
       auto const to = Kokkos::subview(m_magnitudes, n);
       sums          = true;
       // For a league of zero teams, Kokkos would write the result from the host.

@@ -44,9 +44,7 @@ struct SolveRows {
   DeviceNumbers<Space> memory;  // the rows in flight, one after the other; none: they are in team scratch
 
   static count_t row_bytes(count_t rank) { return Row::doubles(rank) * sizeof(double); }
-  static count_t team_bytes(count_t rank, int team) {
-    return static_cast<count_t>(team) * row_bytes(rank) + 2 * row_alignment;
-  }
+  static count_t team_bytes(count_t rank, int team) { return team * row_bytes(rank) + 2 * row_alignment; }
   /// The threads of a team whose rows fit its scratch memory; 0: not a single one.
   static int team_that_fits(count_t rank) {
     int team = most.team;
@@ -56,21 +54,21 @@ struct SolveRows {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    bool const is_shared = memory.data() == nullptr;
-    auto const doubles   = static_cast<std::ptrdiff_t>(Row::doubles(A.extent(1)));
-    auto const team      = static_cast<count_t>(member.team_size());
-    auto const league    = static_cast<count_t>(member.league_rank());
-    auto const thread    = static_cast<count_t>(member.team_rank());
-    double* own          = nullptr;
+    bool const is_shared         = memory.data() == nullptr;
+    std::ptrdiff_t const doubles = Row::doubles(A.extent(1));
+    count_t const team           = member.team_size();
+    count_t const league         = member.league_rank();
+    count_t const thread         = member.team_rank();
+    double* own                  = nullptr;
     if (is_shared) {
       int const bytes = member.team_size() * static_cast<int>(doubles * sizeof(double));
       own             = static_cast<double*>(member.team_scratch(0).get_shmem_aligned(bytes, row_alignment)) +
                         member.team_rank() * doubles;
     } else {
-      own = memory.data() + static_cast<std::ptrdiff_t>(league * team + thread) * doubles;
+      own = memory.data() + (league * team + thread) * doubles;
     }
     count_t const first = is_shared ? league * rows_per_team : league * team;
-    count_t const step  = is_shared ? team : static_cast<count_t>(member.league_size()) * team;
+    count_t const step  = is_shared ? team : member.league_size() * team;
     count_t const end   = is_shared ? Kokkos::min<count_t>(A.extent(0), first + rows_per_team) : A.extent(0);
     double found        = 0;
     for (count_t i = first + thread; i < end; i += step)
@@ -126,8 +124,7 @@ void solve_rows(Space const& space, ModeProblem<Space> const& problem, ColumnNum
   shape.league         = is_shared ? ceil_div(A.extent(0), Kernel::rows_per_team)
                                    : memory.extent(0) / Kernel::Row::doubles(rank);
   auto policy          = team_policy(space, shape);
-  if (is_shared)
-    policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Kernel::team_bytes(rank, shape.team))));
+  if (is_shared) policy.set_scratch_size(0, Kokkos::PerTeam(Kernel::team_bytes(rank, shape.team)));
   detail::launch("polyad::solve_rows", policy, kernel);
 }
 

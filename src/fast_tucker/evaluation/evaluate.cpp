@@ -204,8 +204,8 @@ public:
     double sum = m_model.mean;
     for (int n = 0; n < entries.order; ++n) {
       count_t const i   = entries.index(p, n);
-      auto const& bias  = of_mode(m_biases, n);
-      auto const& drift = of_mode(m_drifts, n);
+      auto const& bias  = m_biases[n];
+      auto const& drift = m_drifts[n];
       if (i < bias.extent(0)) sum += static_cast<double>(bias(i));
       if (drift.extent(1) == 0 || i >= drift.extent(0)) continue;
       count_t const time = entries.index(p, m_model.time_mode);

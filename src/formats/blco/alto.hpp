@@ -24,7 +24,6 @@
 #include "formats/blco/merge_lists.hpp"
 #include "formats/blco/private_row_table.hpp"
 #include "kernel/row_locks.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/formats/option_text.hpp"
@@ -100,8 +99,8 @@ public:
   /// How many nonzeros have the coordinates of an earlier one.
   [[nodiscard]] count_t duplicates() const { return m_duplicates; }
   [[nodiscard]] count_t storage_bytes() const {
-    auto const g = static_cast<count_t>(m_grouped);
-    return m_nnz * (sizeof(Scalar) + (static_cast<count_t>(m_extents.order()) - g) * sizeof(Index)) +
+    count_t const g = m_grouped;
+    return m_nnz * (sizeof(Scalar) + (m_extents.order() - g) * sizeof(Index)) +
            groups() * (1 + g) * sizeof(Index) + m_long_rows.storage_bytes();
   }
 
@@ -148,7 +147,7 @@ public:
   [[nodiscard]] starts_type const& first_groups() const { return m_first_groups; }
   [[nodiscard]] PrivateRowTable<Space> const& private_rows() const { return m_private; }
   /// The chunks that have copies of each group of rows of mode n.
-  [[nodiscard]] MergeList merge_list(int n) const { return of_mode(m_merge_lists, n).list(); }
+  [[nodiscard]] MergeList merge_list(int n) const { return m_merge_lists[n].list(); }
   [[nodiscard]] LongRowStops<Space> const& long_rows() const { return m_long_rows; }
   /// Whether mode n has too many private rows for copies. Its rows are locked then.
   [[nodiscard]] bool locked(int n) const { return m_locked >> n & 1U; }

@@ -44,12 +44,12 @@ struct BlcoNonzeros {
   template <int Words>
   [[nodiscard]] KOKKOS_FUNCTION LinearIndex<Words> linear_index(count_t p) const {
     LinearIndex<Words> index;
-    for (int w = 0; w < Words; ++w) index.word[w] = linear[p * Words + static_cast<count_t>(w)];
+    for (int w = 0; w < Words; ++w) index.word[w] = linear[p * Words + w];
     return index;
   }
   /// The stripped bits of a block's mode n.
   [[nodiscard]] KOKKOS_FUNCTION Index upper(count_t block, int n) const {
-    return uppers[block * static_cast<count_t>(encoding.order()) + static_cast<count_t>(n)];
+    return uppers[block * encoding.order() + n];
   }
 
   /// Calls use(n, index) for the index of every mode of nonzero p, which lies in `block`.
@@ -85,9 +85,7 @@ struct BlcoHeaders {
     return (begins.extent(0) + block_map.extent(0)) * sizeof(count_t) + uppers.extent(0) * sizeof(Index);
   }
   /// Bytes of one header.
-  static count_t header_bytes(int order) {
-    return sizeof(count_t) + static_cast<count_t>(order) * sizeof(Index);
-  }
+  static count_t header_bytes(int order) { return sizeof(count_t) + order * sizeof(Index); }
 };
 
 /// Owns the nonzeros and their headers.

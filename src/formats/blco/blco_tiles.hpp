@@ -39,8 +39,7 @@ struct TileShape {
 
   /// Bytes of scratch memory, if a nonzero takes `nonzero` bytes.
   [[nodiscard]] KOKKOS_FUNCTION count_t bytes(count_t nonzero, count_t scalar) const {
-    return static_cast<count_t>(tile) * nonzero + static_cast<count_t>(buckets + team) * sizeof(unsigned) +
-           static_cast<count_t>(stash_rows) * static_cast<count_t>(stash_stride) * scalar +
+    return tile * nonzero + (buckets + team) * sizeof(unsigned) + stash_rows * (stash_stride * scalar) +
            row_alignment;  // the first array starts at a multiple of 16 bytes
   }
 };
@@ -53,8 +52,7 @@ TileShape tile_shape(Space const& space, count_t nnz, int order, count_t rows, C
   count_t const nonzero  = Kernel::nonzero_bytes(order);
   count_t const resident = teams_at_a_time(space, Kernel::resident_teams);
   // At least two rounds of teams: with fewer, much of the device would be idle in the last round.
-  if (tile == 0)
-    tile = static_cast<int>(std::min<count_t>(static_cast<count_t>(usual_tile<Space>), nnz / (2 * resident)));
+  if (tile == 0) tile = static_cast<int>(std::min<count_t>(usual_tile<Space>, nnz / (2 * resident)));
   tile = std::min(tile, 1 << 16);  // more than scratch memory holds
   if (threads == 0) threads = blco_team_threads;
   threads = static_cast<int>(std::bit_floor(static_cast<unsigned>(threads)));
@@ -83,9 +81,9 @@ TileShape tile_shape(Space const& space, count_t nnz, int order, count_t rows, C
   }
   // With few rows, neighbours in a warp count in different buckets. Otherwise their atomics would wait for
   // each other.
-  shape.spread = std::clamp(bits_for(static_cast<count_t>(shape.buckets)) - bits_for(rows), 0, 5);
+  shape.spread = std::clamp(bits_for(shape.buckets) - bits_for(rows), 0, 5);
 
-  count_t const tiles   = ceil_div(nnz, static_cast<count_t>(shape.tile));
+  count_t const tiles   = ceil_div(nnz, shape.tile);
   shape.tiles_per_team  = Kernel::has_stash ? ceil_div(tiles, std::min(tiles, resident)) : 1;
   shape.blocks_per_team = Kernel::has_stash || tiles < 2 * resident ? 1 : blocks.count;
   return shape;
@@ -100,8 +98,7 @@ public:
       : m_shape(shape),
         m_order(order),
         m_values(static_cast<Scalar*>(member.team_scratch(0).get_shmem_aligned(
-            shape.bytes(sizeof(Scalar) + static_cast<count_t>(order) * sizeof(Index), sizeof(Scalar)) -
-                row_alignment,
+            shape.bytes(sizeof(Scalar) + order * sizeof(Index), sizeof(Scalar)) - row_alignment,
             row_alignment))) {}
 
   [[nodiscard]] KOKKOS_FUNCTION Scalar* values() const { return m_values; }
@@ -139,7 +136,7 @@ KOKKOS_FUNCTION void load_tile(Member const& member, BlcoNonzeros<Scalar, Index>
   Kokkos::parallel_for(Kokkos::TeamVectorRange(member, shape.buckets), [&](int b) { counts[b] = 0; });
   member.team_barrier();
   Kokkos::parallel_for(Kokkos::TeamVectorRange(member, count), [&](int i) {
-    count_t const p = begin + static_cast<count_t>(i);
+    count_t const p = begin + i;
     // The team's other threads may count in the same bucket.
     scratch_add(&counts[bucket(nonzeros.index(p, nonzeros.block_of(p), mode), i)], 1U);
   });
@@ -167,7 +164,7 @@ KOKKOS_FUNCTION void load_tile(Member const& member, BlcoNonzeros<Scalar, Index>
   member.team_barrier();
 
   Kokkos::parallel_for(Kokkos::TeamVectorRange(member, count), [&](int i) {
-    count_t const p     = begin + static_cast<count_t>(i);
+    count_t const p     = begin + i;
     count_t const block = nonzeros.block_of(p);
     Scalar const value  = nonzeros.values[p];
     // The team's other threads may take places in the same bucket.

@@ -73,7 +73,7 @@ inline constexpr int usual_tile = is_device_space<Space> ? 1792 : 504;
 /// them.
 template <class Space>
 [[nodiscard]] count_t teams_at_a_time(Space const& space, int on_multiprocessor) {
-  return multiprocessors(space) * static_cast<count_t>(is_device_space<Space> ? on_multiprocessor : 1);
+  return multiprocessors(space) * (is_device_space<Space> ? on_multiprocessor : 1);
 }
 
 }  // namespace polyad::detail

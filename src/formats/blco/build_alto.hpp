@@ -16,7 +16,6 @@
 #include "formats/blco/touched_rows.hpp"
 #include "kernel/piece_sums.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
@@ -139,8 +138,8 @@ void Alto<Scalar, Index, Space>::arrange_modes() {
 template <class Scalar, class Index, class Space>
 void Alto<Scalar, Index, Space>::copy_nonzeros(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                                                Permutation<Index, Space> const& order) {
-  using Coo            = CooTensor<Scalar, Index, Space>;
-  auto const ungrouped = static_cast<count_t>(m_extents.order() - m_grouped);
+  using Coo               = CooTensor<Scalar, Index, Space>;
+  count_t const ungrouped = m_extents.order() - m_grouped;
   // Rows consist of whole packs: a device reads four indices at once.
   count_t const stored = ceil_div(m_nnz + alto_padding, 4) * 4;
   expect_fits(space, "the nonzeros in linear order", stored, sizeof(Scalar) + ungrouped * sizeof(Index));
@@ -150,7 +149,7 @@ void Alto<Scalar, Index, Space>::copy_nonzeros(Space const& space, CooTensor<Sca
       values_type(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::alto_values"), stored);
   CopyAltoNonzeros<Coo, Alto, Permutation<Index, Space>> copy{coo.indices(), coo.values(), order, {},
                                                               m_indices,     m_values};
-  for (count_t m = 0; m < ungrouped; ++m) copy.modes[m] = m_modes[static_cast<count_t>(m_grouped) + m];
+  for (count_t m = 0; m < ungrouped; ++m) copy.modes[m] = m_modes[m_grouped + m];
   Kokkos::parallel_for("polyad::alto_copy",
                        Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, stored), copy);
   space.fence("polyad::alto_build");  // before the order is freed
@@ -176,13 +175,12 @@ void Alto<Scalar, Index, Space>::list_groups(Space const& space, CooTensor<Scala
   count_t groups = 0;
   Kokkos::parallel_scan("polyad::alto_count_groups", Range(space, 0, m_nnz), list, groups);
   space.fence("polyad::alto_build");
-  expect_fits(space, "the groups of nonzeros", groups + 1,
-              (1 + static_cast<count_t>(m_grouped)) * sizeof(Index));
-  m_starts        = starts_type(made("polyad::alto_groups"), groups + 1);
-  m_group_indices = indices_type(made("polyad::alto_group_indices"), static_cast<count_t>(m_grouped), groups);
-  m_first_groups  = starts_type(made("polyad::alto_chunks"), ceil_div(m_nnz, chunk) + 1);
-  list.write      = true;
-  list.starts     = m_starts;
+  expect_fits(space, "the groups of nonzeros", groups + 1, (1 + m_grouped) * sizeof(Index));
+  m_starts           = starts_type(made("polyad::alto_groups"), groups + 1);
+  m_group_indices    = indices_type(made("polyad::alto_group_indices"), m_grouped, groups);
+  m_first_groups     = starts_type(made("polyad::alto_chunks"), ceil_div(m_nnz, chunk) + 1);
+  list.write         = true;
+  list.starts        = m_starts;
   list.group_indices = m_group_indices;
   list.first_groups  = m_first_groups;
   Kokkos::parallel_scan("polyad::alto_list_groups", Range(space, 0, m_nnz), list, groups);
@@ -202,24 +200,23 @@ void Alto<Scalar, Index, Space>::find_private_rows(Space const& space, options_t
       Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::alto_touched"), count);
   m_private   = PrivateRowTable<Space>(space, modes, count);
   m_long_rows = LongRowStops<Space>(modes);
-  m_merge_lists.resize(static_cast<std::size_t>(modes));
+  m_merge_lists.resize(modes);
   for (int m = 0; m < modes; ++m) {
     bool const of_groups       = m < m_grouped;
     auto const& stored         = of_groups ? m_group_indices : m_indices;
-    Index const* const indices = stored.data() + static_cast<count_t>(of_groups ? m : m - m_grouped) *
-                                                     static_cast<count_t>(stored.stride(0));
+    Index const* const indices = stored.data() + (of_groups ? m : m - m_grouped) * stored.stride(0);
     Kokkos::parallel_for("polyad::alto_touched_rows",
                          Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, count),
                          FindTouchedRows<Index>{indices, m_first_groups.data(),
                                                 of_groups ? nullptr : m_starts.data(), touched.data()});
-    int const n = of_mode(m_modes, m);
+    int const n = m_modes[m];
     // One copied row per sixteen nonzeros: zeroing and adding the copies then takes a few hundredths of the
     // walk's time.
     m_private.enter(space, n, touched, m_nnz / count / 16);
     if (!options.deterministic && m_private.copied_rows(n) > allowed) m_locked |= 1U << n;
     if (!locked(n)) {
       auto const own = on_host(space, "the private rows of chunks", m_private.rows(n));
-      of_mode(m_merge_lists, n) =
+      m_merge_lists[n] =
           MergeLists<Space>(m_private.merged(n), std::span<PrivateRows const>(own.data(), count));
     }
     if constexpr (sums_in_pieces<Scalar> && AltoStrategy<Space>::has_chunks) {

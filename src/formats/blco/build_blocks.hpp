@@ -74,9 +74,9 @@ struct StoreUppers {
   count_t const* begins;
   Uppers uppers;
   KOKKOS_FUNCTION void operator()(count_t block) const {
-    auto const order = static_cast<count_t>(encoding.order());
+    count_t const order = encoding.order();
     for (int n = 0; n < encoding.order(); ++n)
-      uppers(block * order + static_cast<count_t>(n)) =
+      uppers(block * order + n) =
           static_cast<typename Uppers::value_type>(encoding.upper(n, ordered(begins[block], n)));
   }
 };
@@ -113,9 +113,9 @@ struct EncodeNonzeros {
   std::uint64_t* linear;
   Scalar* values;
   KOKKOS_FUNCTION void operator()(count_t i) const {
-    auto const p     = static_cast<count_t>(permutation(i));
+    count_t const p  = permutation(i);
     auto const index = encoding.template encode<Words>(CoordinatesOf<Indices>{indices, p});
-    for (int w = 0; w < Words; ++w) linear[i * Words + static_cast<count_t>(w)] = index.word[w];
+    for (int w = 0; w < Words; ++w) linear[i * Words + w] = index.word[w];
     values[i] = values_in[p];
   }
 };
@@ -160,9 +160,8 @@ BlcoHeaders<Index, typename Space::device_type> make_blco_headers(Space const& s
   expect_fits(space, "the map of the blocks", mapped, sizeof(count_t));
   Headers headers;
   headers.begins = Numbers(allocated("polyad::blco_begins"), count + 1);
-  headers.uppers =
-      decltype(headers.uppers)(allocated("polyad::blco_uppers"), count * static_cast<count_t>(order));
-  cut.begins = headers.begins.data();
+  headers.uppers = decltype(headers.uppers)(allocated("polyad::blco_uppers"), count * order);
+  cut.begins     = headers.begins.data();
   Kokkos::parallel_scan("polyad::cut_blocks", Range(space, 0, keys), cut, count);
   Kokkos::parallel_for("polyad::store_uppers", Range(space, 0, count),
                        StoreUppers<Ordered, decltype(headers.uppers)>{ordered, encoding,
@@ -196,7 +195,7 @@ struct CountRepeatedLinear {
   BlcoNonzeros<Scalar, Index> nonzeros;
   KOKKOS_FUNCTION void operator()(count_t p, count_t& repeated) const {
     if (p == 0) return;
-    auto const words = static_cast<count_t>(nonzeros.encoding.words());
+    count_t const words = nonzeros.encoding.words();
     for (count_t w = 0; w < words; ++w)
       if (nonzeros.linear[p * words + w] != nonzeros.linear[(p - 1) * words + w]) return;
     count_t const block  = nonzeros.block_of(p);
@@ -256,7 +255,7 @@ BlcoBlocks<Scalar, Index, Space> make_blco_blocks(Space const& space,
     }
   }
 
-  auto const words     = static_cast<count_t>(blocks.encoding.words());
+  count_t const words  = blocks.encoding.words();
   auto const allocated = [&](char const* label) {
     return Kokkos::view_alloc(space, Kokkos::WithoutInitializing, std::string(label));
   };

@@ -52,7 +52,7 @@ void StreamedBlco<Scalar, Index, Space>::expect_options(options_type const& opti
 template <class Scalar, class Index, class Space>
 void StreamedBlco<Scalar, Index, Space>::allocate(count_t nnz) {
   DeviceMemoryAccount::HostArrays const on_host;
-  auto const words = static_cast<count_t>(m_encoding.words());
+  count_t const words = m_encoding.words();
   expect_fits(host_space(), "the linear indices and values in host memory", nnz, nonzero_bytes());
   m_linear = Kokkos::View<std::uint64_t*, Pinned>(
       Kokkos::view_alloc(Kokkos::WithoutInitializing, "polyad::streamed_linear"), nnz * words);
@@ -153,7 +153,7 @@ auto StreamedBlco<Scalar, Index, Space>::make_workspace(Space const& space, coun
 
   auto const instances =
       make_instances(space, m_options.instances);  // Kokkos gives each some memory of its own
-  auto const count = static_cast<count_t>(m_options.instances);
+  count_t const count = m_options.instances;
   // A thirty-second of the free memory is left to Kokkos and to later allocations of a run.
   count_t const available = available_memory(space);
   count_t bytes           = available - available / 32;
@@ -164,8 +164,8 @@ auto StreamedBlco<Scalar, Index, Space>::make_workspace(Space const& space, coun
   if (steps == 0)
     throw MemoryError("the stream of nonzeros", count * block_map_step * nonzero_bytes(),
                       "only " + std::to_string(bytes) + " bytes are left for them");
-  work.section     = steps * block_map_step;
-  auto const words = static_cast<count_t>(m_encoding.words());
+  work.section        = steps * block_map_step;
+  count_t const words = m_encoding.words();
   for (auto const& instance : instances) {
     StreamBuffer<Scalar, Space> buffer{instance, {}, {}, StreamBuffer<Scalar, Space>::nothing};
     buffer.linear = decltype(buffer.linear)(

@@ -6,7 +6,6 @@
 #include "formats/blco/most_private_rows.hpp"
 #include "formats/blco/weights.hpp"
 #include "formats/cost_model.hpp"
-#include "polyad/core/per_mode.hpp"
 
 namespace polyad::detail {
 namespace {
@@ -16,14 +15,14 @@ constexpr double tile = 1792;
 
 /// The distinct rows of a tile's nonzeros, as a share of the tile. Each of them costs one atomic row.
 double rows_of_a_tile(CostInput const& input, int mode) {
-  auto const& survey = of_mode(input.tensor.modes, mode);
+  auto const& survey = input.tensor.modes[mode];
   return std::min(1.0, static_cast<double>(std::max<std::uint64_t>(survey.used(), 1)) / tile);
 }
 
 // --- blco, streamed-blco: a linear index and a value
 
 std::uint64_t blco_bytes(CostInput const& input) {
-  return input.tensor.nnz * static_cast<std::uint64_t>(8 + input.scalar_bytes);
+  return input.tensor.nnz * (8 + input.scalar_bytes);
 }
 
 std::uint64_t blco_build_bytes(CostInput const& input) {
@@ -36,7 +35,7 @@ std::uint64_t blco_build_bytes(CostInput const& input) {
 /// The longest mode has the first bit of the order, so two threads meet only in the rows of a block of it. In
 /// the other modes all threads but one may keep a copy of each row.
 std::uint64_t blco_workspace_bytes(CostInput const& input) {
-  auto const threads = static_cast<std::uint64_t>(std::max(input.machine.concurrency, 1));
+  std::uint64_t const threads = std::max(input.machine.concurrency, 1);
   if (input.machine.is_device || threads == 1) return 0;
   std::uint64_t const limit = most_private_rows(input.tensor.nnz);
   std::uint64_t longest = 0, most = 0;
@@ -47,7 +46,7 @@ std::uint64_t blco_workspace_bytes(CostInput const& input) {
                                    : (threads - 1) * mode.used();
     if (rows <= limit) most = std::max(most, rows);
   }
-  auto const pack = 16 / static_cast<std::uint64_t>(input.scalar_bytes);
+  std::uint64_t const pack = 16 / input.scalar_bytes;
   return most * ((input.rank + pack - 1) / pack) * 16;
 }
 
@@ -58,7 +57,7 @@ ModeTerms blco_walk(CostInput const& input, int mode) {
 }
 
 BuildTerms blco_build(CostInput const& input) {
-  return costs::sorted_build(input, static_cast<double>(blco_bytes(input)), 1);
+  return costs::sorted_build(input, blco_bytes(input), 1);
 }
 
 /// The smallest buffers: four of 256 nonzeros each (formats/blco/streamed_blco.hpp), each with its own
@@ -66,7 +65,7 @@ BuildTerms blco_build(CostInput const& input) {
 std::uint64_t least_buffers(CostInput const& input) {
   if (input.one_memory) return blco_bytes(input);
   std::uint64_t const instance = input.machine.is_device ? costs::device_instance_bytes : 0;
-  return 4 * (256 * static_cast<std::uint64_t>(8 + input.scalar_bytes) + instance);
+  return 4 * (256 * (8 + input.scalar_bytes) + instance);
 }
 
 ModeTerms streamed_walk(CostInput const& input, int mode) {
@@ -89,14 +88,13 @@ std::uint64_t alto_build_bytes(CostInput const& input) {
 }
 
 ModeTerms alto_walk(CostInput const& input, int mode) {
-  ModeTerms terms = costs::walk(
-      input, mode, input.scalar_bytes + static_cast<double>(input.tensor.order()) * input.index_bytes);
+  ModeTerms terms = costs::walk(input, mode, input.scalar_bytes + input.tensor.order() * input.index_bytes);
   costs::add_atomics(terms, input, mode, input.machine.is_device ? 1 : 0);
   return terms;
 }
 
 BuildTerms alto_build(CostInput const& input) {
-  return costs::sorted_build(input, static_cast<double>(alto_bytes(input)), 1);
+  return costs::sorted_build(input, alto_bytes(input), 1);
 }
 
 }  // namespace

@@ -18,7 +18,6 @@
 
 #include "formats/blco/alto_order.hpp"
 #include "polyad/core/counter_rng.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/core/sort.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
@@ -32,8 +31,8 @@ public:
   explicit RowCache(std::size_t rows) : m_sets(std::bit_floor(rows / ways)), m_tags(m_sets * ways, 0) {}
 
   bool misses(int mode, count_t row) {
-    std::uint64_t const hash  = (row * max_order + static_cast<count_t>(mode) + 1) *
-                                0x9E3779B97F4A7C15U;  // spreads over the upper bits
+    std::uint64_t const hash =
+        (row * max_order + mode + 1) * 0x9E3779B97F4A7C15U;  // spreads over the upper bits
     std::uint64_t* const set  = m_tags.data() + (hash >> 40) % m_sets * ways;
     std::uint64_t* const end  = set + ways;
     std::uint64_t* const same = std::find(set, end, hash);
@@ -107,11 +106,11 @@ private:
     int depth         = 0;
     auto const deepen = [&] {
       int const b = layout.bits() - ++depth;
-      mask[static_cast<std::size_t>(layout.mode_at(b))] |= static_cast<Index>(Index(1) << layout.bit_at(b));
+      mask[layout.mode_at(b)] |= static_cast<Index>(Index(1) << layout.bit_at(b));
     };
     auto const inside = [&](count_t p) {
       for (int n = 0; n < layout.order(); ++n)
-        if (((index(p, n) ^ index(center, n)) & of_mode(mask, n)) != 0) return false;
+        if (((index(p, n) ^ index(center, n)) & mask[n]) != 0) return false;
       return true;
     };
     // A sparse sample tells how many bits leave about as many nonzeros as a window needs.
@@ -211,7 +210,7 @@ AltoOrder fastest_order(Space const& space, CooTensor<Scalar, Index, Space> cons
   if (coo.nnz() == 0) return {};
   auto const candidates = detail::alto_candidates(coo.extents());
   std::vector<detail::AltoCounts> counts(candidates.size());
-  auto const workers = static_cast<count_t>(std::max(1, space.concurrency()));
+  count_t const workers = std::max(1, space.concurrency());
   std::vector<detail::AltoWindows<Scalar, Index, Space>> windows;
   for (count_t w = 0; w < workers; ++w) windows.emplace_back(coo);
   std::atomic<bool> out_of_memory{false};

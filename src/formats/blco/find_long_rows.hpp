@@ -66,7 +66,7 @@ StopsOfMode<Space> number_slots(std::vector<std::vector<LongRowStop>>& of_chunks
   std::vector<Slot> slots;
   count_t count = 0;
   for (count_t chunk = 0; chunk < of_chunks.size(); ++chunk) {
-    auto const begin = static_cast<std::ptrdiff_t>(slots.size());
+    std::ptrdiff_t const begin = slots.size();
     for (auto const& stop : of_chunks[chunk]) slots.emplace_back(stop.row, chunk);
     std::sort(slots.begin() + begin, slots.end());
     slots.erase(std::unique(slots.begin() + begin, slots.end()), slots.end());
@@ -96,7 +96,7 @@ StopsOfMode<Space> number_slots(std::vector<std::vector<LongRowStop>>& of_chunks
     mode.begins(chunk) = next;
     for (auto stop : of_chunks[chunk]) {
       auto const slot    = std::lower_bound(slots.begin(), slots.end(), Slot(stop.row, chunk));
-      stop.slot          = static_cast<count_t>(slot - slots.begin());
+      stop.slot          = slot - slots.begin();
       mode.stops(next++) = stop;
     }
   }

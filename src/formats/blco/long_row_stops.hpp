@@ -64,7 +64,7 @@ struct LongRowSums {
 private:
   KOKKOS_FORCEINLINE_FUNCTION static void move_columns(Scalar* row, double* slot, int count) {
     for (int c = 0; c < count; ++c) {
-      slot[c] += static_cast<double>(row[c]);
+      slot[c] += row[c];
       row[c] = Scalar(0);
     }
   }
@@ -92,16 +92,12 @@ template <class Space>
 class LongRowStops {
 public:
   LongRowStops() = default;
-  explicit LongRowStops(int modes) : m_modes(static_cast<std::size_t>(modes)) {}
+  explicit LongRowStops(int modes) : m_modes(modes) {}
 
-  void enter(int mode, StopsOfMode<Space> stops) {
-    m_modes[static_cast<std::size_t>(mode)] = std::move(stops);
-  }
+  void enter(int mode, StopsOfMode<Space> stops) { m_modes[mode] = std::move(stops); }
   /// No slots if the format has no stops.
   [[nodiscard]] count_t slots(int mode) const { return m_modes.empty() ? 0 : of(mode).slots; }
-  [[nodiscard]] StopsOfMode<Space> const& of(int mode) const {
-    return m_modes[static_cast<std::size_t>(mode)];
-  }
+  [[nodiscard]] StopsOfMode<Space> const& of(int mode) const { return m_modes[mode]; }
   /// \param slots  with rows for all slots of the mode
   template <class Scalar>
   [[nodiscard]] LongRowSums<Scalar> sums(int mode, FactorMatrix<double, Space> const& slots) const {

@@ -28,7 +28,7 @@ struct MergeLongRows {
     Scalar* const total = output.row(rows[i]);
     for (count_t slot = row_slots[i] + 1; slot < row_slots[i + 1]; ++slot)
       for (count_t r = 0; r < rank; ++r) sum[r] += slots.row(slot)[r];
-    for (count_t r = 0; r < rank; ++r) total[r] = static_cast<Scalar>(static_cast<double>(total[r]) + sum[r]);
+    for (count_t r = 0; r < rank; ++r) total[r] = static_cast<Scalar>(total[r] + sum[r]);
   }
 };
 

@@ -60,15 +60,13 @@ struct MttkrpAltoAtomics {
 
   template <int Count>
   KOKKOS_FUNCTION void add(count_t p, Run& run, Columns columns) const {
-    using Indices = Pack<Index, Count>;
-    auto const row =
-        *reinterpret_cast<Indices const*>(indices + static_cast<count_t>(mode) * index_stride + p);
-    auto const x = *reinterpret_cast<Pack<Scalar, Count> const*>(values + p);
+    using Indices  = Pack<Index, Count>;
+    auto const row = *reinterpret_cast<Indices const*>(indices + mode * index_stride + p);
+    auto const x   = *reinterpret_cast<Pack<Scalar, Count> const*>(values + p);
     Row product[Count];
     for (int u = 0; u < Count; ++u) product[u] = Row(term.first_factor(x.element[u]));
     for (int m = 0; m < factors.size(); ++m) {
-      auto const k = *reinterpret_cast<Indices const*>(
-          indices + static_cast<count_t>(factors.mode(m)) * index_stride + p);
+      auto const k = *reinterpret_cast<Indices const*>(indices + factors.mode(m) * index_stride + p);
       for (int u = 0; u < Count; ++u) product[u] *= Row(factors.row(m, k.element[u]), columns);
     }
     for (int u = 0; u < Count; ++u) term.complete(product[u], x.element[u], row.element[u], columns);
@@ -85,7 +83,7 @@ struct MttkrpAltoAtomics {
 
   KOKKOS_FUNCTION void walk(count_t begin, count_t end, Columns columns) const {
     Run run;
-    run.row   = indices[static_cast<count_t>(mode) * index_stride + begin];
+    run.row   = indices[mode * index_stride + begin];
     run.sum   = Row(Scalar(0));
     count_t p = begin;
     for (; p + batch <= end; p += batch) add<batch>(p, run, columns);
@@ -126,11 +124,11 @@ void launch_alto(AltoAtomics, Space const& space, Alto<Scalar, Index, Space> con
                  Term const& term) {
   ChunkWalk const chunks{X.nnz(), chunk_length(space, X.nnz(), Row::lanes), blocks};
   with_order<sizeof(Index) == 8 || Term::is_residual>(X.extents().order(), [&](auto order) {
-    detail::launch("polyad::mttkrp_alto", chunks.template policy<Row>(space),
-                   MttkrpAltoAtomics<Row, Index, order(), Term>{
-                       X.indices().data(), static_cast<count_t>(X.indices().stride(0)), values,
-                       OtherFactors<Scalar, order()>(operands.factors, mode), mode,
-                       RowsAt<Scalar>(operands.V), chunks, term});
+    detail::launch(
+        "polyad::mttkrp_alto", chunks.template policy<Row>(space),
+        MttkrpAltoAtomics<Row, Index, order(), Term>{X.indices().data(), X.indices().stride(0), values,
+                                                     OtherFactors<Scalar, order()>(operands.factors, mode),
+                                                     mode, RowsAt<Scalar>(operands.V), chunks, term});
   });
 }
 

@@ -36,7 +36,6 @@
 #include "kernel/rows_at.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/instances.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
@@ -281,11 +280,10 @@ void with_inner(int inner, F&& f) {
 template <class Space, class Scalar, class Index>
 AltoFactor<Scalar, Index> alto_factor(Alto<Scalar, Index, Space> const& X,
                                       FactorMatrices<Scalar, Space> const& factors, int m) {
-  int const n                = of_mode(X.modes(), m);
+  int const n                = X.modes()[m];
   bool const is_grouped      = m < X.grouped();
   auto const& stored         = is_grouped ? X.group_indices() : X.indices();
-  Index const* const indices = stored.data() + static_cast<count_t>(is_grouped ? m : m - X.grouped()) *
-                                                   static_cast<count_t>(stored.stride(0));
+  Index const* const indices = stored.data() + (is_grouped ? m : m - X.grouped()) * stored.stride(0);
   return {RowsAt<Scalar>(factors[n]), indices};
 }
 
@@ -318,7 +316,7 @@ AltoOperands<Scalar, Index> alto_operands(AltoPrivateRows, Space const& space,
   for (int m = 0; m < X.extents().order(); ++m) {
     auto const factor     = alto_factor(X, factors, m);
     bool const is_grouped = m < X.grouped();
-    if (of_mode(X.modes(), m) == mode) {
+    if (X.modes()[m] == mode) {
       rows     = factor.indices;
       of_group = is_grouped;
     } else {

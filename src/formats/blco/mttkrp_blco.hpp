@@ -52,13 +52,12 @@ void launch_tiles(Space const& space, Nonzeros const& nonzeros, BlcoOptions cons
   int const order = nonzeros.encoding.order();
   TileShape const shape =
       tile_shape<Kernel>(space, nonzeros.nnz, order, output.rows, blocks, options.tile, options.team);
-  count_t const tiles = ceil_div(nonzeros.nnz, static_cast<count_t>(shape.tile));
-  count_t const league =
-      ceil_div(tiles, shape.tiles_per_team) * static_cast<count_t>(blocks.count / shape.blocks_per_team);
-  auto const bytes = shape.bytes(Kernel::nonzero_bytes(order), sizeof(typename Kernel::Scalar));
-  using Bounds     = Kokkos::LaunchBounds<blco_team_threads, Kernel::resident_teams>;
-  auto policy      = team_policy<Bounds>(space, {league, shape.team, Kernel::Row::lanes});
-  policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(bytes)));
+  count_t const tiles  = ceil_div(nonzeros.nnz, shape.tile);
+  count_t const league = ceil_div(tiles, shape.tiles_per_team) * (blocks.count / shape.blocks_per_team);
+  auto const bytes     = shape.bytes(Kernel::nonzero_bytes(order), sizeof(typename Kernel::Scalar));
+  using Bounds         = Kokkos::LaunchBounds<blco_team_threads, Kernel::resident_teams>;
+  auto policy          = team_policy<Bounds>(space, {league, shape.team, Kernel::Row::lanes});
+  policy.set_scratch_size(0, Kokkos::PerTeam(bytes));
   detail::launch("polyad::mttkrp_blco_tiles", policy,
                  Kernel{nonzeros, factors, output.mode, shape, blocks, output.data, output.stride,
                         std::max<count_t>(resolution.copies, 1), output.rows, term});
@@ -119,8 +118,7 @@ void launch_merge(Space const& space, count_t copies, FactorMatrix<Scalar, Space
   using Kernel = MergeCopies<Space, Scalar, Block>;
   ChunkWalk const walks{V.extent(0), items_per_thread<Space>(1, 256), blocks};
   detail::launch("polyad::merge_copies", walks.template policy<typename Kernel::Row>(space),
-                 Kernel{rows.data(), static_cast<count_t>(rows.stride(0)), copies, V.data(),
-                        static_cast<count_t>(V.stride(0)), walks});
+                 Kernel{rows.data(), rows.stride(0), copies, V.data(), V.stride(0), walks});
 }
 
 /// The target of the tiles' sums: V, or its copies in the workspace.
@@ -141,8 +139,7 @@ template <class Scalar, class Index, class Space>
 void add_tile_products(Space const& space, BlcoNonzeros<Scalar, Index> const& nonzeros,
                        BlcoOptions const& options, FactorMatrices<Scalar, Space> const& factors, int mode,
                        BlcoResolution const& resolution, FactorMatrix<Scalar, Space> const& target) {
-  BlcoOutput<Scalar> const output{target.data(), static_cast<count_t>(target.stride(0)),
-                                  factors[mode].extent(0), mode};
+  BlcoOutput<Scalar> const output{target.data(), target.stride(0), factors[mode].extent(0), mode};
   constexpr bool any_order_only = sizeof(Index) == 8;
   with_order<any_order_only>(factors.order(), [&](auto given) {
     constexpr int order = blco_order<given()>;

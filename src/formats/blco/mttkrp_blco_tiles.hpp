@@ -49,9 +49,7 @@ struct MttkrpBlcoTiles {
                                         : sizeof(Scalar) == sizeof(double) && !Stash ? 4
                                                                                      : 3;
   /// Scratch memory of a nonzero.
-  static count_t nonzero_bytes(int order) {
-    return sizeof(Scalar) + static_cast<count_t>(order) * sizeof(Index);
-  }
+  static count_t nonzero_bytes(int order) { return sizeof(Scalar) + order * sizeof(Index); }
 
   /// Nonzeros gathered at the same time: four would spill registers.
   static constexpr int batch = rows_in_flight<typename Row::space_type>(2);
@@ -129,7 +127,7 @@ struct MttkrpBlcoTiles {
         Columns const columns = Row::columns(first_column, blocks.rank, lane);
         if (columns.count <= 0) return;
         Row const sum(scratch.stash() + row * Block, {columns.first - first_column, columns.count});
-        sum.atomic_add_to(copy(member) + static_cast<count_t>(row) * output_stride, columns);
+        sum.atomic_add_to(copy(member) + row * output_stride, columns);
       });
     });
   }
@@ -137,11 +135,11 @@ struct MttkrpBlcoTiles {
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
     // Blocks of columns change fastest over the league. Teams that run together then read the same nonzeros.
-    auto const team        = static_cast<count_t>(member.league_rank());
-    auto const block_teams = static_cast<count_t>(blocks.count / shape.blocks_per_team);
+    count_t const team        = member.league_rank();
+    count_t const block_teams = blocks.count / shape.blocks_per_team;
     int const first_column =
         blocks.first + static_cast<int>(team % block_teams) * shape.blocks_per_team * Block;
-    auto const tile     = static_cast<count_t>(shape.tile);
+    count_t const tile  = shape.tile;
     count_t const begin = team / block_teams * shape.tiles_per_team * tile;
     count_t const end   = Kokkos::min(nonzeros.nnz, begin + shape.tiles_per_team * tile);
     TileScratch<Scalar, Index> const scratch(member, shape, nonzeros.encoding.order());
@@ -162,7 +160,7 @@ struct MttkrpBlcoTiles {
 private:
   template <class Member>
   [[nodiscard]] KOKKOS_FUNCTION Scalar* copy(Member const& member) const {
-    return output + static_cast<count_t>(member.league_rank()) % copies * rows * output_stride;
+    return output + member.league_rank() % copies * rows * output_stride;
   }
 };
 

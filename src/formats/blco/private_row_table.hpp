@@ -20,10 +20,9 @@ public:
   /// For a tensor with `modes` modes, cut into `chunks` chunks.
   PrivateRowTable(Space const& space, int modes, count_t chunks)
       : m_chunks(chunks),
-        m_rows(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::private_rows"),
-               static_cast<count_t>(modes), chunks),
-        m_merged(static_cast<std::size_t>(modes)),
-        m_copied(static_cast<std::size_t>(modes), 0) {}
+        m_rows(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::private_rows"), modes, chunks),
+        m_merged(modes),
+        m_copied(modes, 0) {}
 
   /// Adds a mode to the table, given the rows that each chunk touches. `cheap` as in private_rows(). Waits
   /// for `space`.
@@ -34,29 +33,23 @@ public:
     RowRange merged;
     for (auto const& rows : own)
       if (rows.count > 0) merged.include(RowRange{rows.first, rows.first + rows.count - 1});
-    m_merged[static_cast<std::size_t>(mode)] = merged;
-    m_copied[static_cast<std::size_t>(mode)] = own.back().slot + own.back().count;
+    m_merged[mode] = merged;
+    m_copied[mode] = own.back().slot + own.back().count;
     Kokkos::View<PrivateRows const*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged> const entries(own.data(),
                                                                                                own.size());
-    Kokkos::deep_copy(space, Kokkos::subview(m_rows, static_cast<count_t>(mode), Kokkos::ALL), entries);
+    Kokkos::deep_copy(space, Kokkos::subview(m_rows, mode, Kokkos::ALL), entries);
     space.fence("polyad::private_rows");
   }
 
   [[nodiscard]] count_t chunks() const { return m_chunks; }
   /// One entry per chunk, in memory that kernels read.
-  [[nodiscard]] PrivateRows const* of(int mode) const {
-    return m_rows.data() + static_cast<count_t>(mode) * m_chunks;
-  }
+  [[nodiscard]] PrivateRows const* of(int mode) const { return m_rows.data() + mode * m_chunks; }
   /// The same as a view.
-  [[nodiscard]] auto rows(int mode) const {
-    return Kokkos::subview(m_rows, static_cast<count_t>(mode), Kokkos::ALL);
-  }
+  [[nodiscard]] auto rows(int mode) const { return Kokkos::subview(m_rows, mode, Kokkos::ALL); }
   /// Rows of all copies of a mode.
-  [[nodiscard]] count_t copied_rows(int mode) const {
-    return m_copied.empty() ? 0 : m_copied[static_cast<std::size_t>(mode)];
-  }
+  [[nodiscard]] count_t copied_rows(int mode) const { return m_copied.empty() ? 0 : m_copied[mode]; }
   /// The range of all private rows of a mode.
-  [[nodiscard]] RowRange const& merged(int mode) const { return m_merged[static_cast<std::size_t>(mode)]; }
+  [[nodiscard]] RowRange const& merged(int mode) const { return m_merged[mode]; }
 
 private:
   count_t m_chunks = 0;

@@ -40,9 +40,8 @@ struct AltoNonzeros {
   [[nodiscard]] KOKKOS_FUNCTION Scalar read(count_t p, count_t* index) const {
     count_t const group = grouped > 0 ? last_at_most(starts, groups, p) : 0;
     for (int m = 0; m < order; ++m)
-      index[modes[static_cast<std::size_t>(m)]] =
-          m < grouped ? group_indices[static_cast<count_t>(m) * group_stride + group]
-                      : indices[static_cast<count_t>(m - grouped) * index_stride + p];
+      index[modes[m]] =
+          m < grouped ? group_indices[m * group_stride + group] : indices[(m - grouped) * index_stride + p];
     return values[p];
   }
 };
@@ -51,11 +50,9 @@ template <class Space, class Scalar, class Index>
 void read_nonzeros(Space const& space, Alto<Scalar, Index, Space> const& X, count_t first,
                    NonzeroBlock<Scalar, Space> const& block) {
   NonzeroReader<Space, Scalar>(space, X, first, block)
-      .piece(AltoNonzeros<Scalar, Index>{X.indices().data(), static_cast<count_t>(X.indices().stride(0)),
-                                         X.group_indices().data(),
-                                         static_cast<count_t>(X.group_indices().stride(0)), X.starts().data(),
-                                         X.groups(), X.values().data(), X.modes(), X.grouped(),
-                                         X.extents().order()},
+      .piece(AltoNonzeros<Scalar, Index>{X.indices().data(), X.indices().stride(0), X.group_indices().data(),
+                                         X.group_indices().stride(0), X.starts().data(), X.groups(),
+                                         X.values().data(), X.modes(), X.grouped(), X.extents().order()},
              X.nnz());
 }
 

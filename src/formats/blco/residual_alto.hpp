@@ -85,16 +85,16 @@ struct AltoSource {
   }
   template <int Count>
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Index row(At<Count> const& at, int u) const {
-    return data[static_cast<count_t>(mode) * stride + at.first + static_cast<count_t>(u)];
+    return data[mode * stride + at.first + u];
   }
   template <int Count>
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Scalar value(At<Count> const& at, int u) const {
-    return values[at.first + static_cast<count_t>(u)];
+    return values[at.first + u];
   }
   template <int Count>
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Pack<Index, Count> indices(At<Count> const& at, int m) const {
     int const n = m < mode ? m : m + 1;
-    return *reinterpret_cast<Pack<Index, Count> const*>(data + static_cast<count_t>(n) * stride + at.first);
+    return *reinterpret_cast<Pack<Index, Count> const*>(data + n * stride + at.first);
   }
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION count_t position(count_t p) const { return p; }
 };
@@ -103,8 +103,7 @@ template <class Space, class Scalar, class Index>
 void form_alto_residuals(AltoAtomics, Space const& space, Alto<Scalar, Index, Space> const& X,
                          FactorMatrices<Scalar, Space> const& C, int mode,
                          Kokkos::View<Scalar*, typename Space::device_type> const& residuals) {
-  AltoSource<Scalar, Index> const source{X.indices().data(), static_cast<count_t>(X.indices().stride(0)),
-                                         X.values().data(), mode};
+  AltoSource<Scalar, Index> const source{X.indices().data(), X.indices().stride(0), X.values().data(), mode};
   WholeRowWalk const chunks{X.nnz(), chunk_length(space, X.nnz(), 8)};
   form_residuals(space, source, C, mode, OtherFactors<Scalar, any_order>(C, mode), chunks, residuals);
 }
@@ -133,10 +132,10 @@ void residual_mttkrp_at_once(Strategy strategy, Space const& space, Alto<Scalar,
                              AltoWorkspace<Scalar, Space> const& workspace,
                              FactorMatrix<Scalar, Space> const& G) {
   int const rank = checked_rank(C.rank());
-  ResidualTerm<Scalar> const term{C[mode].data(), static_cast<count_t>(C[mode].stride(0))};
+  ResidualTerm<Scalar> const term{C[mode].data(), C[mode].stride(0)};
   ColumnBlocks const blocks{0, 1, rank};
   auto const operands = alto_operands(strategy, space, X, C, mode, workspace, G);
-  with_block(static_cast<count_t>(rank), [&](auto block) {
+  with_block(rank, [&](auto block) {
     launch_alto<TinyVec<Space, Scalar, block()>>(strategy, space, X, X.values().data(), operands, mode,
                                                  blocks, term);
   });
@@ -152,7 +151,7 @@ void residual_mttkrp(Space const& space, Alto<Scalar, Index, Space> const& X,
   workspace.format.made_for.expect(X.identity(), C.rank(), X.name);
   if (X.nnz() == 0) return zero_matrix(space, G);
   AltoStrategy<Space> const strategy;
-  if (C.rank() <= static_cast<count_t>(full_block))
+  if (C.rank() <= full_block)
     return residual_mttkrp_at_once(strategy, space, X, C, mode, workspace.format, G);
   form_alto_residuals(strategy, space, X, C, mode, workspace.residuals);
   mttkrp_with_values<Space, Scalar, Index>(space, X, workspace.residuals.data(), C, mode, workspace.format,

@@ -63,19 +63,19 @@ void residual_mttkrp_at_once(Space const& space, Blco<Scalar, Index, Space> cons
   auto const nonzeros             = X.blocks().nonzeros();
   BlcoResolution const resolution = X.resolve(space, mode);
   auto const target               = tile_target<Scalar, Space>(resolution, workspace.copies, C.rank(), G);
-  ResidualTerm<Scalar> const term{C[mode].data(), static_cast<count_t>(C[mode].stride(0))};
+  ResidualTerm<Scalar> const term{C[mode].data(), C[mode].stride(0)};
   ColumnBlocks const blocks{0, 1, rank};
   if constexpr (BlcoStrategy<Space>::has_chunks)
     if (resolution.is_chunked)
       return walk_all_chunks(space, X, mode, workspace, G, [&] {
-        with_block(static_cast<count_t>(rank), [&](auto block) {
+        with_block(rank, [&](auto block) {
           launch_chunks<TinyVec<Space, Scalar, block()>, any_order>(space, X, nonzeros, C, mode, blocks,
                                                                     workspace, G, term);
         });
       });
   zero_matrix(space, target);
-  BlcoOutput<Scalar> const output{target.data(), static_cast<count_t>(target.stride(0)), G.extent(0), mode};
-  with_block(static_cast<count_t>(rank), [&](auto block) {
+  BlcoOutput<Scalar> const output{target.data(), target.stride(0), G.extent(0), mode};
+  with_block(rank, [&](auto block) {
     add_tiles<TinyVec<Space, Scalar, block()>, any_order>(space, nonzeros, X.options(), C, resolution, blocks,
                                                           output, term);
   });
@@ -90,7 +90,7 @@ void residual_mttkrp(Space const& space, Blco<Scalar, Index, Space> const& X,
   expect_residual_arguments(X.extents(), C, mode, G);
   workspace.format.made_for.expect(X.identity(), C.rank(), X.name);
   if (X.nnz() == 0) return zero_matrix(space, G);
-  if (C.rank() <= static_cast<count_t>(full_block))
+  if (C.rank() <= full_block)
     return residual_mttkrp_at_once<Space, Scalar, Index>(space, X, C, mode, workspace.format, G);
   BlcoSource<Scalar, Index> const source{X.blocks().nonzeros(), mode};
   WholeRowWalk const chunks{X.nnz(), chunk_length(space, X.nnz(), 8)};

@@ -30,8 +30,7 @@ struct FindTouchedRowsOfChunks {
     count_t const end = chunk_begin(nonzeros.nnz, chunks, chunk + 1);
     for (count_t p = chunk_begin(nonzeros.nnz, chunks, chunk); p < end; ++p)
       nonzeros.for_each_index(p, nonzeros.block_of(p), [&](int n, Index index) { ranges[n].include(index); });
-    for (int n = 0; n < nonzeros.encoding.order(); ++n)
-      touched[static_cast<count_t>(n) * chunks + chunk] = ranges[n];
+    for (int n = 0; n < nonzeros.encoding.order(); ++n) touched[n * chunks + chunk] = ranges[n];
   }
 };
 
@@ -53,8 +52,7 @@ BlcoChunks<Space>::BlcoChunks(Space const& space, BlcoNonzeros<Scalar, Index> co
   int const order      = nonzeros.encoding.order();
   count_t const chunks = private_chunks(space, nonzeros.nnz);
   Kokkos::View<RowRange**, Kokkos::LayoutRight, typename Space::device_type> const touched(
-      Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::blco_touched"),
-      static_cast<count_t>(order), chunks);
+      Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::blco_touched"), order, chunks);
   Kokkos::parallel_for("polyad::blco_touched_rows",
                        Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, chunks),
                        FindTouchedRowsOfChunks<Scalar, Index>{nonzeros, chunks, touched.data()});

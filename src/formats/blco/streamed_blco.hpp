@@ -105,7 +105,7 @@ public:
   [[nodiscard]] count_t storage_bytes() const { return nnz() * nonzero_bytes() + m_headers.storage_bytes(); }
   /// Bytes of a nonzero in host memory and in a buffer.
   [[nodiscard]] count_t nonzero_bytes() const {
-    return static_cast<count_t>(m_encoding.words()) * sizeof(std::uint64_t) + sizeof(Scalar);
+    return m_encoding.words() * sizeof(std::uint64_t) + sizeof(Scalar);
   }
 
   /// The buffers, and the copies of V for the mode that needs most of them.
@@ -133,7 +133,7 @@ public:
   [[nodiscard]] BlcoResolution resolve(Space const& space, int mode) const;
   /// Enqueues the copy of nonzeros begin ... end - 1 to a buffer.
   void send(StreamBuffer<Scalar, Space> const& buffer, count_t begin, count_t end) const {
-    auto const words = static_cast<count_t>(m_encoding.words());
+    count_t const words = m_encoding.words();
     Kokkos::deep_copy(buffer.instance,
                       Kokkos::subview(buffer.linear, Kokkos::make_pair(count_t(0), (end - begin) * words)),
                       Kokkos::subview(m_linear, Kokkos::make_pair(begin * words, end * words)));

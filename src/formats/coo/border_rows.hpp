@@ -121,7 +121,7 @@ void merge_borders(Space const& space, SortedWorkspace<Scalar, Index, Space> con
                    count_t walked_chunks, ColumnBlocks blocks, FactorMatrix<Scalar, Space> const& V) {
   using Kernel            = MergeBorders<Space, Scalar, Index, Block>;
   constexpr count_t chunk = border_merge_chunk;
-  auto const stride       = static_cast<count_t>(workspace.sums.stride(0));
+  auto const stride       = workspace.sums.stride(0);
   count_t first           = 0;
   for (count_t entries = 2 * walked_chunks;; entries = 2 * ceil_div(entries, chunk)) {
     BorderList<Scalar, Index> const list{workspace.rows.data() + first,

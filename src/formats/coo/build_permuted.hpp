@@ -7,7 +7,6 @@
 #include "formats/coo/coo_permuted.hpp"
 #include "formats/coo/nonzero_sources.hpp"
 #include "formats/coo/row_starts.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/tensor/sort_by_mode.hpp"
 
 namespace polyad::detail {
@@ -23,7 +22,7 @@ CooPermuted<Scalar, Index, Space> CooPermuted<Scalar, Index, Space>::build(
   for (int n = 0; n < coo.order(); ++n) {
     auto const permutation = identity_permutation<Index>(space, coo.nnz());
     sort_by_mode(space, coo, n, permutation);
-    of_mode(format.m_permutations, n) = permutation;
+    format.m_permutations[n] = permutation;
   }
   return format;
 }
@@ -33,7 +32,7 @@ RowStarts<Space> CooPermuted<Scalar, Index, Space>::make_row_workspace(Space con
   RowStarts<Space> starts;
   starts.made_for = {m_identity, 0};
   for (int n = 0; n < extents().order(); ++n)
-    of_mode(starts, n) =
+    starts[n] =
         detail::make_row_starts(space, detail::PermutedSource<Scalar, Index>(*this, n), extents()[n], nnz());
   return starts;
 }

@@ -11,7 +11,6 @@
 #include "formats/coo/nonzero_sources.hpp"
 #include "formats/coo/row_starts.hpp"
 #include "formats/coo/sorted.hpp"
-#include "polyad/core/per_mode.hpp"
 
 namespace polyad::detail {
 
@@ -27,7 +26,7 @@ Sorted<Scalar, Index, Space> Sorted<Scalar, Index, Space>::build(Space const& sp
                  "locality blocks sum with atomics: they are not deterministic");
   POLYAD_EXPECTS((options.runs != "hoisted" || SortedTuning<Space, Scalar>::may_hoist),
                  "runs=hoisted is slower for doubles on this backend, and compiled for polyad_perf alone");
-  auto const order = static_cast<count_t>(coo.order());
+  count_t const order = coo.order();
   Sorted format;
   format.m_extents      = coo.extents();
   format.m_nnz          = coo.nnz();
@@ -49,9 +48,9 @@ Sorted<Scalar, Index, Space> Sorted<Scalar, Index, Space>::build(Space const& sp
   }
   for (int n = 0; n < coo.order(); ++n) {
     if (options.only_mode >= 0 && options.only_mode != n) continue;
-    count_t duplicates          = 0;
-    bool const is_first         = !format.m_duplicates;
-    of_mode(format.m_copies, n) = make_sorted_copy(space, coo, n, options, is_first ? &duplicates : nullptr);
+    count_t duplicates  = 0;
+    bool const is_first = !format.m_duplicates;
+    format.m_copies[n]  = make_sorted_copy(space, coo, n, options, is_first ? &duplicates : nullptr);
     if (is_first) format.m_duplicates = duplicates;
   }
   return format;
@@ -78,7 +77,7 @@ RowStarts<Space> Sorted<Scalar, Index, Space>::make_row_workspace(Space const& s
   for (int n = 0; n < m_extents.order(); ++n) {
     if (copy(n).nnz != m_nnz) continue;  // it has no copy
     POLYAD_EXPECTS(copy(n).block_rows == 0, "mode ", n, " is cut into locality blocks: build without them");
-    of_mode(starts, n) =
+    starts[n] =
         detail::make_row_starts(space, detail::SortedSource<Scalar, Index>(copy(n)), m_extents[n], m_nnz);
   }
   return starts;

@@ -128,14 +128,12 @@ SortedCopy<Scalar, Index, Space> make_sorted_copy(Space const& space,
 
   // Even a tensor of few nonzeros may have a mode that is too long for one flag per row.
   expect_fits(space, "the flags of a mode's rows", extents[mode], sizeof(typename Flags::value_type));
-  expect_fits(space, "a sorted copy of the nonzeros", stored,
-              sizeof(Scalar) + static_cast<count_t>(order + 1) * sizeof(Index));
+  expect_fits(space, "a sorted copy of the nonzeros", stored, sizeof(Scalar) + (order + 1) * sizeof(Index));
   auto const permutation = identity_permutation<Index>(space, nnz);
   sort_by_modes(space, coo, copy.modes, order, permutation);
   // Not before the sort's scratch is free.
   copy.indices = typename Copy::indices_type(
-      Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::sorted_indices"),
-      static_cast<count_t>(order), stored);
+      Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::sorted_indices"), order, stored);
   copy.values = typename Copy::values_type(
       Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::sorted_values"), stored);
   auto const gather = [&] {

@@ -55,7 +55,7 @@ std::vector<StretchRows> cut_by_rows(Starts const& starts, int mode, count_t row
     // The last row that ends within the buffer. Rows without nonzeros count too.
     auto const* const past =
         std::upper_bound(starts.data() + first + 1, starts.data() + rows + 1, starts(first) + capacity);
-    count_t const last = std::max(static_cast<count_t>(past - starts.data()) - 1, first + 1);
+    count_t const last = std::max<count_t>(past - starts.data() - 1, first + 1);
     list.push_back({first, last, {mode, starts(first), starts(last)}});
     first = last;
   }
@@ -82,8 +82,7 @@ void StreamedSorted<Scalar, Index, Space>::build_on_host(Space const& space,
   int const order = coo.order();
   m_nnz           = coo.nnz();
   m_norm_squared  = polyad::norm_squared(host, coo);
-  count_t bytes   = checked_product("the sorted copies in host memory", m_nnz,
-                                    static_cast<count_t>(order) * nonzero_bytes() + 40);
+  count_t bytes   = checked_product("the sorted copies in host memory", m_nnz, order * nonzero_bytes() + 40);
   for (int n = 0; n < order; ++n) {
     bytes += m_nnz * short_modes(n) * sizeof(std::uint16_t);
     bytes += checked_product("where the rows of a mode begin", m_extents[n] + 1, sizeof(count_t));
@@ -95,11 +94,10 @@ void StreamedSorted<Scalar, Index, Space>::build_on_host(Space const& space,
   int const shortest   = shortest_mode(m_extents);
   sort_by_modes(host, coo, sorted_modes(m_extents, shortest), order, by_length);
   for (int n = 0; n < order; ++n) {
-    HostCopy& copy = of_mode(m_copies, n);
+    HostCopy& copy = m_copies[n];
     copy.modes     = sorted_modes(m_extents, n);
-    copy.indices =
-        decltype(copy.indices)(Kokkos::view_alloc(Kokkos::WithoutInitializing, "polyad::streamed_indices"),
-                               static_cast<count_t>(order), m_nnz);
+    copy.indices   = decltype(copy.indices)(
+        Kokkos::view_alloc(Kokkos::WithoutInitializing, "polyad::streamed_indices"), order, m_nnz);
     copy.values = decltype(copy.values)(
         Kokkos::view_alloc(Kokkos::WithoutInitializing, "polyad::streamed_values"), m_nnz);
     copy.shorts = decltype(copy.shorts)(
@@ -166,7 +164,7 @@ auto StreamedSorted<Scalar, Index, Space>::ready(Space const& space) const
     buffers->capacity = packs(std::max({least, longest, std::min(most / all, m_nnz / 16)}));
   } else {  // a run allocates more memory after them
     limit                = std::min(available / 4, std::max(most, longest * all));
-    count_t const wanted = std::max(ceil_div(m_nnz, count_t(stretch_buffers)), longest) + 4;
+    count_t const wanted = std::max(ceil_div(m_nnz, stretch_buffers), longest) + 4;
     buffers->capacity    = std::max(std::min(limit / all, wanted) / 4 * 4, packs(std::min(least, m_nnz + 1)));
   }
   if (buffers->capacity == 0 || buffers->capacity * all > available)
@@ -178,21 +176,21 @@ auto StreamedSorted<Scalar, Index, Space>::ready(Space const& space) const
                           " nonzeros, which is summed in a fixed order, has to fit a buffer");
   for (int n = 0; n < m_extents.order(); ++n) {
     expect_fits(space, "where the rows of a mode begin", m_extents[n] + 1, sizeof(count_t));
-    auto& starts = of_mode(buffers->starts, n);
+    auto& starts = buffers->starts[n];
     starts       = std::remove_cvref_t<decltype(starts)>(
         Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::row_starts"), m_extents[n] + 1);
     Kokkos::deep_copy(space, starts, copy(n).starts);
-    of_mode(buffers->stretches, n) = cut_by_rows(copy(n).starts, n, m_extents[n], buffers->capacity);
+    buffers->stretches[n] = cut_by_rows(copy(n).starts, n, m_extents[n], buffers->capacity);
   }
   count_t shorts = 0;
   for (int n = 0; n < m_extents.order(); ++n) shorts = std::max(shorts, short_modes(n));
-  auto const instances = make_instances(space, static_cast<int>(stretch_buffers));
+  auto const instances = make_instances(space, stretch_buffers);
   for (std::size_t b = 0; b < stretch_buffers; ++b) {
     auto& buffer    = buffers->buffers[b];
     buffer.instance = instances[b];
     buffer.indices  = decltype(buffer.indices)(
-        Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::stretch_indices"),
-        static_cast<count_t>(m_extents.order()), buffers->capacity);
+        Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::stretch_indices"), m_extents.order(),
+        buffers->capacity);
     buffer.shorts = decltype(buffer.shorts)(
         Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::stretch_short_indices"), shorts,
         buffers->capacity);
@@ -225,7 +223,7 @@ auto StreamedSorted<Scalar, Index, Space>::make_workspace(Space const& space, co
   if (!m_options.deterministic) return workspace;
   count_t entries = 0;
   for (int n = 0; n < m_extents.order(); ++n)
-    for (auto const& rows : of_mode(made->stretches, n)) {
+    for (auto const& rows : made->stretches[n]) {
       count_t const nnz = rows.nonzeros.end - rows.nonzeros.begin;
       if (nnz > 0)
         entries =

@@ -8,7 +8,6 @@
 #include <array>
 
 #include "polyad/core/instances.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/formats/format.hpp"
 
 namespace polyad::detail {
@@ -33,7 +32,7 @@ public:
   [[nodiscard]] Extents const& extents() const { return m_coo.extents(); }
   [[nodiscard]] count_t nnz() const { return m_coo.nnz(); }
   [[nodiscard]] count_t storage_bytes() const {
-    return nnz() * (sizeof(Scalar) + 2 * static_cast<count_t>(m_coo.order()) * sizeof(Index));
+    return nnz() * (sizeof(Scalar) + 2 * m_coo.order() * sizeof(Index));
   }
   [[nodiscard]] double norm_squared() const { return m_norm_squared; }
   [[nodiscard]] workspace_type make_workspace(Space const&, count_t rank) const {
@@ -44,7 +43,7 @@ public:
 
   [[nodiscard]] CooTensor<Scalar, Index, Space> const& coo() const { return m_coo; }
   /// Positions of the nonzeros in the order of mode n's index.
-  [[nodiscard]] permutation_type const& permutation(int n) const { return of_mode(m_permutations, n); }
+  [[nodiscard]] permutation_type const& permutation(int n) const { return m_permutations[n]; }
 
   /// Where each row's nonzeros begin in the order of each mode, for least_squares_rows. \throws MemoryError
   [[nodiscard]] RowStarts<Space> make_row_workspace(Space const& space) const;

@@ -9,7 +9,6 @@
 #include "formats/coo/locality_blocks.hpp"
 #include "formats/coo/weights.hpp"
 #include "formats/cost_model.hpp"
-#include "polyad/core/per_mode.hpp"
 
 namespace polyad::detail {
 namespace {
@@ -27,7 +26,7 @@ std::uint64_t flags_of_rows(CostInput const& input) {
 }
 
 double coordinates(CostInput const& input) {
-  return input.scalar_bytes + static_cast<double>(input.tensor.order()) * input.index_bytes;
+  return input.scalar_bytes + input.tensor.order() * input.index_bytes;
 }
 
 // --- coo-scratch, coo-tiny-vec: the tensor as it is, an atomic row a nonzero
@@ -50,15 +49,13 @@ ModeTerms atomic_walk(CostInput const& input, int mode) {
 // --- coo-permuted: coordinates and a permutation a mode
 
 std::uint64_t permuted_bytes(CostInput const& input) {
-  return coordinate_bytes(input) +
-         input.tensor.nnz * static_cast<std::uint64_t>(input.tensor.order() * input.index_bytes);
+  return coordinate_bytes(input) + input.tensor.nnz * (input.tensor.order() * input.index_bytes);
 }
 
 std::uint64_t permuted_build_bytes(CostInput const& input) {
   // A sort reorders the positions in place, which are kept. The coordinates are the tensor's own.
-  auto const before = static_cast<std::uint64_t>(input.tensor.order() - 1);
-  return costs::sort_bytes(input, input.index_bytes) +
-         before * input.tensor.nnz * static_cast<std::uint64_t>(input.index_bytes);
+  std::uint64_t const before = input.tensor.order() - 1;
+  return costs::sort_bytes(input, input.index_bytes) + before * input.tensor.nnz * input.index_bytes;
 }
 
 /// The number of runs in a permutation of `mode`: consecutive entries that are also consecutive in memory.
@@ -70,9 +67,9 @@ double runs(CostInput const& input, int mode) {
   auto most = static_cast<double>(input.tensor.nnz);
   if (mode == last) return most;
   for (int root = 0; root < last; ++root)  // whose fibers are those along the last mode
-    if (leaf_of(input.tensor, root) == last) most = std::min(most, of_mode(input.tensor.modes, root).fibers);
+    if (leaf_of(input.tensor, root) == last) most = std::min(most, input.tensor.modes[root].fibers);
   double distinct = 1;
-  for (int m = 0; m <= mode; ++m) distinct *= static_cast<double>(of_mode(input.tensor.modes, m).used());
+  for (int m = 0; m <= mode; ++m) distinct *= static_cast<double>(input.tensor.modes[m].used());
   return std::min(most, distinct);
 }
 
@@ -85,8 +82,7 @@ ModeTerms permuted_walk(CostInput const& input, int mode) {
 }
 
 BuildTerms permuted_build(CostInput const& input) {
-  BuildTerms terms =
-      costs::sorted_build(input, static_cast<double>(permuted_bytes(input)), input.tensor.order());
+  BuildTerms terms = costs::sorted_build(input, permuted_bytes(input), input.tensor.order());
   // Each mode's sort uses only the bits of that mode.
   terms.sort /= input.tensor.order();
   return terms;
@@ -98,10 +94,9 @@ BuildTerms permuted_build(CostInput const& input) {
 std::vector<std::uint64_t> sorted_copies(CostInput const& input) {
   std::vector<std::uint64_t> bytes;
   for (int n = 0; n < input.tensor.order(); ++n) {
-    auto const& mode = of_mode(input.tensor.modes, n);
+    auto const& mode = input.tensor.modes[n];
     if (input.keeps(n))
-      bytes.push_back(coordinate_bytes(input) +
-                      counted(mode.extent - mode.used()) * static_cast<std::uint64_t>(input.index_bytes));
+      bytes.push_back(coordinate_bytes(input) + counted(mode.extent - mode.used()) * input.index_bytes);
   }
   return bytes;
 }
@@ -126,8 +121,8 @@ std::optional<LocalityBlocks> locality_blocks(CostInput const& input, int mode) 
   auto const& modes = input.tensor.modes;
   if (!input.machine.is_device || modes.size() < 2) return std::nullopt;
   int const shortest   = costs::ordered_modes(input, mode)[1];
-  auto const& survey   = of_mode(modes, mode);
-  std::uint64_t extent = of_mode(modes, shortest).extent;
+  auto const& survey   = modes[mode];
+  std::uint64_t extent = modes[shortest].extent;
   std::uint64_t rows   = std::max<std::uint64_t>(survey.used(), 1);
   double const runs    = std::min(survey.fibers, static_cast<double>(rows) * static_cast<double>(extent));
   auto const nnz       = static_cast<double>(input.tensor.nnz);
@@ -140,7 +135,7 @@ std::optional<LocalityBlocks> locality_blocks(CostInput const& input, int mode) 
 
 ModeTerms sorted_walk(CostInput const& input, int mode) {
   ModeTerms terms    = costs::walk(input, mode, coordinates(input));
-  auto const& survey = of_mode(input.tensor.modes, mode);
+  auto const& survey = input.tensor.modes[mode];
   auto const blocks  = locality_blocks(input, mode);
   if (blocks) terms.gather -= costs::far_seconds(input, blocks->mode);
   costs::add_atomics(terms, input, mode, blocks ? blocks->added : costs::border_rows(input, mode));
@@ -149,7 +144,7 @@ ModeTerms sorted_walk(CostInput const& input, int mode) {
 }
 
 BuildTerms sorted_build_terms(CostInput const& input) {
-  return costs::sorted_build(input, static_cast<double>(sorted_bytes(input)), input.tensor.order());
+  return costs::sorted_build(input, sorted_bytes(input), input.tensor.order());
 }
 
 // --- streamed-sorted: the copies in host memory
@@ -160,7 +155,7 @@ constexpr std::uint64_t short_extent = 65536;  // as streamed_sorted.hpp has it
 std::uint64_t short_modes(CostInput const& input, int mode) {
   std::uint64_t count = 0;
   for (int m = 0; m < input.tensor.order(); ++m)
-    count += m != mode && of_mode(input.tensor.modes, m).extent <= short_extent ? 1 : 0;
+    count += m != mode && input.tensor.modes[m].extent <= short_extent ? 1 : 0;
   return count;
 }
 
@@ -173,8 +168,8 @@ std::uint64_t bytes_of_starts(CostInput const& input) {
 std::uint64_t streamed_sorted_bytes(CostInput const& input) {
   std::uint64_t shorts = 0;
   for (int n = 0; n < input.tensor.order(); ++n) shorts += short_modes(input, n);
-  return static_cast<std::uint64_t>(input.tensor.order()) * coordinate_bytes(input) +
-         2 * shorts * input.tensor.nnz + bytes_of_starts(input);
+  return input.tensor.order() * coordinate_bytes(input) + 2 * shorts * input.tensor.nnz +
+         bytes_of_starts(input);
 }
 
 /// The smallest buffers, and the starts of the rows. There are four buffers of 256 nonzeros, each with its
@@ -199,7 +194,7 @@ ModeTerms streamed_sorted_walk(CostInput const& input, int mode) {
 }
 
 BuildTerms streamed_sorted_build(CostInput const& input) {
-  return costs::sorted_build(input, static_cast<double>(streamed_sorted_bytes(input)), input.tensor.order());
+  return costs::sorted_build(input, streamed_sorted_bytes(input), input.tensor.order());
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ struct MttkrpPermuted {
   };
 
   [[nodiscard]] KOKKOS_FUNCTION count_t coordinates(count_t nonzero) const {
-    return nonzero * static_cast<count_t>(factors.size() + 1);
+    return nonzero * (factors.size() + 1);
   }
 
   /// Writes the sum of a row over this chunk. Only the rows at a chunk's borders are shared with other
@@ -78,16 +78,14 @@ struct MttkrpPermuted {
     Index nonzero[Count];
     Index row[Count];
     Row product[Count];
-    for (int u = 0; u < Count; ++u) nonzero[u] = permutation[p + static_cast<count_t>(u)];
+    for (int u = 0; u < Count; ++u) nonzero[u] = permutation[p + u];
     for (int u = 0; u < Count; ++u) {
-      row[u]     = indices[coordinates(nonzero[u]) + static_cast<count_t>(mode)];
+      row[u]     = indices[coordinates(nonzero[u]) + mode];
       product[u] = Row(values[nonzero[u]]);
     }
     for (int m = 0; m < factors.size(); ++m)
       for (int u = 0; u < Count; ++u)
-        product[u] *=
-            Row(factors.row(m, indices[coordinates(nonzero[u]) + static_cast<count_t>(factors.mode(m))]),
-                columns);
+        product[u] *= Row(factors.row(m, indices[coordinates(nonzero[u]) + factors.mode(m)]), columns);
     for (int u = 0; u < Count; ++u) {
       if (row[u] == run.row) {
         run.sum += product[u];
@@ -102,7 +100,7 @@ struct MttkrpPermuted {
   template <class Last>
   KOKKOS_FORCEINLINE_FUNCTION void walk(count_t begin, count_t end, auto const& columns,
                                         Last const& last) const {
-    Run run{indices[coordinates(permutation[begin]) + static_cast<count_t>(mode)], Row(Scalar(0)), true};
+    Run run{indices[coordinates(permutation[begin]) + mode], Row(Scalar(0)), true};
     Pieces pieces;
     count_t p = begin;
     while (p < end) {

@@ -46,12 +46,11 @@ struct MttkrpScratch {
   KOKKOS_FUNCTION void operator()(Member const& member) const {
     ScratchPad const scratch(member.team_scratch(0), member.team_size(), block_size);
     Scalar* const product = &scratch(member.team_rank(), 0);
-    auto const order      = static_cast<count_t>(factors.size() + 1);
-    count_t const thread =
-        static_cast<count_t>(member.league_rank()) * static_cast<count_t>(member.team_size()) +
-        static_cast<count_t>(member.team_rank());
-    count_t const begin = Kokkos::min(nnz, thread * chunk);
-    count_t const end   = Kokkos::min(nnz, begin + chunk);
+    count_t const order   = factors.size() + 1;
+    count_t const league  = member.league_rank();
+    count_t const thread  = league * member.team_size() + member.team_rank();
+    count_t const begin   = Kokkos::min(nnz, thread * chunk);
+    count_t const end     = Kokkos::min(nnz, begin + chunk);
     for (int first = 0; first < rank; first += block_size) {
       // A lane touches the same columns in every loop below, so the scratch pad needs no barrier.
       auto const columns = Kokkos::ThreadVectorRange(member, Kokkos::min(block_size, rank - first));
@@ -94,9 +93,7 @@ void mttkrp(Space const& space, CooScratch<Scalar, Index, Space> const& X,
   count_t const chunk     = chunk_length(space, X.nnz(), std::min(block_size, 16));
   LaunchShape const shape = detail::scratch_launch_shape<Space>(X.nnz(), chunk, block_size);
   auto policy             = team_policy(space, shape);
-  policy.set_scratch_size(0,
-                          Kokkos::PerTeam(static_cast<int>(Kernel::ScratchPad::shmem_size(
-                              static_cast<std::size_t>(shape.team), static_cast<std::size_t>(block_size)))));
+  policy.set_scratch_size(0, Kokkos::PerTeam(Kernel::ScratchPad::shmem_size(shape.team, block_size)));
   detail::launch("polyad::mttkrp_scratch", policy,
                  Kernel{X.coo().indices().data(), X.coo().values().data(),
                         OtherFactors<Scalar, any_order>(factors, mode), mode, RowsAt<Scalar>(V), X.nnz(),

@@ -115,8 +115,7 @@ struct MttkrpSorted {
     Row product[Count];
     for (int u = 0; u < Count; ++u) product[u] = Row(x.element[u]);
     for (int m = inner; m < factors.size(); ++m) {
-      auto const k =
-          *reinterpret_cast<Indices const*>(indices + static_cast<count_t>(m + 1) * index_stride + p);
+      auto const k = *reinterpret_cast<Indices const*>(indices + (m + 1) * index_stride + p);
       for (int u = 0; u < Count; ++u) product[u] *= Row(factors.row(m, k.element[u]), columns);
     }
     bool same = true;  // all belong to the run at hand
@@ -182,11 +181,10 @@ void launch_sorted(Space const& space, SortedCopy<Scalar, Index, Space> const& c
     with_team_sums<Space, Scalar>(adding, copy.rows, [&](auto together) {
       using Kernel = MttkrpSorted<Row, Index, Order, decltype(strategy), together()>;
       using Bounds = Kokkos::LaunchBounds<device_team_threads, Kernel::teams>;
-      launch_copied(
-          "polyad::mttkrp_sorted",
-          policy_with_team_sums<together(), Row, Row::block, Scalar, Index, Bounds>(space, walk),
-          Kernel{copy.indices.data(), static_cast<count_t>(copy.indices.stride(0)), copy.values.data(),
-                 OtherFactors<Scalar, Order>(factors, copy.modes), writer, walk});
+      launch_copied("polyad::mttkrp_sorted",
+                    policy_with_team_sums<together(), Row, Row::block, Scalar, Index, Bounds>(space, walk),
+                    Kernel{copy.indices.data(), copy.indices.stride(0), copy.values.data(),
+                           OtherFactors<Scalar, Order>(factors, copy.modes), writer, walk});
     });
   });
 }
@@ -206,8 +204,7 @@ void mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
   if (X.nnz() == 0) return zero_matrix(space, V);
   bool const merge = copy.borders == Borders::merge;
   detail::BorderList<Scalar, Index> borders{nullptr, nullptr, 0};
-  if (merge)
-    borders = {workspace.rows.data(), workspace.sums.data(), static_cast<count_t>(workspace.sums.stride(0))};
+  if (merge) borders = {workspace.rows.data(), workspace.sums.data(), workspace.sums.stride(0)};
   constexpr bool any_order_only = sizeof(Index) == 8;
   for_each_kernel_shape<Scalar, any_order_only>(
       X.extents().order(), factors.rank(), [&](auto order, auto block, ColumnBlocks blocks) {

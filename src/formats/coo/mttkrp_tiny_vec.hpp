@@ -42,17 +42,15 @@ struct MttkrpTinyVec {
   /// Adds the nonzeros p ... p + Count - 1.
   template <int Count>
   KOKKOS_FUNCTION void add(count_t p, Columns columns) const {
-    auto const order         = static_cast<count_t>(factors.size() + 1);
+    count_t const order      = factors.size() + 1;
     Index const* const first = indices + p * order;
     Row product[Count];
-    for (int u = 0; u < Count; ++u) product[u] = Row(values[p + static_cast<count_t>(u)]);
+    for (int u = 0; u < Count; ++u) product[u] = Row(values[p + u]);
     for (int m = 0; m < factors.size(); ++m)
       for (int u = 0; u < Count; ++u)
-        product[u] *= Row(
-            factors.row(m, first[static_cast<count_t>(u) * order + static_cast<count_t>(factors.mode(m))]),
-            columns);
+        product[u] *= Row(factors.row(m, first[u * order + factors.mode(m)]), columns);
     for (int u = 0; u < Count; ++u) {
-      count_t const row = first[static_cast<count_t>(u) * order + static_cast<count_t>(mode)];
+      count_t const row = first[u * order + mode];
       product[u].atomic_add_to(output.row(row), columns);  // any thread may add to this row
     }
   }

@@ -50,8 +50,7 @@ struct SortedSource {
   }
   template <int Count>
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Pack<Index, Count> indices(At<Count> const& at, int m) const {
-    return *reinterpret_cast<Pack<Index, Count> const*>(data + static_cast<count_t>(m + 1) * stride +
-                                                        at.first);
+    return *reinterpret_cast<Pack<Index, Count> const*>(data + (m + 1) * stride + at.first);
   }
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Index row(count_t p) const { return data[p]; }
   /// The processor itself foresees what streams.
@@ -87,11 +86,11 @@ struct PermutedSource {
   template <int Count>
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION At<Count> at(count_t p) const {
     At<Count> at;
-    for (int u = 0; u < Count; ++u) at.nonzero[u] = permutation[p + static_cast<count_t>(u)];
+    for (int u = 0; u < Count; ++u) at.nonzero[u] = permutation[p + u];
     return at;
   }
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Index index(Index nonzero, int n) const {
-    return data[static_cast<count_t>(nonzero) * static_cast<count_t>(order) + static_cast<count_t>(n)];
+    return data[static_cast<count_t>(nonzero) * order + n];
   }
   template <int Count>
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Index row(At<Count> const& at, int u) const {
@@ -112,8 +111,8 @@ struct PermutedSource {
   KOKKOS_FORCEINLINE_FUNCTION void prefetch([[maybe_unused]] count_t p) const {
     if constexpr (Row::form == RowForm::simd) {
       if (p >= nnz) return;
-      auto const nonzero = static_cast<count_t>(permutation[p]);
-      prefetch_line<Row>(data + nonzero * static_cast<count_t>(order));
+      count_t const nonzero = permutation[p];
+      prefetch_line<Row>(data + nonzero * order);
       prefetch_line<Row>(values + nonzero);
     }
   }

@@ -39,7 +39,7 @@ struct OrthogonalRowSizes {
   count_t scalars;
 
   OrthogonalRowSizes(int rank, int width, int tile_rows)
-      : R(rank), scalars(RowPad<Scalar>::size(tile_rows, width) + static_cast<count_t>(width)) {}
+      : R(rank), scalars(RowPad<Scalar>::size(tile_rows, width) + width) {}
   [[nodiscard]] KOKKOS_FUNCTION count_t bytes() const {
     return (scalars * sizeof(Scalar) + 15) / 16 * 16 + row_system_doubles(R) * sizeof(double);
   }
@@ -50,7 +50,7 @@ struct OrthogonalRows {
   using Row                       = typename Products::Row;
   using Scalar                    = typename Products::scalar_type;
   using Pad                       = RowPad<Scalar>;
-  static constexpr double epsilon = static_cast<double>(Kokkos::Experimental::epsilon_v<Scalar>);
+  static constexpr double epsilon = Kokkos::Experimental::epsilon_v<Scalar>;
 
   Products products;
   count_t const* starts;
@@ -75,7 +75,7 @@ struct OrthogonalRows {
                                   double* system) const {
     Kokkos::parallel_for(Kokkos::TeamThreadRange(member, n), [&](int const i) {
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, i + 1), [&](int const j) {
-        system[i * (n | 1) + j] = static_cast<double>(sums[i * stride + j]) + (i == j ? weight : 0.0);
+        system[i * (n | 1) + j] = sums[i * stride + j] + (i == j ? weight : 0.0);
       });
     });
   }
@@ -94,9 +94,8 @@ struct OrthogonalRows {
                              [&](int const j) { system[i * (R | 1) + j] += others[i * R + j]; });
       });
     }
-    Kokkos::parallel_for(Kokkos::TeamVectorRange(member, R), [&](int const r) {
-      system[R * (R | 1) + r] = static_cast<double>(pad.y[r]) + target_weight(weight);
-    });
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(member, R),
+                         [&](int const r) { system[R * (R | 1) + r] = pad.y[r] + target_weight(weight); });
     member.team_barrier();
     solve_row_system(member, R, epsilon, system);
   }
@@ -122,17 +121,17 @@ struct OrthogonalRows {
         member, n, R, stride, [&](int i, int r) { return P[r * stride + i]; }, P, gram, false);
     set_system(member, n, gram, stride, weight, system);
     Kokkos::parallel_for(Kokkos::TeamVectorRange(member, n), [&](int const i) {
-      double rest = static_cast<double>(pad.x[i]);
+      double rest = pad.x[i];
       if (target != 0)
-        for (int r = 0; r < R; ++r) rest -= static_cast<double>(target * P[r * stride + i]);
+        for (int r = 0; r < R; ++r) rest -= target * P[r * stride + i];
       system[n * (n | 1) + i] = rest;
     });
     member.team_barrier();
     solve_row_system(member, n, epsilon, system);
     double const* const z = system + n * (n | 1);
     Kokkos::parallel_for(Kokkos::TeamVectorRange(member, R), [&](int const r) {
-      double c = static_cast<double>(target);
-      for (int i = 0; i < n; ++i) c += z[i] * static_cast<double>(P[r * stride + i]);
+      double c = target;
+      for (int i = 0; i < n; ++i) c += z[i] * P[r * stride + i];
       pad.y[r] = static_cast<Scalar>(c);
     });
     member.team_barrier();
@@ -155,8 +154,8 @@ struct OrthogonalRows {
             if (columns.count <= 0) return;
             Row sum(Scalar(0));
             for (int r = 0; r < products.R; ++r)
-              sum.multiply_add(static_cast<Scalar>(static_cast<double>(c[r]) / squares),
-                               Row(transposed + static_cast<count_t>(r) * transposed_stride, columns));
+              sum.multiply_add(static_cast<Scalar>(c[r] / squares),
+                               Row(transposed + r * transposed_stride, columns));
             sum.store(a, columns);
           });
         });
@@ -181,12 +180,12 @@ struct OrthogonalRows {
     if (shrinkage.unit) weight += shrinkage.weight(n);
     // Without a weight P P' may be singular, and P' P is used instead. The blocks of P' and P P' have to fit
     // into the memory of the tile and the sums.
-    constexpr auto block = static_cast<count_t>(Products::block);
-    count_t const stride = (n + block - 1) / block * block;
-    auto const R         = static_cast<count_t>(products.R);
-    auto const width     = static_cast<count_t>(products.width);
+    constexpr count_t block = Products::block;
+    count_t const stride    = (n + block - 1) / block * block;
+    count_t const R         = products.R;
+    count_t const width     = products.width;
     if (n < R && weight > 0 && others == nullptr &&
-        (R + stride) * stride <= (static_cast<count_t>(Products::tile_rows) + width) * width) {
+        (R + stride) * stride <= (Products::tile_rows + width) * width) {
       solve_nonzeros(member, begin, static_cast<int>(n), weight, pad, system);
       store(member, pad.y, a);
     } else {
@@ -202,7 +201,7 @@ struct OrthogonalRows {
     Pad const pad(reinterpret_cast<Scalar*>(memory), Products::tile_rows, products.width);
     auto* const system =
         reinterpret_cast<double*>(memory + (sizes.bytes() - row_system_doubles(sizes.R) * sizeof(double)));
-    count_t const first = static_cast<count_t>(member.league_rank()) * rows_of_team;
+    count_t const first = member.league_rank() * rows_of_team;
     count_t const last  = Kokkos::min(rows, first + rows_of_team);
     for (count_t k = first; k < last; ++k) solve_row(member, k, pad, system);
   }
@@ -222,11 +221,10 @@ void solve_orthogonal_rows(Space const& space, Products const& products, SolvedR
   int const level = set_row_scratch(space, shape, sizes.bytes(), policy);
   detail::launch(
       "polyad::least_squares_rows", policy,
-      OrthogonalRows<Space, Products>{products, range.starts, problem.transposed.data(),
-                                      static_cast<count_t>(problem.transposed.stride(0)), J, problem.squares,
-                                      problem.ridge / problem.squares, problem.ridge_per_entry, shrinkage,
-                                      A.data(), static_cast<count_t>(A.stride(0)), range.rows, rows_of_team,
-                                      problem.alpha > 0 ? problem.others.data() : nullptr, sizes, level});
+      OrthogonalRows<Space, Products>{
+          products, range.starts, problem.transposed.data(), problem.transposed.stride(0), J, problem.squares,
+          problem.ridge / problem.squares, problem.ridge_per_entry, shrinkage, A.data(), A.stride(0),
+          range.rows, rows_of_team, problem.alpha > 0 ? problem.others.data() : nullptr, sizes, level});
 }
 
 }  // namespace polyad::detail

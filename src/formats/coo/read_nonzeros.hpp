@@ -23,8 +23,7 @@ struct RowMajorNonzeros {
   int order;
 
   [[nodiscard]] KOKKOS_FUNCTION Scalar read(count_t p, count_t* index) const {
-    for (int n = 0; n < order; ++n)
-      index[n] = data[p * static_cast<count_t>(order) + static_cast<count_t>(n)];
+    for (int n = 0; n < order; ++n) index[n] = data[p * order + n];
     return values[p];
   }
 };
@@ -39,8 +38,7 @@ struct CopiedNonzeros {
   int order;
 
   [[nodiscard]] KOKKOS_FUNCTION Scalar read(count_t p, count_t* index) const {
-    for (int m = 0; m < order; ++m)
-      index[modes[static_cast<std::size_t>(m)]] = data[static_cast<count_t>(m) * stride + p];
+    for (int m = 0; m < order; ++m) index[modes[m]] = data[m * stride + p];
     return values[p];
   }
 };
@@ -59,8 +57,8 @@ void read_copy(Space const& space, Copy const& copy, F const& X, count_t first,
                NonzeroBlock<Scalar, Space> const& block) {
   using Index = typename F::index_type;
   NonzeroReader<Space, Scalar>(space, X, first, block)
-      .piece(CopiedNonzeros<Scalar, Index>{copy.indices.data(), static_cast<count_t>(copy.indices.stride(0)),
-                                           copy.values.data(), copy.modes, X.extents().order()},
+      .piece(CopiedNonzeros<Scalar, Index>{copy.indices.data(), copy.indices.stride(0), copy.values.data(),
+                                           copy.modes, X.extents().order()},
              X.nnz());
 }
 

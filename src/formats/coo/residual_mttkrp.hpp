@@ -208,12 +208,11 @@ void residual_mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
   bool const merge = copy.borders != Borders::atomics;
   detail::BorderList<Scalar, Index> borders{nullptr, nullptr, 0};
   if (merge)
-    borders = {workspace.format.rows.data(), workspace.format.sums.data(),
-               static_cast<count_t>(workspace.format.sums.stride(0))};
+    borders = {workspace.format.rows.data(), workspace.format.sums.data(), workspace.format.sums.stride(0)};
   // In locality blocks rows are short.
   count_t const adding = merge || copy.block_rows > 0 ? 0 : chunks.chunks();
   detail::with_residual_order<sizeof(Index) == 8>(X.extents().order(), [&](auto order) {
-    with_block(static_cast<count_t>(rank), [&](auto block) {
+    with_block(rank, [&](auto block) {
       ColumnBlocks const blocks{0, 1, rank};
       detail::clear_rows<Space, Scalar, Index, block()>(space, copy.cleared, blocks, G);
       with_residual_team_sums<Space, Scalar>(adding, copy.rows, [&](auto together) {
@@ -254,7 +253,7 @@ void residual_mttkrp(Space const& space, CooPermuted<Scalar, Index, Space> const
     detail::form_residuals<Space, Scalar>(space, source, C, mode, others, chunks, workspace.residuals);
     return mttkrp(space, X.with_values(workspace.residuals), C, mode, workspace.format, G, true);
   }
-  with_block(static_cast<count_t>(rank), [&](auto block) {
+  with_block(rank, [&](auto block) {
     with_residual_team_sums<Space, Scalar>(chunks.chunks(), X.extents()[mode], [&](auto together) {
       using Kernel = ResidualMttkrp<TinyVec<Space, Scalar, block()>, Index, any_order, Source, together()>;
       launch_residual<Kernel, together()>("polyad::residual_mttkrp_permuted", space,

@@ -32,7 +32,6 @@
 #include "formats/coo/streamed_sorted.hpp"
 #include "kernel/launch.hpp"
 #include "kernel/launch_shape.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/kernel/machine.hpp"
 #include "polyad/kernel/other_factors.hpp"
@@ -52,8 +51,7 @@ struct RowSolveSizes {
 
   RowSolveSizes(int columns, int J_width, int R_width, int tile_rows)
       : J(columns),
-        scalars(RowPad<Scalar>::size(tile_rows, R_width) +
-                static_cast<count_t>(J_width) * static_cast<count_t>(R_width)) {}
+        scalars(RowPad<Scalar>::size(tile_rows, R_width) + static_cast<count_t>(J_width) * R_width) {}
   [[nodiscard]] KOKKOS_FUNCTION count_t bytes() const {
     return (scalars * sizeof(Scalar) + 15) / 16 * 16 + row_system_doubles(J) * sizeof(double);
   }
@@ -64,7 +62,7 @@ struct RowLeastSquares {
   using Products = RowProducts<Space, Scalar, Index, Block, Source>;
   using Pad      = RowPad<Scalar>;
   /// A pivot below this share of its diagonal entry is a rounding error: its unknown becomes zero.
-  static constexpr double epsilon = static_cast<double>(Kokkos::Experimental::epsilon_v<Scalar>);
+  static constexpr double epsilon = Kokkos::Experimental::epsilon_v<Scalar>;
 
   Products products;
   count_t const* starts;
@@ -83,7 +81,7 @@ struct RowLeastSquares {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    auto const k        = static_cast<count_t>(member.league_rank());
+    count_t const k     = member.league_rank();
     count_t const begin = starts[k];
     count_t const end   = starts[k + 1];
     Scalar* const a     = A + k * A_stride;
@@ -119,11 +117,8 @@ struct RowLeastSquares {
       member.team_barrier();
     }
     Products::template multiply<Blocks::all>(
-        member, J, R, width,
-        [&](int j, int r) {
-          return j < J ? B[static_cast<count_t>(j) * B_stride + static_cast<count_t>(r)] : Scalar(0);
-        },
-        pad.S, U, false);
+        member, J, R, width, [&](int j, int r) { return j < J ? B[j * B_stride + r] : Scalar(0); }, pad.S, U,
+        false);
     // B' is in global memory. Its rows of J numbers need not be whole blocks.
     int const stride = J | 1;
     Kokkos::parallel_for(Kokkos::TeamThreadRange(member, J + 1), [&](int const i) {
@@ -131,9 +126,7 @@ struct RowLeastSquares {
         Scalar const* const left = i < J ? U + i * width : pad.y;
         double sum               = 0;
         for (int r = 0; r < R; ++r)
-          sum += static_cast<double>(left[r]) *
-                 static_cast<double>(
-                     transposed[static_cast<count_t>(r) * transposed_stride + static_cast<count_t>(j)]);
+          sum += static_cast<double>(left[r]) * transposed[r * transposed_stride + j];
         if (i == j) sum += ridge_per_entry ? ridge * static_cast<double>(end - begin) : ridge;
         system[i * stride + j] = sum;
       });
@@ -151,7 +144,7 @@ void solve_rows_of(Space const& space, Source const& source, OtherFactors<Scalar
                    FactorMatrix<Scalar, Space> const& A, RowShrinkage const& shrinkage) {
   int const J = checked_rank(problem.B.extent(0));
   int const R = checked_rank(problem.B.extent(1));
-  with_block(static_cast<count_t>(R), [&](auto block) {
+  with_block(R, [&](auto block) {
     using Products = RowProducts<Space, Scalar, Index, block(), Source>;
     Products const products(source, factors, R, problem, range);
     sum_chunks(space, products, range);
@@ -164,10 +157,9 @@ void solve_rows_of(Space const& space, Source const& source, OtherFactors<Scalar
     detail::launch(
         "polyad::least_squares_rows", policy,
         RowLeastSquares<Space, Scalar, Index, block(), Source>{
-            products, range.starts, problem.B.data(), static_cast<count_t>(problem.B.stride(0)),
-            problem.transposed.data(), static_cast<count_t>(problem.transposed.stride(0)), problem.ridge,
-            problem.ridge_per_entry, shrinkage, A.data(), static_cast<count_t>(A.stride(0)),
-            problem.alpha > 0 ? problem.others.data() : nullptr, sizes, level});
+            products, range.starts, problem.B.data(), problem.B.stride(0), problem.transposed.data(),
+            problem.transposed.stride(0), problem.ridge, problem.ridge_per_entry, shrinkage, A.data(),
+            A.stride(0), problem.alpha > 0 ? problem.others.data() : nullptr, sizes, level});
   });
 }
 
@@ -180,7 +172,7 @@ void least_squares_rows(Space const& space, CooPermuted<Scalar, Index, Space> co
   using Source = detail::PermutedSource<Scalar, Index>;
   detail::solve_rows_of<Space, Scalar, Index>(
       space, Source(X, mode), OtherFactors<Scalar, any_order>(C, mode),
-      {of_mode(starts, mode).data(), X.extents()[mode], 0, X.nnz()}, problem, A, shrinkage);
+      {starts[mode].data(), X.extents()[mode], 0, X.nnz()}, problem, A, shrinkage);
 }
 
 template <class Space, class Scalar, class Index>
@@ -193,7 +185,7 @@ void least_squares_rows(Space const& space, Sorted<Scalar, Index, Space> const& 
   using Source = detail::SortedSource<Scalar, Index>;
   detail::solve_rows_of<Space, Scalar, Index>(
       space, Source(X.copy(mode)), OtherFactors<Scalar, any_order>(C, X.copy(mode).modes),
-      {of_mode(starts, mode).data(), X.extents()[mode], 0, X.nnz()}, problem, A, shrinkage);
+      {starts[mode].data(), X.extents()[mode], 0, X.nnz()}, problem, A, shrinkage);
 }
 
 template <class Space, class Scalar, class Index>

@@ -4,7 +4,6 @@
 
 #include <Kokkos_Core.hpp>
 
-#include "polyad/core/per_mode.hpp"
 #include "polyad/formats/format.hpp"
 
 namespace polyad::detail {
@@ -48,8 +47,7 @@ void expect_row_problem(F const& X, FactorMatrices<Scalar, Space> const& C, int 
                  "implicit feedback of weight ", problem.alpha, " has a sum over the other cells of ",
                  problem.others.extent(0), " x ", problem.others.extent(1), ", not of rank ", C.rank());
   starts.made_for.expect(X.identity(), 0, X.name);
-  POLYAD_EXPECTS(of_mode(starts, mode).extent(0) == extents[mode] + 1, "mode ", mode, " has no rows in ",
-                 X.name);
+  POLYAD_EXPECTS(starts[mode].extent(0) == extents[mode] + 1, "mode ", mode, " has no rows in ", X.name);
   for (int n = 0; n < C.order(); ++n) expect_packed_rows<Scalar, Space>(C[n]);
 }
 

@@ -37,7 +37,7 @@ struct RowPad {
       : tile(memory), S(tile + tile_rows * width), y(S + width * width), x(y + width) {}
   /// Scalars of a pad.
   [[nodiscard]] KOKKOS_FUNCTION static count_t size(int tile_rows, int width) {
-    auto const T = static_cast<count_t>(tile_rows), W = static_cast<count_t>(width);
+    count_t const T = tile_rows, W = width;
     return (T + W) * (W + 1);
   }
 };
@@ -53,11 +53,11 @@ struct RowProducts {
   static constexpr int block = Block;
   /// Rows of a product that a thread sums at the same time. With 32 columns and two rows, a team needs one
   /// round.
-  static constexpr int height = static_cast<int>(items_per_thread<Space>(2, 4));
+  static constexpr int height = items_per_thread<Space>(2, 4);
   static_assert(Block % height == 0);
-  static constexpr int tile_rows = static_cast<int>(items_per_thread<Space>(32, 16));
+  static constexpr int tile_rows = items_per_thread<Space>(32, 16);
   /// Nonzeros between one that is read and one that is asked for: those of a tile.
-  static constexpr count_t prefetched_ahead = static_cast<count_t>(tile_rows);
+  static constexpr count_t prefetched_ahead = tile_rows;
   [[nodiscard]] KOKKOS_FUNCTION static constexpr int whole_blocks(int columns) {
     return (columns + Block - 1) / Block * Block;
   }
@@ -78,7 +78,7 @@ struct RowProducts {
         R(rank),
         width(whole_blocks(rank)),
         chunk_sums(problem.sums.data()),
-        chunk(row_chunk(static_cast<count_t>(rank))),
+        chunk(row_chunk(rank)),
         origin(range.origin),
         alpha(problem.alpha) {}
 
@@ -115,7 +115,7 @@ struct RowProducts {
   KOKKOS_FUNCTION void fill(Member const& member, count_t first, int count, Scalar* x,
                             Keep const& keep) const {
     Kokkos::parallel_for(Kokkos::TeamThreadRange(member, count), [&](int const t) {
-      count_t const p = first - origin + static_cast<count_t>(t);
+      count_t const p = first - origin + t;
       auto const at   = source.template at<1>(p);
       source.template prefetch<Row>(p + prefetched_ahead);
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Row::lanes), [&](int const lane) {
@@ -164,7 +164,7 @@ struct RowProducts {
   /// Adds the nonzeros at positions begin ... end - 1.
   template <class Member>
   KOKKOS_FUNCTION void add(Member const& member, count_t begin, count_t end, Pad const& pad) const {
-    for (count_t first = begin; first < end; first += static_cast<count_t>(tile_rows)) {
+    for (count_t first = begin; first < end; first += tile_rows) {
       int const count = static_cast<int>(Kokkos::min<count_t>(end - first, tile_rows));
       fill(member, first, count, pad.x, [&](int t, Columns const& columns, Row const& product) {
         product.store(pad.tile + t * width, columns);
@@ -184,13 +184,13 @@ struct RowProducts {
   /// Adds the stored sums of the chunks first ... last - 1.
   template <class Member>
   KOKKOS_FUNCTION void add_chunks(Member const& member, count_t first, count_t last, Pad const& pad) const {
-    count_t const numbers = static_cast<count_t>(R * (R + 1));
+    count_t const numbers = R * (R + 1);
     Kokkos::parallel_for(Kokkos::TeamVectorRange(member, R * (R + 1)), [&](int const i) {
       int const r = i / R, s = i % R;
       if (r < R && s > r) return;
       Scalar& into = r < R ? pad.S[r * width + s] : pad.y[s];
       Scalar sum   = into;
-      for (count_t c = first; c < last; ++c) sum += chunk_sums[c * numbers + static_cast<count_t>(i)];
+      for (count_t c = first; c < last; ++c) sum += chunk_sums[c * numbers + i];
       into = sum;
     });
     member.team_barrier();
@@ -221,7 +221,7 @@ struct SumChunks {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    count_t const c     = first + static_cast<count_t>(member.league_rank());
+    count_t const c     = first + member.league_rank();
     count_t const begin = c * products.chunk, end = begin + products.chunk;
     if (starts[row_of_position(starts, 0, rows, begin) + 1] < end) return;
     int const R = products.R, width = products.width;
@@ -230,7 +230,7 @@ struct SumChunks {
                   Products::tile_rows, width);
     products.start(member, pad);
     products.add(member, begin, end, pad);
-    Scalar* const sums = products.chunk_sums + c * static_cast<count_t>(R * (R + 1));
+    Scalar* const sums = products.chunk_sums + c * (R * (R + 1));
     Kokkos::parallel_for(Kokkos::TeamVectorRange(member, R * (R + 1)), [&](int const i) {
       int const r = i / R, s = i % R;
       sums[i] = r < R ? pad.S[r * width + s] : pad.y[s];

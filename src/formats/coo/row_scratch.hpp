@@ -21,17 +21,17 @@ namespace polyad::detail {
 template <class Space, class Policy>
 int set_row_scratch(Space const& space, LaunchShape const& shape, count_t bytes, Policy& policy) {
   count_t const padded = bytes + row_alignment;
-  if (padded > static_cast<count_t>(std::numeric_limits<int>::max()))
+  if (padded > std::numeric_limits<int>::max())
     throw MemoryError("the scratch memory for the least squares of a row", padded,
                       "more than 2^31 bytes: take fewer columns");
   int const level = padded > team_scratch<Space>() ? 1 : 0;
   if (level == 1) {
-    auto const threads  = static_cast<count_t>(std::max(1, space.concurrency()));
-    count_t const teams = std::max<count_t>(1, threads / static_cast<count_t>(shape.team * shape.vector));
+    count_t const threads = std::max(1, space.concurrency());
+    count_t const teams   = std::max<count_t>(1, threads / (shape.team * shape.vector));
     expect_fits(space, "the scratch memory for the least squares of rows", std::min(shape.league, teams),
                 padded);
   }
-  policy.set_scratch_size(level, Kokkos::PerTeam(static_cast<int>(padded)));
+  policy.set_scratch_size(level, Kokkos::PerTeam(padded));
   return level;
 }
 

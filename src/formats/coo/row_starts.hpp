@@ -32,7 +32,7 @@ struct FindRowStarts {
     count_t high = nnz;
     while (low < high) {
       count_t const middle = low + (high - low) / 2;
-      if (static_cast<count_t>(source.row(middle)) < row)
+      if (source.row(middle) < row)
         low = middle + 1;
       else
         high = middle;

@@ -12,7 +12,6 @@
 #include "formats/coo/sorted.hpp"
 #include "formats/sgd_sweep.hpp"
 #include "polyad/core/instances.hpp"
-#include "polyad/core/per_mode.hpp"
 
 namespace polyad::detail {
 
@@ -48,7 +47,7 @@ struct CooFibers {
     return i + 1;
   }
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION count_t column(count_t i, int c) const {
-    return data[i * nonzero_step + static_cast<count_t>(c) * column_step];
+    return data[i * nonzero_step + c * column_step];
   }
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION count_t index(Cursor const&, count_t i, int m) const {
     return column(i, m < leaf_column ? m : m + 1);
@@ -85,7 +84,7 @@ CooFibers<Scalar, Index> sorted_fibers(Space const& space, SortedCopy<Scalar, In
                                   copy.nnz,
                                   chunk_length(space, copy.nnz, 8),
                                   1,
-                                  static_cast<count_t>(copy.indices.stride(0)),
+                                  copy.indices.stride(0),
                                   0,
                                   1};
   fibers.spread = spread_of(fibers.bins());
@@ -95,14 +94,14 @@ CooFibers<Scalar, Index> sorted_fibers(Space const& space, SortedCopy<Scalar, In
 /// The levels' modes: all others in their order, then `mode`.
 inline Kokkos::Array<int, max_order> coo_levels(int order, int mode) {
   Kokkos::Array<int, max_order> modes{};
-  for (int m = 0; m < order - 1; ++m) of_mode(modes, m) = m < mode ? m : m + 1;
-  modes[static_cast<std::size_t>(order - 1)] = mode;
+  for (int m = 0; m < order - 1; ++m) modes[m] = m < mode ? m : m + 1;
+  modes[order - 1] = mode;
   return modes;
 }
 /// The same for a sorted copy, whose first row of indices is the leaf's.
 inline Kokkos::Array<int, max_order> sorted_levels(Kokkos::Array<int, max_order> const& copy, int order) {
   Kokkos::Array<int, max_order> modes{};
-  for (int m = 0; m < order; ++m) of_mode(modes, m) = of_mode(copy, (m + 1) % order);
+  for (int m = 0; m < order; ++m) modes[m] = copy[(m + 1) % order];
   return modes;
 }
 

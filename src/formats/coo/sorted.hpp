@@ -13,7 +13,6 @@
 #include "formats/coo/coo_permuted.hpp"
 #include "formats/coo/sorted_copy.hpp"
 #include "polyad/core/instances.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/formats/option_text.hpp"
 
@@ -72,8 +71,8 @@ public:
   [[nodiscard]] std::optional<count_t> duplicates() const { return m_duplicates; }
   [[nodiscard]] count_t storage_bytes() const {
     if (m_permuted) return m_permuted->storage_bytes();
-    auto const order = static_cast<count_t>(m_extents.order());
-    count_t bytes    = 0;
+    count_t const order = m_extents.order();
+    count_t bytes       = 0;
     for (int n = 0; n < m_extents.order(); ++n)
       bytes += copy(n).values.extent(0) * (sizeof(Scalar) + order * sizeof(Index)) +
                copy(n).cleared.extent(0) * sizeof(Index);
@@ -85,7 +84,7 @@ public:
   /// The same for all copies of this format; workspaces keep it (formats/workspace_owner.hpp).
   [[nodiscard]] FormatIdentity identity() const { return m_identity; }
 
-  [[nodiscard]] copy_type const& copy(int n) const { return of_mode(m_copies, n); }
+  [[nodiscard]] copy_type const& copy(int n) const { return m_copies[n]; }
   /// Set if one copy and permutations are kept instead.
   [[nodiscard]] std::optional<CooPermuted<Scalar, Index, Space>> const& permuted() const {
     return m_permuted;
@@ -105,17 +104,17 @@ public:
   /// \param identity  of the format whose workspaces serve it
   static Sorted of_copy(FormatIdentity identity, Extents const& extents, copy_type const& copy) {
     Sorted format;
-    format.m_identity                       = identity;
-    format.m_extents                        = extents;
-    format.m_nnz                            = copy.nnz;
-    of_mode(format.m_copies, copy.modes[0]) = copy;
+    format.m_identity              = identity;
+    format.m_extents               = extents;
+    format.m_nnz                   = copy.nnz;
+    format.m_copies[copy.modes[0]] = copy;
     return format;
   }
 
   /// The same with other values of mode n, in the order of its copy. Do not ask the result for its norm.
   [[nodiscard]] Sorted with_values(int n, typename copy_type::values_type values) const {
-    Sorted other                      = *this;
-    of_mode(other.m_copies, n).values = std::move(values);
+    Sorted other             = *this;
+    other.m_copies[n].values = std::move(values);
     return other;
   }
 

@@ -23,7 +23,6 @@
 #include "formats/coo/row_problem.hpp"
 #include "formats/coo/sorted_copy.hpp"
 #include "polyad/core/instances.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/formats/option_text.hpp"
@@ -147,16 +146,14 @@ public:
   [[nodiscard]] count_t duplicates() const { return m_duplicates; }
   /// Bytes in host memory.
   [[nodiscard]] count_t storage_bytes() const {
-    auto const order = static_cast<count_t>(m_extents.order());
-    count_t bytes    = order * m_nnz * nonzero_bytes();
+    count_t const order = m_extents.order();
+    count_t bytes       = order * m_nnz * nonzero_bytes();
     for (int n = 0; n < m_extents.order(); ++n)
       bytes += (m_extents[n] + 1) * sizeof(count_t) + m_nnz * short_modes(n) * sizeof(std::uint16_t);
     return bytes;
   }
   /// Bytes of a nonzero, with its indices in whole words.
-  [[nodiscard]] count_t nonzero_bytes() const {
-    return sizeof(Scalar) + static_cast<count_t>(m_extents.order()) * sizeof(Index);
-  }
+  [[nodiscard]] count_t nonzero_bytes() const { return sizeof(Scalar) + m_extents.order() * sizeof(Index); }
   /// Bytes of a nonzero in a buffer.
   [[nodiscard]] count_t buffer_bytes() const {
     count_t most = 0;
@@ -165,7 +162,7 @@ public:
   }
   /// Bytes of a nonzero that are sent to the device for an operation on mode n.
   [[nodiscard]] count_t sent_bytes(int n) const {
-    auto const others = static_cast<count_t>(m_extents.order() - 1), few = short_modes(n);
+    count_t const others = m_extents.order() - 1, few = short_modes(n);
     return sizeof(Scalar) + (others - few) * sizeof(Index) + few * sizeof(std::uint16_t);
   }
   /// The number of short modes other than n. They come first in the order of n's copy.
@@ -175,7 +172,7 @@ public:
     return count;
   }
   [[nodiscard]] bool deterministic() const { return m_options.deterministic; }
-  [[nodiscard]] HostCopy const& copy(int n) const { return of_mode(m_copies, n); }
+  [[nodiscard]] HostCopy const& copy(int n) const { return m_copies[n]; }
 
   /// The same for all copies of this format; workspaces keep it (formats/workspace_owner.hpp).
   [[nodiscard]] FormatIdentity identity() const { return m_identity; }
@@ -228,7 +225,7 @@ residual_workspace<F> make_residual_workspace(typename F::space_type const& spac
                                               count_t rank) {
   using Scalar = typename F::scalar_type;
   residual_workspace<F> workspace{format.make_workspace(space, rank), {}};
-  if (rank > static_cast<count_t>(full_block)) {
+  if (rank > full_block) {
     count_t const length = stretch_buffers * format.buffers().capacity;
     expect_fits(space, "the residuals", length, sizeof(Scalar));
     workspace.residuals = decltype(workspace.residuals)(

@@ -23,8 +23,7 @@ struct LengthenIndices {
   count_t modes;
   Indices indices;
   KOKKOS_FUNCTION void operator()(count_t p) const {
-    using Index = typename Indices::non_const_value_type;
-    for (count_t m = 0; m < modes; ++m) indices(m + 1, p) = static_cast<Index>(shorts(m, p));
+    for (count_t m = 0; m < modes; ++m) indices(m + 1, p) = shorts(m, p);
   }
 };
 
@@ -56,7 +55,7 @@ void send(StretchBuffers<Scalar, Index, Space> const& buffers, StretchBuffer<Sca
     auto const& copy  = X.copy(stretch.mode);
     auto const from   = Kokkos::make_pair(stretch.begin, stretch.end);
     auto const to     = Kokkos::make_pair(count_t(0), nnz);
-    auto const shorts = static_cast<count_t>(copy.shorts.extent(0));
+    auto const shorts = copy.shorts.extent(0);
     for (count_t m = 0; m < shorts; ++m)
       Kokkos::deep_copy(buffer.instance, Kokkos::subview(buffer.shorts, m, to),
                         Kokkos::subview(copy.shorts, m, from));
@@ -73,7 +72,7 @@ void send(StretchBuffers<Scalar, Index, Space> const& buffers, StretchBuffer<Sca
     buffer.has_rows = false;
   }
   if (!with_rows || buffer.has_rows) return;
-  auto const& starts = of_mode(buffers.starts, stretch.mode);
+  auto const& starts = buffers.starts[stretch.mode];
   using Starts       = std::remove_cvref_t<decltype(starts)>;
   Kokkos::parallel_for(
       "polyad::fill_rows", Range(buffer.instance, 0, nnz),
@@ -110,7 +109,7 @@ SortedCopy<Scalar, Index, Space> as_copy(Space const& space, StreamedSorted<Scal
 template <class Scalar, class Index, class Space, class F>
 void for_each_rows(Space const& space, StreamedSorted<Scalar, Index, Space> const& X,
                    StretchBuffers<Scalar, Index, Space>& work, int mode, bool with_rows, F const& f) {
-  auto const& list     = of_mode(work.stretches, mode);
+  auto const& list     = work.stretches[mode];
   bool const backwards = work.backwards;
   work.backwards       = !backwards;
   for (std::size_t step = 0; step < list.size(); ++step) {
@@ -190,7 +189,7 @@ void least_squares_rows(Space const& space, StreamedSorted<Scalar, Index, Space>
     auto const& buffer     = work.buffers[b];
     Stretch const& stretch = rows.nonzeros;
     bool const fits        = stretch.end - stretch.begin <= work.capacity;
-    SolvedRows const range{of_mode(starts, mode).data() + rows.first, rows.last - rows.first, stretch.begin,
+    SolvedRows const range{starts[mode].data() + rows.first, rows.last - rows.first, stretch.begin,
                            stretch.end, fits ? stretch.begin : count_t(0)};
     solve_stretch(buffer.instance, as_copy(buffer.instance, X, stretch, fits ? &buffer : nullptr), C, range,
                   problem,

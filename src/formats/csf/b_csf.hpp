@@ -15,7 +15,6 @@
 #include "formats/csf/csf_bins.hpp"
 #include "formats/csf/csf_tree.hpp"
 #include "polyad/core/instances.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/formats/option_text.hpp"
@@ -99,9 +98,9 @@ public:
   }
   [[nodiscard]] bool leaves() const { return m_leaves; }
   /// The tree of mode n: its root, or its leaf.
-  [[nodiscard]] BinnedTree<Scalar, Index, Space> const& tree(int n) const { return of_mode(m_trees, n); }
+  [[nodiscard]] BinnedTree<Scalar, Index, Space> const& tree(int n) const { return m_trees[n]; }
   /// Rows of mode n that no worker stores. If the mode is a leaf, no row is stored.
-  [[nodiscard]] rows_type const& cleared(int n) const { return of_mode(m_cleared, n); }
+  [[nodiscard]] rows_type const& cleared(int n) const { return m_cleared[n]; }
 
 private:
   FormatIdentity m_identity;

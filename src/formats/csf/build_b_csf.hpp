@@ -22,7 +22,7 @@ BinnedTree<Scalar, Index, Space> make_binned_tree(Space const& space, CsfTree<Sc
                                                   BCsfOptions const& options) {
   bool const split_slices = options.slice_threshold != no_split;
   count_t bin             = ordered_chunk(space, tree.nnz(), std::max<count_t>(tree.slices(), 1));
-  if (options.slice_threshold && split_slices) bin = static_cast<count_t>(*options.slice_threshold);
+  if (options.slice_threshold && split_slices) bin = *options.slice_threshold;
   auto bins = make_csf_bins(space, tree, bin, options.fiber_threshold != no_split, split_slices);
   bool const sums_fibers =
       options.fibers.empty() ? summing_fibers_pays(tree.nnz(), tree.fibers()) : options.fibers == "summed";
@@ -45,7 +45,7 @@ void expect_b_csf_options(CooTensor<Scalar, Index, Space> const& coo, BCsfOption
 inline Kokkos::Array<int, max_order> leaf_level_modes(Extents const& extents, int leaf) {
   auto const rooted = level_modes(extents, leaf);
   Kokkos::Array<int, max_order> modes{};
-  auto const last = static_cast<std::size_t>(extents.order() - 1);
+  std::size_t const last = extents.order() - 1;
   for (std::size_t l = 0; l < last; ++l) modes[l] = rooted[l + 1];
   modes[last] = leaf;
   return modes;
@@ -62,9 +62,9 @@ BCsf<Scalar, Index, Space> BCsf<Scalar, Index, Space>::build(Space const& space,
   format.m_norm_squared = polyad::norm_squared(space, coo);
   format.m_leaves       = options.leaves;
   for (int n = 0; n < coo.order(); ++n) {
-    auto const modes = options.leaves ? detail::leaf_level_modes(coo.extents(), n)
-                                      : level_modes(coo.extents(), n, options.levels);
-    auto const at    = static_cast<std::size_t>(n);
+    auto const modes     = options.leaves ? detail::leaf_level_modes(coo.extents(), n)
+                                          : level_modes(coo.extents(), n, options.levels);
+    std::size_t const at = n;
     format.m_trees[at] =
         detail::make_binned_tree(space, make_csf_tree(space, coo, modes, options.fiber_threshold), options);
     if (options.leaves) continue;

@@ -9,7 +9,6 @@
 #include "formats/csf/build_tree.hpp"
 #include "formats/csf/csf_bins.hpp"
 #include "formats/csf/csf_tree.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 
@@ -43,12 +42,12 @@ struct BinDivision {
   Kokkos::View<unsigned char*, typename Array::device_type> starts_slice;
 
   [[nodiscard]] KOKKOS_FUNCTION count_t first_nonzero(int level, count_t node) const {
-    for (int l = level; l < levels; ++l) node = of_mode(pointers, l)(node);
+    for (int l = level; l < levels; ++l) node = pointers[l](node);
     return node;
   }
   /// The node of a level that holds a nonzero.
   [[nodiscard]] KOKKOS_FUNCTION count_t node_at(int level, count_t nonzero) const {
-    count_t const nodes_of_level = of_mode(pointers, level).extent(0) - 1;
+    count_t const nodes_of_level = pointers[level].extent(0) - 1;
     return first_above(nodes_of_level, nonzero, [&](count_t node) { return first_nonzero(level, node); }) - 1;
   }
   /// The start of a level's node at a nonzero, or the next such start after it.
@@ -67,7 +66,7 @@ struct BinDivision {
     bool starts = begin == nnz;
     for (int l = 0; l < levels && begin < nnz; ++l) {
       count_t const node = node_at(l, begin);
-      if (b < bins) of_mode(nodes, l)(b) = static_cast<typename Array::value_type>(node);
+      if (b < bins) nodes[l](b) = static_cast<typename Array::value_type>(node);
       if (l == 0) starts = first_nonzero(0, node) == begin;
     }
     starts_slice(b) = starts ? 1 : 0;
@@ -110,7 +109,7 @@ CsfBins<Index, Space> make_csf_bins(Space const& space, CsfTree<Scalar, Index, S
   detail::BinDivision<typename Bins::array_type> division{
       {},    tree.pointer_levels, nnz, std::min(bin, nnz), split_fibers, split_slices,
       count, bins.begins,         {},  bins.starts_slice};
-  for (std::size_t l = 0; l < static_cast<std::size_t>(tree.pointer_levels); ++l) {
+  for (int l = 0; l < tree.pointer_levels; ++l) {
     bins.nodes[l]        = detail::make_csf_array<Index>(space, "the bins of a tree", count);
     division.pointers[l] = tree.pointers[l];
     division.nodes[l]    = bins.nodes[l];

@@ -12,7 +12,6 @@
 #include "formats/csf/build_bins.hpp"
 #include "formats/csf/build_tree.hpp"
 #include "formats/csf/hb_csf.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/sort_by_mode.hpp"
@@ -207,7 +206,7 @@ HbCsf<Scalar, Index, Space> HbCsf<Scalar, Index, Space>::build(Space const& spac
   format.m_extents      = coo.extents();
   format.m_nnz          = coo.nnz();
   format.m_norm_squared = polyad::norm_squared(space, coo);
-  for (int n = 0; n < coo.order(); ++n) of_mode(format.m_groups, n) = make_groups(space, coo, n, options);
+  for (int n = 0; n < coo.order(); ++n) format.m_groups[n] = make_groups(space, coo, n, options);
   return format;
 }
 

@@ -9,7 +9,6 @@
 
 #include "formats/csf/csf_tree.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
@@ -125,7 +124,7 @@ struct WriteNonzeros {
   Values leaf_values;
   KOKKOS_FUNCTION void operator()(count_t i) const {
     count_t const p = permutation(i);
-    for (int l = first; l < order; ++l) of_mode(leaf_indices, l)(i) = indices(p, of_mode(modes, l));
+    for (int l = first; l < order; ++l) leaf_indices[l](i) = indices(p, modes[l]);
     leaf_values(i) = values(p);
   }
 };
@@ -189,10 +188,10 @@ CsfTree<Scalar, Index, Space> make_tree(Space const& space, CooTensor<Scalar, In
   tree.modes          = modes;
   count_t children    = nnz;
   for (int l = pointer_levels - 1; l >= 0; --l) {
-    auto const at       = static_cast<std::size_t>(l);
-    count_t const nodes = nnz == 0 ? 0 : count_nodes(space, starts, l);
-    tree.indices[at]    = make_csf_array<Index>(space, "the indices of a tree's level", nodes);
-    tree.pointers[at]   = make_csf_array<Index>(space, "the pointers of a tree's level", nodes + 1);
+    std::size_t const at = l;
+    count_t const nodes  = nnz == 0 ? 0 : count_nodes(space, starts, l);
+    tree.indices[at]     = make_csf_array<Index>(space, "the indices of a tree's level", nodes);
+    tree.pointers[at]    = make_csf_array<Index>(space, "the pointers of a tree's level", nodes + 1);
     if (nnz > 0)
       Kokkos::parallel_scan(
           "polyad::csf_write_level", Range(space, 0, nnz),
@@ -205,7 +204,7 @@ CsfTree<Scalar, Index, Space> make_tree(Space const& space, CooTensor<Scalar, In
   Nonzeros nonzeros{coo.indices(),  coo.values(), permutation, modes, {},
                     pointer_levels, coo.order(),  tree.values};
   for (int l = pointer_levels; l < coo.order(); ++l) {
-    auto const at             = static_cast<std::size_t>(l);
+    std::size_t const at      = l;
     tree.indices[at]          = make_csf_array<Index>(space, "the indices of a tree's leaves", nnz);
     nonzeros.leaf_indices[at] = tree.indices[at];
   }

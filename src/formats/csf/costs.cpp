@@ -12,10 +12,10 @@ namespace {
 /// Nodes of each level with pointers. The root has its rows and the last such level the fibers. The used rows
 /// bound the levels between.
 std::vector<double> nodes_of(CostInput const& input, std::vector<int> const& levels) {
-  auto const& root = input.tensor.modes[static_cast<std::size_t>(levels[0])];
+  auto const& root = input.tensor.modes[levels[0]];
   std::vector<double> nodes{static_cast<double>(root.used())};
   for (std::size_t l = 1; l + 1 < levels.size(); ++l) {
-    auto const used = static_cast<double>(input.tensor.modes[static_cast<std::size_t>(levels[l])].used());
+    auto const used = static_cast<double>(input.tensor.modes[levels[l]].used());
     nodes.push_back(std::min(nodes.back() * used, root.fibers));
   }
   if (nodes.size() > 1) nodes.back() = root.fibers;
@@ -78,7 +78,7 @@ ModeTerms csf_walk(CostInput const& input, int mode) {
 }
 
 BuildTerms csf_build(CostInput const& input) {
-  return costs::sorted_build(input, static_cast<double>(csf_bytes(input)), 1);
+  return costs::sorted_build(input, csf_bytes(input), 1);
 }
 
 // --- b-csf, hb-csf: a tree a mode
@@ -98,7 +98,7 @@ std::uint64_t b_csf_build_bytes(CostInput const& input) {
 }
 
 BuildTerms b_csf_build(CostInput const& input) {
-  return costs::sorted_build(input, static_cast<double>(b_csf_bytes(input)), input.tensor.order());
+  return costs::sorted_build(input, b_csf_bytes(input), input.tensor.order());
 }
 
 }  // namespace

@@ -26,7 +26,6 @@
 #include <vector>
 
 #include "polyad/core/error.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/core/types.hpp"
 
 namespace polyad::detail {
@@ -50,15 +49,14 @@ struct CsfTree {
 
   [[nodiscard]] count_t nnz() const { return values.extent(0); }
   /// Nodes of level l; nonzeros where it has no pointers.
-  [[nodiscard]] count_t nodes(int l) const { return of_mode(indices, l).extent(0); }
+  [[nodiscard]] count_t nodes(int l) const { return indices[l].extent(0); }
   [[nodiscard]] count_t slices() const { return nodes(0); }
   /// Fibers, those that were split counted by their segments.
   [[nodiscard]] count_t fibers() const { return nodes(std::max(pointer_levels - 1, 0)); }
 
   [[nodiscard]] count_t index_bytes() const {
     count_t words = 0;
-    for (std::size_t l = 0; l < static_cast<std::size_t>(order); ++l)
-      words += indices[l].extent(0) + pointers[l].extent(0);
+    for (int l = 0; l < order; ++l) words += indices[l].extent(0) + pointers[l].extent(0);
     return words * sizeof(Index);
   }
   [[nodiscard]] count_t storage_bytes() const { return index_bytes() + nnz() * sizeof(Scalar); }

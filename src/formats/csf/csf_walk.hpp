@@ -10,7 +10,6 @@
 #include "kernel/launch.hpp"
 #include "kernel/launch_shape.hpp"
 #include "kernel/rows_at.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/other_factors.hpp"
@@ -31,8 +30,8 @@ struct TreeArrays {
   template <class Space>
   explicit TreeArrays(CsfTree<Scalar, Index, Space> const& tree) : values(tree.values.data()) {
     for (int l = 0; l < tree.order; ++l) {
-      indices[l]  = of_mode(tree.indices, l).data();
-      pointers[l] = of_mode(tree.pointers, l).data();
+      indices[l]  = tree.indices[l].data();
+      pointers[l] = tree.pointers[l].data();
       nodes[l]    = static_cast<Index>(tree.nodes(l));
     }
   }
@@ -49,7 +48,7 @@ struct BinArrays {
   template <class Space>
   explicit BinArrays(CsfBins<Index, Space> const& bins)
       : begins(bins.begins.data()), starts_slice(bins.starts_slice.data()) {
-    for (int l = 0; l < capacity; ++l) nodes[l] = of_mode(bins.nodes, l).data();
+    for (int l = 0; l < capacity; ++l) nodes[l] = bins.nodes[l].data();
   }
 };
 

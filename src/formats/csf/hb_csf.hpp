@@ -16,7 +16,6 @@
 #include "formats/csf/b_csf.hpp"
 #include "formats/csf/csf_tree.hpp"
 #include "polyad/core/instances.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/formats/format.hpp"
 
 namespace polyad::detail {
@@ -72,7 +71,7 @@ public:
   [[nodiscard]] FormatIdentity identity() const { return m_identity; }
 
   /// The groups of the slices of mode n.
-  [[nodiscard]] groups_type const& groups(int n) const { return of_mode(m_groups, n); }
+  [[nodiscard]] groups_type const& groups(int n) const { return m_groups[n]; }
 
 private:
   static groups_type make_groups(Space const& space, CooTensor<Scalar, Index, Space> const& coo, int mode,

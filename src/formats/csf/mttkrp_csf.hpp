@@ -8,7 +8,6 @@
 #include "formats/csf/mttkrp_levels.hpp"
 #include "formats/csf/mttkrp_slices.hpp"
 #include "formats/csf/mttkrp_tree.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/formats/format.hpp"
 
 namespace polyad::detail {
@@ -21,7 +20,7 @@ void mttkrp(Space const& space, Csf<Scalar, Index, Space> const& X,
   workspace.expect(X.identity(), factors.rank(), X.name);
   auto const& tree = X.tree();
   int level        = 0;
-  while (of_mode(tree.modes, level) != mode) ++level;
+  while (tree.modes[level] != mode) ++level;
   if (level > 0) {
     zero_matrix(space, V);
     return mttkrp_level(space, tree, X.bins(), level, factors, V);

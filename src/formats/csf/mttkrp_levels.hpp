@@ -23,7 +23,6 @@
 #include "kernel/piece_sums.hpp"
 #include "kernel/rows_at.hpp"
 #include "polyad/core/instances.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/other_factors.hpp"
@@ -57,7 +56,7 @@ struct MttkrpLevel {
   [[nodiscard]] KOKKOS_FUNCTION int fiber_level() const { return pointer_levels - 1; }
   [[nodiscard]] KOKKOS_FUNCTION bool is_leaf_mode() const { return level == pointer_levels; }
   [[nodiscard]] KOKKOS_FUNCTION Row row(int l, Index node, Columns columns) const {
-    return Row(factors.row(of_mode(modes, l), tree.indices[l][node]), columns);
+    return Row(factors.row(modes[l], tree.indices[l][node]), columns);
   }
   /// The product of the rows of the levels first ... last - 1 on the path.
   [[nodiscard]] KOKKOS_FUNCTION Row product(Path const& path, int first, int last, Columns columns) const {
@@ -81,7 +80,7 @@ struct MttkrpLevel {
       add_to(k, value, columns);
     } else {
       Row value = path.below;
-      value *= Row(factors.row(of_mode(modes, pointer_levels), k), columns);
+      value *= Row(factors.row(modes[pointer_levels], k), columns);
       path.sum.multiply_add(tree.values[p], value);
     }
   }

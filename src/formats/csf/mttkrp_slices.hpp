@@ -69,7 +69,7 @@ struct MttkrpCsl {
       for (int u = 0; u < Count; ++u) run.sum += product[u];
     } else {
       for (int u = 0; u < Count; ++u) {
-        if (p + static_cast<Index>(u) == slice_end) {
+        if (p + u == slice_end) {
           run.sum = pieces.total(run.sum);
           writer.next(run, columns);
           slice_end = tree.pointers[0][run.slice + 1];
@@ -128,8 +128,7 @@ struct MttkrpSingles {
   KOKKOS_FORCEINLINE_FUNCTION void store(count_t p, auto const& columns) const {
     Row product[Count];
     multiply_rows<Count>(tree, factors, p, product, columns);
-    for (int u = 0; u < Count; ++u)
-      product[u].store(output.row(tree.indices[0][p + static_cast<count_t>(u)]), columns);
+    for (int u = 0; u < Count; ++u) product[u].store(output.row(tree.indices[0][p + u]), columns);
   }
 
   template <class Member>

@@ -162,7 +162,7 @@ struct MttkrpTree {
       for (int u = 0; u < Count; ++u) fiber.sum += product[u];
     } else {
       for (int u = 0; u < Count; ++u) {
-        if (p + static_cast<Index>(u) == path.end[fiber_level()]) {
+        if (p + u == path.end[fiber_level()]) {
           run.sum.multiply_add(fiber.row, fiber.sum);
           bool const entered = enter_next_fiber(path, run, none, columns);
           start(fiber, path, entered, columns);
@@ -220,12 +220,11 @@ struct MttkrpTree {
       product[u] *= Row(factors.row(leaf - 1, k.element[u]), columns);
     }
     Index at[Count + 1];  // the nonzeros' nodes of one level; the nonzeros themselves to begin with
-    for (int u = 0; u <= Count; ++u) at[u] = p + static_cast<Index>(u);
+    for (int u = 0; u <= Count; ++u) at[u] = p + u;
     for (int l = fiber_level(); l > 0; --l) {
       Index end[Count];  // of this node and the next ones
       for (int u = 0; u < Count; ++u)
-        end[u] =
-            tree.pointers[l][Kokkos::min<Index>(nodes.node[l] + static_cast<Index>(u) + 1, tree.nodes[l])];
+        end[u] = tree.pointers[l][Kokkos::min<Index>(nodes.node[l] + u + 1, tree.nodes[l])];
       Index above[Count + 1];
       for (int u = 0; u <= Count; ++u) {
         above[u] = nodes.node[l];

@@ -26,8 +26,8 @@ struct TreeNonzeros {
         order(tree.order),
         pointer_levels(tree.pointer_levels) {
     for (int l = 0; l < order; ++l) {
-      indices[l]  = of_mode(tree.indices, l).data();
-      pointers[l] = of_mode(tree.pointers, l).data();
+      indices[l]  = tree.indices[l].data();
+      pointers[l] = tree.pointers[l].data();
       nodes[l]    = tree.nodes(l);
     }
   }
@@ -37,7 +37,7 @@ struct TreeNonzeros {
     count_t node = p;
     for (int l = order - 1; l >= 0; --l) {
       if (l < pointer_levels) node = last_at_most(pointers[l], nodes[l], node);
-      index[modes[static_cast<std::size_t>(l)]] = indices[l][node];
+      index[modes[l]] = indices[l][node];
     }
     return values[p];
   }

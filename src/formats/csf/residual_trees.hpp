@@ -50,12 +50,11 @@ struct FormTreeResiduals {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    int const length = pad_row<Scalar>(rank, Block);
-    auto* const rows = static_cast<Scalar*>(member.team_scratch(level).get_shmem_aligned(
-        static_cast<std::size_t>(member.team_size() * length) * sizeof(Scalar), row_alignment));
-    count_t const bin =
-        static_cast<count_t>(member.league_rank()) * static_cast<count_t>(member.team_size()) +
-        static_cast<count_t>(member.team_rank());
+    int const length     = pad_row<Scalar>(rank, Block);
+    auto* const rows     = static_cast<Scalar*>(member.team_scratch(level).get_shmem_aligned(
+        (member.team_size() * length) * sizeof(Scalar), row_alignment));
+    count_t const league = member.league_rank();
+    count_t const bin    = league * member.team_size() + member.team_rank();
     if (bin >= source.bins()) return;
     Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Row::lanes),
                          [&](int const lane) { walk(bin, rows + member.team_rank() * length, lane); });
@@ -81,10 +80,9 @@ void form_tree_residuals(Space const& space, CsfTree<Scalar, Index, Space> const
     Kernel kernel{detail::TreeFibers<Scalar, Index>(space, tree, bins),
                   detail::LevelRows<Scalar>(C, tree.modes), rank, 0, residuals.data()};
     auto policy = team_policy<detail::CsfBounds<Scalar, 3>>(
-        space, LaunchShape{ceil_div(kernel.source.bins(), static_cast<count_t>(team)), team, lanes});
-    kernel.level =
-        detail::set_pad(policy, static_cast<std::ptrdiff_t>(team * detail::pad_row<Scalar>(rank, block())) *
-                                    static_cast<std::ptrdiff_t>(sizeof(Scalar)));
+        space, LaunchShape{ceil_div(kernel.source.bins(), team), team, lanes});
+    kernel.level = detail::set_pad(
+        policy, static_cast<std::ptrdiff_t>(team * detail::pad_row<Scalar>(rank, block())) * sizeof(Scalar));
     detail::launch("polyad::form_tree_residuals", policy, kernel);
   });
 }

@@ -35,7 +35,7 @@ struct TreeFibers {
              CsfBins<Index, Space> const& bins_of_X)
       : tree(X),
         binned(bins_of_X),
-        leaves(X.indices[static_cast<std::size_t>(X.order - 1)].data()),
+        leaves(X.indices[X.order - 1].data()),
         nnz(X.nnz()),
         chunk(chunk_length(space, nnz, 8)),
         bin_count(X.pointer_levels > 0 ? bins_of_X.size() : ceil_div(nnz, chunk)),
@@ -44,7 +44,7 @@ struct TreeFibers {
 
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION count_t bins() const { return bin_count; }
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION count_t begin(count_t bin) const {
-    return pointer_levels > 0 ? static_cast<count_t>(binned.begins[bin]) : Kokkos::min(bin * chunk, nnz);
+    return pointer_levels > 0 ? binned.begins[bin] : Kokkos::min(bin * chunk, nnz);
   }
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Cursor start(count_t bin) const {
     Cursor at;
@@ -54,15 +54,15 @@ struct TreeFibers {
   /// If the children of the lowest level's node end, enters its next node, and the nodes above that end with
   /// it.
   KOKKOS_FORCEINLINE_FUNCTION void advance(Cursor& at, count_t i) const {
-    if (pointer_levels == 0 || i < static_cast<count_t>(at.end[pointer_levels - 1])) return;
+    if (pointer_levels == 0 || i < at.end[pointer_levels - 1]) return;
     enter(at, pointer_levels - 1, at.node[pointer_levels - 1] + 1);
     for (int l = pointer_levels - 2; l >= 0 && at.node[l + 1] == at.end[l]; --l) enter(at, l, at.node[l] + 1);
   }
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION count_t fiber_end(Cursor const& at, count_t i) const {
-    return pointer_levels == levels ? static_cast<count_t>(at.end[levels - 1]) : i + 1;
+    return pointer_levels == levels ? at.end[levels - 1] : i + 1;
   }
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION count_t index(Cursor const& at, count_t i, int l) const {
-    return tree.indices[l][l < pointer_levels ? static_cast<count_t>(at.node[l]) : i];
+    return tree.indices[l][l < pointer_levels ? at.node[l] : i];
   }
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION count_t leaf(count_t i) const { return leaves[i]; }
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Scalar value(count_t i) const { return tree.values[i]; }

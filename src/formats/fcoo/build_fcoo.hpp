@@ -10,7 +10,6 @@
 #include "formats/fcoo/flagged_nonzeros.hpp"
 #include "formats/fcoo/sum_flagged.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 
@@ -30,7 +29,7 @@ FCoo<Scalar, Index, Space> FCoo<Scalar, Index, Space>::build(Space const& space,
   bool counted          = false;
   for (int n = 0; n < coo.order(); ++n) {
     if (!format.keeps(n)) continue;
-    auto& nonzeros = of_mode(format.m_nonzeros, n);
+    auto& nonzeros = format.m_nonzeros[n];
     nonzeros       = make_flagged(space, coo, mode_first(coo.order(), n), 1, FCooRows::of_mode, threadlen);
     if (!counted) format.m_duplicates = count_repeated(space, nonzeros);
     counted = true;
@@ -47,7 +46,7 @@ FCoo<Scalar, Index, Space> FCoo<Scalar, Index, Space>::reshaped(Space const& spa
   result.m_options.only_mode = m_options.only_mode;
   int const threadlen        = options.threadlen == 0 ? automatic_threadlen(space, m_nnz) : options.threadlen;
   for (int n = 0; n < m_extents.order(); ++n)
-    if (keeps(n)) of_mode(result.m_nonzeros, n) = repartitioned(space, nonzeros(n), threadlen);
+    if (keeps(n)) result.m_nonzeros[n] = repartitioned(space, nonzeros(n), threadlen);
   return result;
 }
 

@@ -83,7 +83,7 @@ struct FlagReader {
     count_t const count      = Kokkos::min(threadlen, nnz - begin);
     std::uint64_t const mask = ~std::uint64_t(0) >> (Nonzeros::flags_bits - count);
     std::uint64_t const bits = ~flags(begin / Nonzeros::flags_bits) >> begin % Nonzeros::flags_bits;
-    return static_cast<count_t>(Kokkos::popcount(bits & mask));
+    return Kokkos::popcount(bits & mask);
   }
 };
 
@@ -143,9 +143,9 @@ struct FlagWholeRows {
   bool partitions;
   KOKKOS_FUNCTION void operator()(count_t i) const {
     if (partitions && (reader.begins(i) || crosses_earlier_border(i))) return;
-    count_t const segment = partitions ? static_cast<count_t>(first_segment(i)) : i;
-    count_t const row = rows == FCooRows::of_mode ? static_cast<count_t>(coordinates(0, segment)) : segment;
-    flags(row)        = partitions ? 0 : 1;
+    count_t const segment = partitions ? first_segment(i) : i;
+    count_t const row     = rows == FCooRows::of_mode ? coordinates(0, segment) : segment;
+    flags(row)            = partitions ? 0 : 1;
   }
 
 private:
@@ -244,9 +244,9 @@ FlaggedNonzeros<Scalar, Index, Space> make_flagged(Space const& space,
   std::stable_sort(X.modes.data() + index_modes, X.modes.data() + coo.order(),
                    [&](int a, int b) { return X.extents[a] < X.extents[b]; });
 
-  count_t const stored = Nonzeros::padded(X.nnz);
-  auto const product   = static_cast<count_t>(X.product_modes());
-  auto const kept      = static_cast<count_t>(index_modes);
+  count_t const stored  = Nonzeros::padded(X.nnz);
+  count_t const product = X.product_modes();
+  count_t const kept    = index_modes;
   expect_fits(space, "the flagged nonzeros", stored, sizeof(Scalar) + (product + kept) * sizeof(Index));
   auto const uninitialised = [&](char const* label) {
     return Kokkos::view_alloc(space, Kokkos::WithoutInitializing, std::string(label));

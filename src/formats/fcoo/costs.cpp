@@ -5,20 +5,19 @@
 
 #include "formats/cost_model.hpp"
 #include "formats/fcoo/weights.hpp"
-#include "polyad/core/per_mode.hpp"
 
 namespace polyad::detail {
 namespace {
 
 double nonzero_bytes(CostInput const& input) {
-  return input.scalar_bytes + static_cast<double>(input.tensor.order() - 1) * input.index_bytes + 0.25;
+  return input.scalar_bytes + (input.tensor.order() - 1) * input.index_bytes + 0.25;
 }
 
 /// The nonzeros for each mode that is kept, and its segments' coordinates.
 std::vector<std::uint64_t> copies(CostInput const& input) {
   std::vector<std::uint64_t> bytes;
   for (int n = 0; n < input.tensor.order(); ++n) {
-    auto const used = static_cast<double>(of_mode(input.tensor.modes, n).used());
+    auto const used = static_cast<double>(input.tensor.modes[n].used());
     if (input.keeps(n))
       bytes.push_back(static_cast<std::uint64_t>(
           static_cast<double>(input.tensor.nnz) * nonzero_bytes(input) + used * input.index_bytes));
@@ -34,7 +33,7 @@ std::uint64_t storage_bytes(CostInput const& input) {
 /// Next to a copy that is made there are the indices of its mode.
 std::uint64_t fcoo_build_bytes(CostInput const& input) {
   return costs::build_in_turn(input, copies(input), costs::sort_bytes(input, 8),
-                              input.tensor.nnz * static_cast<std::uint64_t>(input.index_bytes));
+                              input.tensor.nnz * input.index_bytes);
 }
 
 ModeTerms walk(CostInput const& input, int mode) {
@@ -44,7 +43,7 @@ ModeTerms walk(CostInput const& input, int mode) {
 }
 
 BuildTerms build(CostInput const& input) {
-  return costs::sorted_build(input, static_cast<double>(storage_bytes(input)), input.tensor.order());
+  return costs::sorted_build(input, storage_bytes(input), input.tensor.order());
 }
 
 }  // namespace

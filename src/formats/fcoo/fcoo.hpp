@@ -15,7 +15,6 @@
 #include "formats/fcoo/flagged_nonzeros.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/instances.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/formats/option_text.hpp"
@@ -79,7 +78,7 @@ public:
   /// The nonzeros with mode n as index mode. \throws UsageError when the mode has no copy
   [[nodiscard]] nonzeros_type const& nonzeros(int n) const {
     POLYAD_EXPECTS(keeps(n), "f-coo was built for mode ", m_options.only_mode, " alone, not for ", n);
-    return of_mode(m_nonzeros, n);
+    return m_nonzeros[n];
   }
   [[nodiscard]] options_type const& options() const { return m_options; }
 

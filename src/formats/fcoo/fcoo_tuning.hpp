@@ -27,7 +27,7 @@ template <class Space>
 int automatic_threadlen(Space const& space, count_t nnz) {
   int threadlen = default_threadlen;
   while (is_device_space<Space> && threadlen > 16 &&
-         nnz * 8 / static_cast<count_t>(threadlen) < 2 * static_cast<count_t>(space.concurrency()))
+         nnz * 8 / threadlen < 2 * static_cast<count_t>(space.concurrency()))
     threadlen /= 2;
   return threadlen;
 }
@@ -48,7 +48,7 @@ count_t partitions_per_thread(Space const& space, count_t nnz, count_t threadlen
   if constexpr (is_device_space<Space>) {
     // The threads of this kernel that the multiprocessors hold.
     count_t const held  = multiprocessors(space) * Terms::resident_teams * fcoo_most_threads;
-    count_t const lanes = nnz / threadlen * static_cast<count_t>(Terms::lanes * column_blocks);
+    count_t const lanes = nnz / threadlen * (Terms::lanes * column_blocks);
     return std::clamp<count_t>(lanes / (2 * held), 1, Terms::most_partitions);
   } else {
     return ceil_div(chunk_length(space, nnz, 1), threadlen);
@@ -68,7 +68,7 @@ constexpr int tile_height(int block, int rows) {
 template <class Space, class F>
 void with_tile_block(int before, int last, F&& f) {
   int const columns = is_device_space<Space> ? std::min(before, last) : last;
-  with_block<8>(static_cast<count_t>(columns), f);
+  with_block<8>(columns, f);
 }
 
 }  // namespace polyad::detail

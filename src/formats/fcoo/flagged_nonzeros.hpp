@@ -75,8 +75,8 @@ struct FlaggedNonzeros {
 
   [[nodiscard]] int product_modes() const { return extents.order() - index_modes; }
   /// The m-th product mode.
-  [[nodiscard]] int product_mode(int m) const { return modes[static_cast<std::size_t>(index_modes + m)]; }
-  [[nodiscard]] count_t partitions() const { return ceil_div(nnz, static_cast<count_t>(threadlen)); }
+  [[nodiscard]] int product_mode(int m) const { return modes[index_modes + m]; }
+  [[nodiscard]] count_t partitions() const { return ceil_div(nnz, threadlen); }
   /// Rows of the output.
   [[nodiscard]] count_t output_rows() const {
     return rows == FCooRows::of_mode ? extents[modes[0]] : segments;
@@ -86,13 +86,13 @@ struct FlaggedNonzeros {
 
   /// The bytes of Table II: product indices, values and both kinds of flags, the flags in whole words.
   [[nodiscard]] count_t nonzero_bytes() const {
-    return nnz * (sizeof(Scalar) + static_cast<count_t>(product_modes()) * sizeof(Index)) +
+    return nnz * (sizeof(Scalar) + product_modes() * sizeof(Index)) +
            ceil_div(nnz, flags_bits) * sizeof(std::uint64_t) +
            ceil_div(partitions(), starts_bits) * sizeof(std::uint32_t);
   }
   /// The other bytes: the segments' coordinates, the partitions' segments, and the list of cleared rows.
   [[nodiscard]] count_t segment_bytes() const {
-    return (segments * static_cast<count_t>(index_modes) + partitions() + cleared.extent(0)) * sizeof(Index);
+    return (segments * index_modes + partitions() + cleared.extent(0)) * sizeof(Index);
   }
 };
 

@@ -58,7 +58,7 @@ struct HadamardTerms {
     Row product[Count];
     for (int u = 0; u < Count; ++u) product[u] = Row(x.element[u]);
     for (int m = 0; m < factors.size(); ++m) {
-      auto const k = *reinterpret_cast<Indices const*>(indices + static_cast<count_t>(m) * index_stride + p);
+      auto const k = *reinterpret_cast<Indices const*>(indices + m * index_stride + p);
       for (int u = 0; u < Count; ++u) product[u] *= Row(factors.row(m, k.element[u]), columns);
     }
     if ((ends & ((1U << Count) - 1U)) == 0) {

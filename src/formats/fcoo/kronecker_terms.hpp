@@ -92,8 +92,8 @@ struct KroneckerMatrices {
       result.column[0] = static_cast<int>(number);
     } else if constexpr (Modes == 0) {
       for (int m = size() - 3; m >= 0; --m) {
-        auto const size  = static_cast<count_t>(columns[m]);
-        result.column[m] = static_cast<int>(number % size);
+        count_t const size = columns[m];
+        result.column[m]   = static_cast<int>(number % size);
         number /= size;
       }
     }
@@ -179,7 +179,7 @@ struct KroneckerTerms {
     result.rows      = Kokkos::min(matrices.columns[matrices.size() - 2] - result.before,
                                    rows + 0);  // + 0: min takes references
     result.count     = result.rows > 0 ? result.last[0].count : 0;
-    result.lead      = first_lead + static_cast<count_t>(rest / tiles_before);
+    result.lead      = first_lead + (rest / tiles_before);
     result.leads     = matrices.lead(result.lead);
     return result;
   }
@@ -233,10 +233,9 @@ struct KroneckerTerms {
 
   /// Row t of the lane's part, in the output.
   [[nodiscard]] KOKKOS_FUNCTION Scalar* target(Index row, TileColumns const& columns, int t) const {
-    auto const last   = static_cast<count_t>(matrices.columns[matrices.size() - 1]);
-    auto const before = static_cast<count_t>(matrices.columns[matrices.size() - 2]);
-    return output + static_cast<count_t>(row) * output_stride +
-           (columns.lead * before + static_cast<count_t>(columns.before + t)) * last;
+    count_t const last   = matrices.columns[matrices.size() - 1];
+    count_t const before = matrices.columns[matrices.size() - 2];
+    return output + row * output_stride + (columns.lead * before + (columns.before + t)) * last;
   }
   KOKKOS_FUNCTION void store(Index row, Sum const& sum, TileColumns const& columns) const {
     Sum::for_each_pack([&](auto t, auto q) {

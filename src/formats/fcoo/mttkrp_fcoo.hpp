@@ -36,8 +36,8 @@ void launch_hadamard(Space const& space, char const* label, FlaggedNonzeros<Scal
     clear_rows<Space, Scalar, Index, block()>(space, X.cleared, blocks, Y);
     using Terms = HadamardTerms<Space, Scalar, Index, block(), Order>;
     sum_flagged(space, label, X, blocks, shape,
-                Terms{X.indices.data(), static_cast<count_t>(X.indices.stride(0)), X.values.data(), factors,
-                      RowsAt<Scalar>(Y), blocks.rank});
+                Terms{X.indices.data(), X.indices.stride(0), X.values.data(), factors, RowsAt<Scalar>(Y),
+                      blocks.rank});
   });
 }
 

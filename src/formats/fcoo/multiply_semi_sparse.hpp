@@ -21,7 +21,6 @@
 #include "formats/fcoo/mttkrp_fcoo.hpp"
 #include "formats/fcoo/spttmc.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/formats/format.hpp"
@@ -81,8 +80,8 @@ struct DenseProducts {
       double product = 1;
       count_t rest   = q;
       for (int d = count - 1; d >= 0; --d) {
-        auto const& A = of_mode(factors, d);
-        if (d != left_out) product *= static_cast<double>(A(rest % A.extent(0), r));
+        auto const& A = factors[d];
+        if (d != left_out) product *= A(rest % A.extent(0), r);
         rest /= A.extent(0);
       }
       W(q, r) = static_cast<Scalar>(product);
@@ -103,14 +102,14 @@ struct GatherDenseMode {
     double sum      = 0;
     for (count_t outer = 0; outer < G.extent(0); outer += V.extent(0) * inner)
       for (count_t q = outer + i * inner; q < outer + (i + 1) * inner; ++q)
-        sum += static_cast<double>(G(q, r)) * static_cast<double>(W(q, r));
+        sum += static_cast<double>(G(q, r)) * W(q, r);
     V(i, r) = static_cast<Scalar>(sum);
   }
 };
 
 /// The position of a mode in a list, or the length of the list if the mode is not in it.
 inline std::size_t position_of(int mode, std::vector<int> const& modes) {
-  return static_cast<std::size_t>(std::find(modes.begin(), modes.end(), mode) - modes.begin());
+  return std::find(modes.begin(), modes.end(), mode) - modes.begin();
 }
 
 template <class Scalar, class Space>
@@ -229,8 +228,8 @@ void mttkrp(Space const& space, SemiSparseTensor<Scalar, Index, Space> const& Y,
   if (Y.rows() == 0) return zero_matrix(space, V);
   auto const coo = detail::rows_as_mode(space, Y);
   FactorMatrices<Scalar, Space> row_factors(space, coo.extents(), rank);
-  for (std::size_t m = 0; m < sparse; ++m) row_factors[static_cast<int>(m)] = factors[Y.sparse_modes()[m]];
-  auto const& rows    = row_factors[static_cast<int>(sparse)];  // S x R
+  for (std::size_t m = 0; m < sparse; ++m) row_factors[m] = factors[Y.sparse_modes()[m]];
+  auto const& rows    = row_factors[sparse];  // S x R
   int const threadlen = automatic_threadlen(space, coo.nnz());
   // The product of the sparse tensor of order K + 1 on its mode m.
   auto const multiply = [&](std::size_t m, FactorMatrix<Scalar, Space> const& output) {

@@ -26,11 +26,11 @@ struct FlaggedSource {
   template <class Space>
   explicit FlaggedSource(FlaggedNonzeros<Scalar, Index, Space> const& X)
       : indices(X.indices.data()),
-        index_stride(static_cast<count_t>(X.indices.stride(0))),
+        index_stride(X.indices.stride(0)),
         values(X.values.data()),
         flags(X.flags.data()),
         coordinates(X.coordinates.data()),
-        coordinate_stride(static_cast<count_t>(X.coordinates.stride(0))),
+        coordinate_stride(X.coordinates.stride(0)),
         first_segment(X.first_segment.data()),
         modes(X.modes),
         index_modes(X.index_modes),
@@ -43,11 +43,10 @@ struct FlaggedSource {
     // A bit is 0 where a segment ends. A partition's bits share a word.
     std::uint64_t const word = ~flags[p / 64] >> (p - static_cast<unsigned>(before)) % 64;
     std::uint64_t const ends = word & ((std::uint64_t(1) << before) - 1);
-    count_t const segment    = first_segment[partition] + static_cast<count_t>(Kokkos::popcount(ends));
+    count_t const segment    = first_segment[partition] + Kokkos::popcount(ends);
     for (int m = 0; m < order; ++m)
-      index[modes[static_cast<std::size_t>(m)]] =
-          m < index_modes ? coordinates[static_cast<count_t>(m) * coordinate_stride + segment]
-                          : indices[static_cast<count_t>(m - index_modes) * index_stride + p];
+      index[modes[m]] = m < index_modes ? coordinates[m * coordinate_stride + segment]
+                                        : indices[(m - index_modes) * index_stride + p];
     return values[p];
   }
 };

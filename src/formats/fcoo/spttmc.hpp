@@ -28,7 +28,6 @@
 #include "formats/fcoo/sum_flagged.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/instances.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/kernel/other_factors.hpp"
@@ -74,9 +73,9 @@ KroneckerMatrices<Scalar, Index, Modes> kronecker_matrices(
     int row = 0;  // of X.indices
     while (X.product_mode(row) != modes[m]) ++row;
     result.data[m]    = matrices[m].data();
-    result.index[m]   = X.indices.data() + static_cast<count_t>(row) * X.indices.stride(0);
+    result.index[m]   = X.indices.data() + row * X.indices.stride(0);
     result.stride[m]  = static_cast<unsigned>(matrices[m].stride(0));
-    result.columns[m] = static_cast<int>(matrices[m].extent(1));
+    result.columns[m] = matrices[m].extent_int(1);
   }
   result.count = static_cast<int>(matrices.size());
   return result;
@@ -92,19 +91,18 @@ void launch_kronecker(Space const& space, char const* label, FlaggedNonzeros<Sca
   with_product_modes<any_only>(matrices.size(), [&](auto number) {
     using Terms            = KroneckerTerms<Row, Index, number()>;
     auto const count       = matrices.size();
-    int const last         = static_cast<int>(matrices[count - 1].extent(1));
-    int const before       = static_cast<int>(matrices[count - 2].extent(1));
+    int const last         = matrices[count - 1].extent_int(1);
+    int const before       = matrices[count - 2].extent_int(1);
     int const tiles_last   = (last + Row::block - 1) / Row::block;
     int const tiles_before = (before + Terms::tile - 1) / Terms::tile;
     count_t leads          = 1;
     for (std::size_t m = 0; m + 2 < count; ++m) leads *= matrices[m].extent(1);
-    count_t const tiles = static_cast<count_t>(tiles_before) * static_cast<count_t>(tiles_last);
-    count_t const most =
-        tiles_of_launch(ceil_div(X.nnz, static_cast<count_t>(X.threadlen)), tiles, most_teams);
+    count_t const tiles = static_cast<count_t>(tiles_before) * tiles_last;
+    count_t const most  = tiles_of_launch(ceil_div(X.nnz, X.threadlen), tiles, most_teams);
     Terms terms{kronecker_matrices<number()>(X, modes, matrices),
                 X.values.data(),
                 Y.data(),
-                static_cast<count_t>(Y.stride(0)),
+                Y.stride(0),
                 tiles_last,
                 tiles_before};
     for (count_t first = 0; first < leads * tiles;) {
@@ -113,7 +111,7 @@ void launch_kronecker(Space const& space, char const* label, FlaggedNonzeros<Sca
       count_t const left = most < tiles ? tiles - first % tiles : leads * tiles - first;
       auto const here    = static_cast<int>(std::min(most, left));
       sum_flagged(space, label, X, ColumnBlocks{0, here, here}, shape, terms);
-      first += static_cast<count_t>(here);
+      first += here;
     }
   });
 }
@@ -128,8 +126,8 @@ void kronecker_product(Space const& space, char const* label, FlaggedNonzeros<Sc
   expect_shape(shape);
   if (X.nnz == 0) return zero_matrix(space, Y);
   auto const count       = matrices.size();
-  int const last         = static_cast<int>(matrices.back().extent(1));
-  int const before       = static_cast<int>(matrices[count - 2].extent(1));
+  int const last         = matrices.back().extent_int(1);
+  int const before       = matrices[count - 2].extent_int(1);
   constexpr count_t pack = row_alignment / sizeof(Scalar);
   for (auto const& matrix : matrices) expect_packed_rows<Scalar, Space>(matrix);
   expect_packed_rows<Scalar, Space>(Y);
@@ -159,7 +157,7 @@ std::string spttmc_label(Extents const& extents, std::vector<FactorMatrix<Scalar
                      std::to_string(extents[mode]) + " rows of";
   char const* sign = " ";
   for (int m = 0; m < extents.order(); ++m)
-    if (m != mode) text += std::exchange(sign, " x ") + std::to_string(of_mode(U, m).extent(1));
+    if (m != mode) text += std::exchange(sign, " x ") + std::to_string(U[m].extent(1));
   return text + " columns,";
 }
 
@@ -169,12 +167,12 @@ template <class Scalar, class Space>
 count_t spttmc_columns(Extents const& extents, std::vector<FactorMatrix<Scalar, Space>> const& U, int mode) {
   expect_mode(mode, extents);
   POLYAD_EXPECTS(extents.order() >= 2, "a product with all other modes' matrices of a tensor of order 1");
-  POLYAD_EXPECTS(U.size() == static_cast<std::size_t>(extents.order()), U.size(),
-                 " matrices for a tensor of order ", extents.order());
+  POLYAD_EXPECTS(std::ssize(U) == extents.order(), U.size(), " matrices for a tensor of order ",
+                 extents.order());
   count_t columns = 1;
   for (int m = 0; m < extents.order(); ++m) {
     if (m == mode) continue;
-    auto const& matrix = of_mode(U, m);
+    auto const& matrix = U[m];
     POLYAD_EXPECTS(matrix.extent(0) == extents[m], "matrix ", m, " has ", matrix.extent(0),
                    " rows, its mode has ", extents[m]);
     POLYAD_EXPECTS(matrix.extent(1) >= 1, "matrix ", m, " has no columns");
@@ -182,8 +180,7 @@ count_t spttmc_columns(Extents const& extents, std::vector<FactorMatrix<Scalar, 
   }
   for (int m = 0; m < extents.order(); ++m)
     if (m != mode)
-      columns =
-          checked_product(spttmc_label<Scalar, Space>(extents, U, mode), columns, of_mode(U, m).extent(1));
+      columns = checked_product(spttmc_label<Scalar, Space>(extents, U, mode), columns, U[m].extent(1));
   return columns;
 }
 
@@ -218,7 +215,7 @@ void spttmc(Space const& space, FCoo<Scalar, Index, Space> const& X,
   for (int m = 0; m < X.extents().order(); ++m) {
     if (m == mode) continue;
     modes.push_back(m);
-    matrices.push_back(of_mode(U, m));
+    matrices.push_back(U[m]);
   }
   if (matrices.size() > 1)
     return detail::kronecker_product(space, "polyad::spttmc", nonzeros, modes, matrices, X.options().shape,

@@ -174,10 +174,10 @@ struct SumFlagged {
 template <class Space, class Scalar, class Index, class Terms>
 void sum_flagged(Space const& space, char const* label, FlaggedNonzeros<Scalar, Index, Space> const& X,
                  ColumnBlocks blocks, FCooShape const& shape, Terms const& terms) {
-  using Kernel         = SumFlagged<Scalar, Index, Terms>;
-  using Bounds         = Kokkos::LaunchBounds<fcoo_most_threads, Terms::resident_teams>;
-  auto const threadlen = static_cast<count_t>(X.threadlen);
-  count_t const chunk  = partitions_per_thread<Terms>(space, X.nnz, threadlen, blocks.count) * threadlen;
+  using Kernel            = SumFlagged<Scalar, Index, Terms>;
+  using Bounds            = Kokkos::LaunchBounds<fcoo_most_threads, Terms::resident_teams>;
+  count_t const threadlen = X.threadlen;
+  count_t const chunk     = partitions_per_thread<Terms>(space, X.nnz, threadlen, blocks.count) * threadlen;
   ChunkWalk const chunks{X.nnz, chunk, blocks};
   constexpr int lanes = Terms::lanes;
   int team            = team_threads<Space>(lanes, shape.team_threads);

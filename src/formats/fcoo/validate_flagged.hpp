@@ -10,7 +10,6 @@
 #include "formats/fcoo/build_flagged.hpp"
 #include "formats/fcoo/flagged_nonzeros.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 
@@ -102,12 +101,12 @@ void validate(Space const& space, FlaggedNonzeros<Scalar, Index, Space> const& X
   expect_threadlen(X.threadlen);
   unsigned seen = 0;
   for (int m = 0; m < order; ++m) {
-    expect_mode(of_mode(X.modes, m), X.extents);
-    seen |= 1U << of_mode(X.modes, m);
+    expect_mode(X.modes[m], X.extents);
+    seen |= 1U << X.modes[m];
   }
   POLYAD_EXPECTS(seen + 1 == 1U << order, "a mode is named twice among index and product modes");
-  auto const product = static_cast<count_t>(X.product_modes());
-  auto const kept    = static_cast<count_t>(X.index_modes);
+  count_t const product = X.product_modes();
+  count_t const kept    = X.index_modes;
   POLYAD_EXPECTS(X.indices.extent(0) == product && (product == 0 || X.indices.extent(1) >= X.nnz) &&
                      X.values.extent(0) >= X.nnz,
                  "there is no product index or value for each of ", X.nnz, " nonzeros");

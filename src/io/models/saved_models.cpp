@@ -60,7 +60,7 @@ void expect_npz(std::filesystem::path const& path, char const* what) {
 /// I_n, the rows of the tensor, of which a model may store some only.
 template <class Scalar, class Space>
 std::uint64_t extent_of(Ktensor<Scalar, Space> const& model, int n) {
-  return model.rows.empty() ? model.factors[n].extent(0) : of_mode(model.rows, n).extent();
+  return model.rows.empty() ? model.factors[n].extent(0) : model.rows[n].extent();
 }
 
 template <class Scalar>
@@ -121,7 +121,7 @@ Ktensor<Scalar, Space> to_model(Space const& space, HostKtensor const& host) {
   Extents const extents{std::span<count_t const>(host.extents)};
   Ktensor<Scalar, Space> model{
       host.weights, {space, compact_extents(extents, host.rows), host.rank()}, host.rows, host.constraints};
-  for (int n = 0; n < host.order(); ++n) from_host<Scalar>(space, of_mode(host.factors, n), model.factors[n]);
+  for (int n = 0; n < host.order(); ++n) from_host<Scalar>(space, host.factors[n], model.factors[n]);
   return model;
 }
 

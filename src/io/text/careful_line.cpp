@@ -26,7 +26,7 @@ std::optional<std::string> read_index(std::string_view token, int n, LineRules c
   if (auto reason = read_unsigned(token, index_name(n), index)) return reason;
   if (index == 0 && rules.index_base == 1)
     return index_name(n) + " is below 1, the index base: " + in_quotes(token);
-  std::uint64_t const limit = of_mode(rules.limits, n);
+  std::uint64_t const limit = rules.limits[n];
   if (index > limit)
     return index_name(n) + " is beyond the extent " + std::to_string(limit) + ": " + in_quotes(token);
   return std::nullopt;
@@ -34,7 +34,7 @@ std::optional<std::string> read_index(std::string_view token, int n, LineRules c
 
 /// The fault of an index that is the largest one for base 1, if the base turns out to be 0.
 std::string beyond_from_zero(std::string_view token, int n, LineRules const& rules) {
-  std::uint64_t const limit = of_mode(rules.limits, n);
+  std::uint64_t const limit = rules.limits[n];
   if (limit == no_limit) return index_name(n) + " counted from 0 makes the extent 2^64: " + in_quotes(token);
   return index_name(n) + " counted from 0 is beyond the extent " + std::to_string(limit) + ": " +
          in_quotes(token);

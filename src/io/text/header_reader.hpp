@@ -98,7 +98,7 @@ public:
   void extent(HeaderLine& line, int n) {
     // 2^64 - 1 does not limit anything, since a larger index would not fit 64 bits.
     header.extents.push_back(line.number("extent " + std::to_string(n + 1), 1, no_limit));
-    of_mode(header.rules.limits, n) = header.extents.back();
+    header.rules.limits[n] = header.extents.back();
   }
 
   void nnz(HeaderLine& line) {

@@ -163,15 +163,15 @@ inline char const* read_plain_line(char const* p, char const* end, LineRules con
   for (int n = 0; n < rules.order; ++n) {
     Digits const digits = read_digits(p);
     if (digits.count == 0 || digits.count > longest_run) return nullptr;
-    if (digits.value > of_mode(most, n)) return nullptr;
+    if (digits.value > most[n]) return nullptr;
     p += digits.count;
     if (*p == ' ' || *p == '\t') {
       p = skip_blanks(p + 1);
     } else if (rules.has_value || n + 1 < rules.order) {
       return nullptr;
     }
-    of_mode(line, n) = digits.value;
-    indices[n]       = static_cast<Index>(digits.value);
+    line[n]    = digits.value;
+    indices[n] = static_cast<Index>(digits.value);
     zero |= digits.value == 0;
   }
   if (zero && rules.index_base == 1) return nullptr;
