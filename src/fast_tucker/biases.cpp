@@ -73,7 +73,7 @@ struct SumOfRows {
   int mode;
   bool drifts;  // a sum for each bin of time
   double scale;
-  Sums sums;       // of remainders, and how many there are
+  Sums sums;       // sums of remainders, and how many there are
   count_t pooled;  // bins in which the rows of the mode have one bias; 0: each has its own
   count_t extent;  // the mode's rows
   KOKKOS_FUNCTION void operator()(count_t p) const {

@@ -22,7 +22,7 @@ struct Evidence {
   CooTensor<Scalar, Index, Space> held;   // as they are
   FastTuckerModel<Scalar, Space> biases;  // mean and biases of the kept entries, and the range
   ErrorSums<Space> sums;
-  double deviation;                          // of what the biases leave of the kept entries
+  double deviation;                          // what the biases leave of the kept entries has it
   std::function<void()> between_modes = {};  // its exception ends a fit
 };
 

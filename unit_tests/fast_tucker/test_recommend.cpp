@@ -289,11 +289,10 @@ TEST_CASE("similar rows do not depend on the scale of columns", "[fast_tucker][r
   auto host               = random_model(random, {30, 20, 6}, 4, 4, true);
   auto scaled             = host;
   double const factors[4] = {1000, 1, 0.01, -3};
-  for (std::size_t j = 0; j < 4; ++j)
-    for (std::size_t r = 0; r < 4; ++r) {
-      scaled.B[1](j, r) *= factors[r];
-      scaled.B[0](j, r) /= factors[r];
-    }
+  for (std::size_t r = 0; r < 4; ++r) {
+    for (std::size_t j = 0; j < host.B[1].rows; ++j) scaled.B[1](j, r) *= factors[r];
+    for (std::size_t j = 0; j < host.B[0].rows; ++j) scaled.B[0](j, r) /= factors[r];
+  }
   std::vector<count_t> const rows{2, 9};
   auto const ask = [&](auto const& of) {
     return similar(space, to_device<double>(space, of), 1, std::span<count_t const>(rows), {.count = 19});
