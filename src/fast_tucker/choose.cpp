@@ -564,114 +564,171 @@ void decide(JudgedEntries const& first, count_t all, Again const& again, Choice&
   accepted(judge(first, time), least_gain_of_chosen);
 }
 
+/// A choice among what the options leave open, for values near 1.
+template <class Scalar, class Index, class Space>
+class Choosing {
+public:
+  using Choice = FastTuckerChoice<Scalar, Space>;
+
+  /// \param chooses_ridge  whether the search may take a ridge
+  Choosing(Space const& space, Entries<Scalar, Index, Space> const& train, FastTuckerOptions const& options,
+           AnyFormatOptions const& format, bool chooses_ridge, SearchWatch& watch)
+      : m_space(space),
+        m_train(train),
+        m_options(options),
+        m_format(format),
+        m_chooses_ridge(chooses_ridge),
+        m_watch(watch),
+        m_choice(choice_of_biases<Scalar, Space>(options, train.order())) {
+    m_between               = [this] { m_watch.check(m_space); };
+    m_format.hooks.progress = [this, own = format.hooks.progress](char const* step) {
+      m_between();
+      if (own) own(step);
+    };
+  }
+  Choosing(Choosing const&)            = delete;
+  Choosing& operator=(Choosing const&) = delete;
+
+  /// Called once.
+  [[nodiscard]] Choice run() {
+    if (m_options.max_epochs == 0) {
+      m_choice.reason = StopReason::max_iterations;
+      leave_drift_out();
+    } else {
+      choose();
+    }
+    m_choice.seconds = m_watch.seconds();
+    return std::move(m_choice);
+  }
+
+private:
+  void choose() {
+    m_judges.emplace(m_space, m_train, share_held_out(m_train.nnz()), 0);
+    if (!m_judges->are_enough() || !chooses_biases()) return leave_drift_out();
+    fit_chosen_biases();
+    m_choice.model = m_choice.biases;
+    if (gathers_evidence() && finds_candidate()) judge_best();
+  }
+
+  /// There is no evidence of drift.
+  void leave_drift_out() {
+    auto& bias = m_choice.options.bias;
+    if (bias.drift.empty() && bias.time_mode >= 0) bias.drift.resize(m_choice.options.targets.size());
+  }
+
+  /// Whether the search for biases came to its end.
+  bool chooses_biases() {
+    try {
+      choose_biases(m_space, m_judges->kept(), m_judges->held(), m_options, m_between, m_choice.options.bias);
+      return true;
+    } catch (SearchStopped const& stopped) {
+      m_choice.reason = stopped.reason;
+      return false;
+    }
+  }
+
+  void fit_chosen_biases() {
+    auto const& kept = m_judges->kept();
+    m_biases.emplace(model_of_biases<Scalar>(m_space, kept, m_options));
+    if (m_options.biases)
+      fit_biases(m_space, kept, m_choice.options.bias, *m_biases,
+                 RowDistribution<Scalar, Space>(m_space, kept.extents()));
+    m_sums               = make_error_sums(m_space, m_judges->held().nnz());
+    auto const nothing   = make_intermediates(m_space, *m_biases);  // its factors are zero
+    m_choice.biases      = errors(m_space, *m_biases, nothing, m_judges->held(), m_sums);
+    m_watch.state.biases = m_choice.biases;
+  }
+
+  /// Whether the biases leave something to explain.
+  bool gathers_evidence() {
+    auto const& kept = m_judges->kept();
+    m_searched       = with_shape(m_options, m_train.order());
+    m_searched.bias  = m_choice.options.bias;
+    try {
+      m_evidence.emplace(Evidence<Scalar, Index, Space>{
+          interactions(m_space, kept, *m_biases, asked_of(m_format, m_searched)), m_judges->held(), *m_biases,
+          m_sums, 0, m_between});
+    } catch (SearchStopped const& stopped) {
+      m_choice.reason = stopped.reason;
+      return false;
+    }
+    double const squares  = m_evidence->X.norm_squared();
+    m_evidence->deviation = std::sqrt(squares / static_cast<double>(kept.nnz()));
+    // If the biases explain everything, the remainder is rounding. A value and the biases that are subtracted
+    // from it are each rounded by half a unit of the last digit at most.
+    constexpr double rounding =
+        (sizeof(Scalar) == 4 ? 8 : 64) * static_cast<double>(std::numeric_limits<Scalar>::epsilon());
+    return squares > rounding * rounding * squares_of(m_space, kept);
+  }
+
+  /// Whether at least one candidate was finished.
+  bool finds_candidate() {
+    m_search.emplace(m_space, *m_evidence, m_searched, m_watch);
+    try {
+      m_search->run(leaves_rank(m_options), m_chooses_ridge);
+    } catch (SearchStopped const& stopped) {
+      m_choice.reason = stopped.reason;
+      m_ended_early   = true;
+    }
+    m_choice.candidates = m_search->candidates();
+    return m_search->best() != nullptr;
+  }
+
+  void judge_best() {
+    auto* const best       = m_search->best();
+    auto const predictions = m_search->predictions(m_ended_early);
+    best->restore();
+    if (!best->has_best())
+      throw NumericalError("no candidate's error is a finite number: scale the values, or take doubles");
+    auto const bias             = m_choice.options.bias;
+    m_choice.options            = best->best();
+    m_choice.options.bias       = bias;
+    m_choice.options.max_epochs = std::min(m_options.max_epochs, m_search->epochs());
+    m_choice.start              = best->model();
+    m_choice.model              = best->least();
+    m_search.reset();  // fits to other parts take its memory
+    m_evidence.reset();
+    auto const of_biases = numbers_on_host(m_space, predict(m_space, *m_biases, m_judges->held()));
+    decide(
+        m_judges->judged(of_biases, predictions), m_train.nnz(), [this](int fold) { return again(fold); },
+        m_choice, m_choice.left_to_biases);
+  }
+
+  /// Another part of the entries, judged by a fit to the rest; no entries if there is no such part.
+  [[nodiscard]] JudgedEntries again(int fold) {
+    if (m_ended_early) return {};
+    Judges<Scalar, Index, Space> const others(m_space, m_train, share_held_out(m_train.nnz()), fold);
+    if (!others.are_enough()) return {};
+    auto with       = m_choice.options;
+    with.max_epochs = m_options.max_epochs;
+    return judged_again(m_space, others, with, m_format, m_between);
+  }
+
+  Space m_space;
+  Entries<Scalar, Index, Space> const& m_train;
+  FastTuckerOptions const& m_options;
+  AnyFormatOptions m_format;
+  bool m_chooses_ridge;
+  SearchWatch& m_watch;
+  std::function<void()> m_between;
+  Choice m_choice;
+  bool m_ended_early = false;
+
+  std::optional<Judges<Scalar, Index, Space>> m_judges;
+  std::optional<FastTuckerModel<Scalar, Space>> m_biases;
+  ErrorSums<Space> m_sums;
+  FastTuckerOptions m_searched;
+  std::optional<Evidence<Scalar, Index, Space>> m_evidence;
+  std::optional<Search<Scalar, Index, Space>> m_search;
+};
+
 template <class Scalar, class Index, class Space>
 FastTuckerChoice<Scalar, Space> choose_as_they_are(Space const& space,
                                                    Entries<Scalar, Index, Space> const& train,
                                                    FastTuckerOptions const& options,
-                                                   AnyFormatOptions const& given, bool chooses_ridge,
+                                                   AnyFormatOptions const& format, bool chooses_ridge,
                                                    SearchWatch& watch) {
-  auto choice         = choice_of_biases<Scalar, Space>(options, train.order());
-  auto const share    = share_held_out(train.nnz());
-  auto const no_drift = [&] {  // there is no evidence of drift
-    auto& bias = choice.options.bias;
-    if (bias.drift.empty() && bias.time_mode >= 0) bias.drift.resize(choice.options.targets.size());
-  };
-  auto const ended = [&] {
-    choice.seconds = watch.seconds();
-    return choice;
-  };
-  if (options.max_epochs == 0) {
-    choice.reason = StopReason::max_iterations;
-    no_drift();
-    return ended();
-  }
-  std::function<void()> const between = [&] { watch.check(space); };
-  auto format                         = given;
-  format.hooks.progress               = [&, own = given.hooks.progress](char const* step) {
-    between();
-    if (own) own(step);
-  };
-  Judges<Scalar, Index, Space> const judges(space, train, share, 0);
-  if (!judges.are_enough()) {
-    no_drift();
-    return ended();
-  }
-  auto const& kept = judges.kept();
-  auto const& held = judges.held();
-  auto& bias       = choice.options.bias;
-  try {
-    choose_biases(space, kept, held, options, between, bias);
-  } catch (SearchStopped const& stopped) {
-    choice.reason = stopped.reason;
-    no_drift();
-    return ended();
-  }
-  auto biases = model_of_biases<Scalar>(space, kept, options);
-  if (options.biases)
-    fit_biases(space, kept, bias, biases, RowDistribution<Scalar, Space>(space, kept.extents()));
-  auto const sums    = make_error_sums(space, held.nnz());
-  auto const nothing = make_intermediates(space, biases);  // its factors are zero
-  choice.biases      = errors(space, biases, nothing, held, sums);
-  watch.state.biases = choice.biases;
-
-  auto search_options = with_shape(options, train.order());
-  search_options.bias = bias;
-  std::optional<Evidence<Scalar, Index, Space>> evidence;
-  try {
-    evidence.emplace(Evidence<Scalar, Index, Space>{
-        interactions(space, kept, biases, asked_of(format, search_options)), held, biases, sums, 0, between});
-  } catch (SearchStopped const& stopped) {
-    choice.reason = stopped.reason;
-    choice.model  = choice.biases;
-    return ended();
-  }
-  double const squares = evidence->X.norm_squared();
-  evidence->deviation  = std::sqrt(squares / static_cast<double>(kept.nnz()));
-  // If the biases explain everything, the remainder is rounding. A value and the biases that are subtracted
-  // from it are each rounded by half a unit of the last digit at most.
-  constexpr double rounding =
-      (sizeof(Scalar) == 4 ? 8 : 64) * static_cast<double>(std::numeric_limits<Scalar>::epsilon());
-  if (!(squares > rounding * rounding * squares_of(space, kept))) {
-    choice.model = choice.biases;
-    return ended();
-  }
-  std::optional<Search<Scalar, Index, Space>> search;
-  search.emplace(space, *evidence, search_options, watch);
-  bool ended_early = false;
-  try {
-    search->run(leaves_rank(options), chooses_ridge);
-  } catch (SearchStopped const& stopped) {
-    choice.reason = stopped.reason;
-    ended_early   = true;
-  }
-  choice.candidates = search->candidates();
-  auto* const best  = search->best();
-  if (best == nullptr) {  // the first candidate was not finished
-    choice.model = choice.biases;
-    return ended();
-  }
-  auto const predictions = search->predictions(ended_early);
-  best->restore();
-  if (!best->has_best())
-    throw NumericalError("no candidate's error is a finite number: scale the values, or take doubles");
-  choice.options            = best->best();
-  choice.options.bias       = bias;
-  choice.options.max_epochs = std::min(options.max_epochs, search->epochs());
-  choice.start              = best->model();
-  choice.model              = best->least();
-  search.reset();  // fits to other parts take its memory
-  evidence.reset();
-  auto const again = [&](int fold) {
-    if (ended_early) return JudgedEntries();
-    Judges<Scalar, Index, Space> const others(space, train, share, fold);
-    if (!others.are_enough()) return JudgedEntries();
-    auto with       = choice.options;
-    with.max_epochs = options.max_epochs;
-    return judged_again(space, others, with, format, between);
-  };
-  decide(judges.judged(numbers_on_host(space, predict(space, biases, held)), predictions), train.nnz(), again,
-         choice, choice.left_to_biases);
-  return ended();
+  return Choosing<Scalar, Index, Space>(space, train, options, format, chooses_ridge, watch).run();
 }
 
 /// The same for values of any scale.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// hold_out divides entries into kept and held-out ones by a hash of their coordinates. It holds out entries of
-// any row, as a test set has them: also one of a row that keeps few, or none.
+// hold_out divides entries into kept and held-out ones by a hash of their coordinates. It holds out entries
+// of any row, as a test set has them: also one of a row that keeps few, or none.
 //
 // A place may occur several times, such as a pair of user and item that was rated again in another context.
 // The hash of such an entry includes its value. So a part of the place may be held out, and the search sees

@@ -5,9 +5,9 @@
 //
 //   c' G d,   G = the Hadamard product over m != n of C^(m)' C^(m)  (R x R).
 //
-// The columns of C^(n) may be scaled, if those of another mode are scaled back: predictions do not change, and
-// neither does G's scalar product, but that of the rows themselves does. With G = L L' the rows c' L have it,
-// and these are the rows of A^(n) (B^(n) L).
+// The columns of C^(n) may be scaled, if those of another mode are scaled back: predictions do not change,
+// and neither does G's scalar product, but that of the rows themselves does. With G = L L' the rows c' L have
+// it, and these are the rows of A^(n) (B^(n) L).
 #pragma once
 
 #include <Kokkos_Core.hpp>

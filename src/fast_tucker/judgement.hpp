@@ -2,9 +2,9 @@
 // Judgement: whether a model is better than mean and biases by the errors of held-out entries, for all rows
 // and for each class of rows (row_classes.hpp). Plain C++ on numbers in host memory.
 //
-// The gain of an entry is the square of its error by the biases, less that by the model. Gains of entries of a
-// row hang together, so the error of their sum is that of a sum over rows that are drawn anew, not entries: the
-// largest of the errors by the rows of each mode (a cluster-robust variance).
+// The gain of an entry is the square of its error by the biases, less that by the model. Gains of entries of
+// a row depend on each other, so the error of their sum is that of a sum over rows that are drawn anew, not
+// entries: the largest of the errors by the rows of each mode (a cluster-robust variance).
 #pragma once
 
 #include <algorithm>
@@ -132,13 +132,21 @@ inline PredictionErrors errors_of_entries(JudgedEntries const& entries, std::vec
   return errors;
 }
 
-/// \param time_mode  whose rows are not judged; -1: none
-inline Judgement judge(JudgedEntries entries, int time_mode) {
-  // The least gain of a class in standard errors. Where a class has none to show, mean and biases are safe.
-  // Rows with few entries lose most where they lose, so they have to show more, and by some rows. So does a
-  // class with a small part of the entries, for which the choice was not made.
+/// Whether the model may stay for the rows of class k, which have `count` of the judged entries. Where a
+/// class has no gain to show, mean and biases are safe. Rows with few entries lose most where they lose, so
+/// they have to show more, and by some rows. So does a class with a small part of the entries, for which the
+/// choice was not made.
+inline bool class_learns(JudgedEntries const& entries, int k, std::size_t count, Gain const& gain) {
+  // The least gain of a class in standard errors.
   constexpr double least_of_few = 2.5, least_of_many = 1, large_share = 0.25;
   constexpr std::size_t least_rows = 10;
+  if (k == row_classes - 1 && static_cast<double>(count) >= large_share * static_cast<double>(entries.size()))
+    return gain.in_errors() > least_of_many;
+  return gain.in_errors() > least_of_few && gain.rows >= least_rows;
+}
+
+/// \param time_mode  whose rows are not judged; -1: none
+inline Judgement judge(JudgedEntries entries, int time_mode) {
   Judgement result;
   std::vector<int> modes;
   for (int n = 0; n < entries.order; ++n)
@@ -151,10 +159,7 @@ inline Judgement judge(JudgedEntries entries, int time_mode) {
         if (entries.classes[entries.at(p, n)] == k) of_class.push_back(p);
       Gain const gain =
           gain_of(entries, {n}, [&](std::size_t p) { return entries.classes[entries.at(p, n)] == k; });
-      bool const is_many = k == row_classes - 1 && static_cast<double>(of_class.size()) >=
-                                                       large_share * static_cast<double>(entries.size());
-      bool const learns =
-          gain.in_errors() > (is_many ? least_of_many : least_of_few) && (is_many || gain.rows >= least_rows);
+      bool const learns = class_learns(entries, k, of_class.size(), gain);
       if (!of_class.empty())
         result.by_class.push_back({n, class_begins[k], errors_of_entries(entries, of_class, entries.biases),
                                    errors_of_entries(entries, of_class, entries.model), learns});

@@ -61,10 +61,10 @@ struct HeldRows {
   void add(FactorMatrix<Scalar, Space> const& factor) {
     int const n        = rows.order;
     count_t const size = factor.extent(0);
-    bool const listed  = !m_stored->empty() && *m_stored[n].is_list();
+    bool const listed  = !m_stored->empty() && (*m_stored)[n].is_list();
     count_t extent     = size;
     if (!m_stored->empty()) {
-      StoredRows const& list = *m_stored[n];
+      StoredRows const& list = (*m_stored)[n];
       POLYAD_EXPECTS(list.size() == size, "factor ", n, " has ", size, " rows, but ", list.size(),
                      " are stored");
       extent = list.extent();
@@ -77,7 +77,7 @@ struct HeldRows {
     rows.factors[m]    = packed.data();
     rows.strides[m]    = static_cast<count_t>(packed.stride(0));
     if (listed) {
-      numbers.push_back(copied_to(*m_space, "stored_rows", *m_stored[n].numbers()));
+      numbers.push_back(copied_to(*m_space, "stored_rows", (*m_stored)[n].numbers()));
       rows.numbers[m] = numbers.back().data();
       rows.stored[m]  = size;
       // A list of no rows has no memory, and all its rows are missing.

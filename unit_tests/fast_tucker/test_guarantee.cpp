@@ -4,7 +4,7 @@
 // kinds, whose values without noise are known, judge it.
 //
 //   polyad_unit_tests "[guarantee]"                               30 sets, a part of ctest
-//   POLYAD_GUARANTEE_SETS=2000 polyad_unit_tests "[guarantee-all]"     the figures of docs/performance/fast-tucker.md
+//   POLYAD_GUARANTEE_SETS=2000 polyad_unit_tests "[guarantee-all]"     the figures of the pages
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <array>

@@ -49,8 +49,8 @@ template <class Scalar, class Index, class Space>
 [[nodiscard]] ObservedRows observed_rows(Space const& space, CooTensor<Scalar, Index, Space> const& X);
 
 /// The rows of `mode` with the highest predictions, which are not clipped: many would be the largest value
-/// otherwise. A row is left out if `seen` has an entry with this row and the query's indices. An index beyond the
-/// model's extents contributes neither bias nor factors. Waits for `space`. The rows do not depend on the
+/// otherwise. A row is left out if `seen` has an entry with this row and the query's indices. An index beyond
+/// the model's extents contributes neither bias nor factors. Waits for `space`. The rows do not depend on the
 /// number of blocks, nor on the number of a host's threads.
 /// \param queries  Q x (N - 1), row-major: an index of each mode but `mode`, or every_row
 /// \param seen     of the model's order, of any extents; without entries: nothing is left out
@@ -68,9 +68,10 @@ template <class Scalar, class Space>
   return recommend(space, model, mode, queries, options, CooTensor<Scalar, std::uint32_t, Space>{});
 }
 
-/// The rows of `mode` that are most similar to the given rows. Similarity is the cosine, from -1 to 1, between
-/// what two rows of C^(mode) add to the predictions for all rows of the other modes. So it does not depend on
-/// how the C^(n) are scaled. For a row of zeros it is 0. A row is not compared with itself. Waits for `space`.
+/// The rows of `mode` that are most similar to the given rows. Similarity is the cosine, from -1 to 1,
+/// between what two rows of C^(mode) add to the predictions for all rows of the other modes. So it does not
+/// depend on how the C^(n) are scaled. For a row of zeros it is 0. A row is not compared with itself. Waits
+/// for `space`.
 /// \param rows  Q rows of the mode
 /// \throws UsageError for a row that the model does not have, otherwise as recommend
 template <class Scalar, class Space>

@@ -214,8 +214,8 @@ char const* why_biases_alone(ChoiceReport const& choice) {
   return "held-out entries show no interaction to learn";
 }
 
-/// The classes of rows that are left to mean and biases, a line for each mode: "mode 0 with fewer than 4, 4 to
-/// 19".
+/// The classes of rows that are left to mean and biases, a line for each mode: "mode 0 with fewer than 4, 4
+/// to 19".
 std::vector<std::string> left_to_biases(ChoiceReport const& choice) {
   std::vector<std::string> lines;
   int mode = -1;
