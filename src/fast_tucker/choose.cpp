@@ -227,12 +227,13 @@ private:
   /// many there will be with all entries.
   void go_on_while_better(FastTuckerOptions const& options, double before, double after) {
     constexpr double worth_epochs = 0.02;
-    while (after < before * (1 - worth_epochs) && m_epochs + more_epochs <= m_options.max_epochs) {
-      before = after;
-      after  = m_best->go_on(options, more_epochs, more_epochs).rmse;
+    while (after < before * (1 - worth_epochs) && m_epochs < m_options.max_epochs) {
+      int const more = std::min(more_epochs, m_options.max_epochs - m_epochs);
+      before         = after;
+      after          = m_best->go_on(options, more, more).rmse;
       if (!(after < before)) return;
       m_predictions = m_best->predictions();
-      m_epochs += more_epochs;
+      m_epochs += more;
     }
   }
 

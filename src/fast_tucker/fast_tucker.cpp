@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -384,13 +385,16 @@ FastTuckerResult<Scalar, Space> fit_chosen(Space const& space, DataSplits<Scalar
   } else if (choice.learns) {
     Start<Scalar, Space> start{owned_start(space, choice, *rows)};
     if (options.biases) detail::fit_biases(space, sets.train, choice.options.bias, start.model, *rows);
-    start.state                = state_of_start(space, options, choice.options, start.model, *rows);
-    start.state.has_choice     = true;
-    start.state.candidates     = static_cast<std::uint64_t>(choice.candidates);
-    start.state.choice_s       = choice.seconds;
-    start.state.choice_biases  = state_errors(choice.biases);
-    start.state.choice_model   = state_errors(choice.model);
-    start.state.choice_epochs  = static_cast<std::uint64_t>(choice.options.max_epochs);
+    start.state               = state_of_start(space, options, choice.options, start.model, *rows);
+    start.state.has_choice    = true;
+    start.state.candidates    = static_cast<std::uint64_t>(choice.candidates);
+    start.state.choice_s      = choice.seconds;
+    start.state.choice_biases = state_errors(choice.biases);
+    start.state.choice_model  = state_errors(choice.model);
+    // Where the search wanted as many epochs as it was allowed, a resumed run may have more.
+    bool const is_cut = choice.options.max_epochs >= options.max_epochs;
+    start.state.choice_epochs =
+        static_cast<std::uint64_t>(is_cut ? std::numeric_limits<int>::max() : choice.options.max_epochs);
     start.state.left_to_biases = choice.left_to_biases;
     auto limited               = choice.options;
     limited.time_limit_s       = std::max(0.0, options.time_limit_s - clock.seconds());

