@@ -195,11 +195,10 @@ void add_cold_errors(io::HostFastTucker const& model, io::CoordinateList const& 
   }
 }
 
-/// What the progress says during a search.
+/// What the progress says during a search: nothing until the first candidate.
 std::string search_text(SearchReport const& search) {
-  std::string text = "choosing the options: ";
-  if (search.candidates == 0) return text + "mean and biases";
-  text += fmt::format("candidate {}", search.candidates);
+  if (search.candidates == 0) return {};
+  std::string text = fmt::format("choosing the options: candidate {}", search.candidates);
   if (search.model.entries > 0)
     text += fmt::format(", held-out RMSE {}, mean and biases {}", error_text(search.model.rmse),
                         error_text(search.biases.rmse));

@@ -79,11 +79,9 @@ bool Progress::is_due() const {
 }
 
 void Progress::step(std::function<std::string()> const& text) {
-  // A file gets lines of steps that last, and none of a run that fails at once.
-  bool const is_long = std::chrono::steady_clock::now() - m_drawn >= between_lines;
-  if (m_quiet || !is_due() || !(m_terminal || is_long)) return;
+  if (m_quiet || !is_due()) return;
   m_waiting = text();
-  draw();
+  if (!m_waiting.empty()) draw();
 }
 
 }  // namespace polyad::cli

@@ -36,9 +36,9 @@ private:
   bool m_quiet;
   bool m_line_open = false;
   bool m_has_drawn = false;
-  std::string m_waiting;                              // the line of an iteration that is not drawn yet
-  double m_spent                                = 0;  // seconds of the iterations so far
-  std::chrono::steady_clock::time_point m_drawn = std::chrono::steady_clock::now();
+  std::string m_waiting;  // the line of an iteration that is not drawn yet
+  double m_spent = 0;     // seconds of the iterations so far
+  std::chrono::steady_clock::time_point m_drawn;
 };
 
 }  // namespace polyad::cli
