@@ -33,6 +33,7 @@ FOLDERS = {
     "cp": "CP decomposition",
     "tucker": "Tucker decomposition",
     "fast_tucker": "Completion",
+    "fit": "Values of models at given places",
     "distributed": "Many ranks",
     "tensor": "Tensors and models",
     "io": "Files",
