@@ -214,8 +214,7 @@ EvaluatedSets random_sets(Random& random, std::vector<std::uint64_t> const& exte
   for (auto& extent : sets.test.extents) extent += 1;
   auto const draw = [&](std::vector<std::uint64_t> const& within) {
     EvaluatedPlace place;
-    for (auto const extent : within)
-      place.push_back(static_cast<std::uint64_t>((random_number(random) + 1) * 1e6) % extent);
+    for (auto const extent : within) place.push_back(random_below(random, extent));
     return place;
   };
   for (int i = 0; i < 90; ++i)
