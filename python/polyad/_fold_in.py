@@ -37,16 +37,7 @@ def _folded(model: FastTuckerModel, entries: Any, added: Any, asked: dict[str, A
     wide = any(of is not None and of.to_host().coords.itemsize == 8 for of in sets)
     typed = [None if of is None else _with_types(of, dtype, wide) for of in sets]
     result = engine.fold_in(given, *(None if of is None else of._held for of in typed), asked)
-    folded = FastTuckerModel(
-        result["factors"],
-        result["cores"],
-        result["biases"],
-        result["mean"],
-        (result["lowest"], result["highest"]),
-        result["time_mode"],
-        result["drifts"],
-    )
-    folded._set_names(model._names)
+    folded = FastTuckerModel._of_arrays(result, model._names)
     folded.observed = _observed_rows(model, folded.shape, typed[0])
     return folded
 

@@ -709,7 +709,8 @@ class FastTuckerModel(_Fitted):
         self._record(None)
 
     @classmethod
-    def _of(cls, result: dict[str, Any], names: Names | None = None) -> FastTuckerModel:
+    def _of_arrays(cls, result: dict[str, Any], names: Names | None) -> FastTuckerModel:
+        """The model in a result of the compiled module, which may say nothing of a run."""
         self = cls(
             result["factors"],
             result["cores"],
@@ -719,10 +720,15 @@ class FastTuckerModel(_Fitted):
             result["time_mode"],
             result["drifts"],
         )
+        self._set_names(names or Names())
+        return self
+
+    @classmethod
+    def _of(cls, result: dict[str, Any], names: Names | None = None) -> FastTuckerModel:
+        self = cls._of_arrays(result, names)
         self._record(result)
         self.kept_epoch = result["kept_epoch"]
         self.choice = result["choice"]
-        self._set_names(names or Names())
         return self
 
     @property
