@@ -128,7 +128,7 @@ def test_a_test_table_is_matched(parts, model):
     places = np.stack([pd.Index(model.labels[n]).get_indexer(test[name]) for n, name in enumerate(("user", "item"))], 1)
     right = float(np.sqrt(np.mean((polyad.predict(model, places) - test.rating.to_numpy()) ** 2)))
     assert right < 0.3
-    # Of the last epoch. After it, rows of few entries may be left to the biases.
+    # This is the error of the last epoch. After it, rows of few entries may be left to the biases.
     assert 0 < model.history[-1]["test"]["rmse"] <= right * 1.001
     np.testing.assert_array_equal(polyad.predict(model, test), polyad.predict(model, places))
     np.testing.assert_array_equal(polyad.predict(model, test[["item", "user"]]), polyad.predict(model, places))

@@ -391,7 +391,7 @@ FastTuckerResult<Scalar, Space> fit_chosen(Space const& space, DataSplits<Scalar
     start.state.choice_s      = choice.seconds;
     start.state.choice_biases = state_errors(choice.biases);
     start.state.choice_model  = state_errors(choice.model);
-    // Where the search wanted as many epochs as it was allowed, a resumed run may have more.
+    // If the search used all epochs that it was allowed, a resumed run may have more.
     bool const is_cut = choice.options.max_epochs >= options.max_epochs;
     start.state.choice_epochs =
         static_cast<std::uint64_t>(is_cut ? std::numeric_limits<int>::max() : choice.options.max_epochs);

@@ -220,7 +220,7 @@ class CompletionCheckpoint(ToolTest):
                 rest = self.train("-i", 7, "-o", "rest.npz", "--resume", "part.ckpt", "--checkpoint", "rest.ckpt",
                                   *options)
                 if "choice" in whole["result"] and "--patience" not in options:
-                    # With fewer epochs the search may choose otherwise. The run goes on with what it chose then.
+                    # With fewer epochs the search may choose otherwise. The run continues with what it chose then.
                     self.assertEqual([step["iteration"] for step in rest["iterations"]], [4, 5, 6, 7])
                     continue
                 self.assertEqual(self.content("rest.npz"), self.content("whole.npz"))

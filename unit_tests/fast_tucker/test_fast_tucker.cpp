@@ -243,7 +243,7 @@ void expect_goes_on(FastTuckerOptions options) {
   auto const last = io::read_fast_tucker_checkpoint(options.checkpoint);
   CHECK(last.epoch == 5);
   // From an epoch in the middle, and from the end. What is chosen depends on how many epochs there may be, so
-  // the run is told to stop.
+  // the callback ends the run.
   for (int const epochs : {2, 3, 5}) {
     auto part       = options;
     part.checkpoint = folder / "part";
