@@ -92,8 +92,9 @@ ExpectedUpdate expected_update(DrawnRows const& drawn, Constraints const& c, dou
 
 template <class Scalar, class Strategy>
 void expect_update(count_t rows, count_t rank, Constraints const& c, int sweeps) {
-  CAPTURE(rows, rank, c.lower, c.upper, c.l1, c.ridge, sweeps, sizeof(Scalar),
-          std::is_same_v<Strategy, DescentByTiles>);
+  // CAPTURE divides its text at every comma, those between < and > too.
+  bool const is_by_tiles = std::is_same_v<Strategy, DescentByTiles>;
+  CAPTURE(rows, rank, c.lower, c.upper, c.l1, c.ridge, sweeps, sizeof(Scalar), is_by_tiles);
   TestSpace const space;
   constexpr double of_tensor = 0.5;
   auto const drawn           = draw_rows<Scalar>(rows, rank, c);
