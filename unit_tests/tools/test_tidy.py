@@ -25,6 +25,9 @@ source = next(pathlib.Path(word) for word in sys.argv if word.endswith(".cpp"))
 root = pathlib.Path(__file__).parent.parent
 if "CRASH" in source.read_text():
     sys.exit("it crashed")
+if "ERROR" in source.read_text():
+    print(f"{source}:1:1: error: no such type [clang-diagnostic-error]")
+    sys.exit(1)
 headers = [root / folder / name for name in re.findall('#include "(.+)"', source.read_text()) for folder in ("src", "include")]
 found = 0
 for path in [source, *filter(pathlib.Path.is_file, headers)]:
@@ -41,6 +44,7 @@ SOURCES = {
     "src/core/d.cpp": '#include "polyad/core/c.hpp"\n',
     "src/core/joined_one.cpp": "// good\n",
     "src/core/alone.hpp": "// good\n",
+    "unit_tests/core/test_a.cpp": "// good\n",
     "docs/page.md": "A page.\n",
     ".gitignore": "build/\n/bin/\n/scripts/\n",
 }
@@ -54,7 +58,9 @@ class ScriptTidy(unittest.TestCase):
         for name, text in SOURCES.items():
             self.write(name, text)
         self.write("build/openmp/src/joined/some_0.cpp", '#include "core/joined_one.cpp"\n')
-        listed = [self.root / "src/core" / f"{name}.cpp" for name in "abd"] + [self.root / "build/openmp/src/joined/some_0.cpp"]
+        self.write("build/openmp/unit_tests/core.cpp", '#include "core/test_a.cpp"\n')
+        listed = [self.root / "src/core" / f"{name}.cpp" for name in "abd"]
+        listed += [self.root / "build/openmp/src/joined/some_0.cpp", self.root / "build/openmp/unit_tests/core.cpp"]
         entries = [{"directory": str(self.root), "file": str(file), "command": f"g++ -c {file} -o x.o"} for file in listed]
         self.write("build/openmp/compile_commands.json", json.dumps(entries))
         for name in ("tidy", "check_clang.py", "jobs"):
@@ -133,6 +139,13 @@ class ScriptTidy(unittest.TestCase):
         said = self.tidy(1, "--base", "HEAD")
         self.assertIn("it crashed", said)
         self.assertIn("clang-tidy ended with status 1", said)
+
+    def test_errors(self):
+        # A unit test may need what another file of its folder includes.
+        self.write("unit_tests/core/test_a.cpp", "// ERROR\n")
+        self.assertIn("unit_tests/core/test_a.cpp does not compile by itself: not checked", self.tidy(0, "--base", "HEAD"))
+        self.write("src/core/b.cpp", "// ERROR\n")
+        self.assertIn("1 findings in 1 sources", self.tidy(1, "--base", "HEAD"))
 
     def test_base(self):
         # On main: the last commit. On a branch: since it left main.
