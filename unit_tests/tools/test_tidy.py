@@ -59,7 +59,7 @@ class ScriptTidy(unittest.TestCase):
             self.write(name, text)
         self.write("build/openmp/src/joined/some_0.cpp", '#include "core/joined_one.cpp"\n')
         self.write("build/openmp/unit_tests/core.cpp", '#include "core/test_a.cpp"\n')
-        listed = [self.root / "src/core" / f"{name}.cpp" for name in "abd"]
+        listed = [self.root / "src/core" / f"{name}.cpp" for name in ("a", "b", "d")]
         listed += [self.root / "build/openmp/src/joined/some_0.cpp", self.root / "build/openmp/unit_tests/core.cpp"]
         entries = [{"directory": str(self.root), "file": str(file), "command": f"g++ -c {file} -o x.o"} for file in listed]
         self.write("build/openmp/compile_commands.json", json.dumps(entries))
