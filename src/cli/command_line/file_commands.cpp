@@ -67,6 +67,11 @@ void FileCommands::add_convert() {
       ->type_name("");
   add_dialect(command, m_convert.to);
   add_precision(command, m_convert.precision, "the values in .pten and .npz: f32 rounds them");
+  command
+      .add_option("--output-base", m_convert.output_base,
+                  "Number of the first index in the file; unset: as in TENSOR")
+      ->check(CLI::IsMember({"0", "1"}))
+      ->type_name("0|1");
   command.add_flag("--pack", m_convert.packed, "Pack the blocks of .pten with zstd");
   command.add_flag("--allow-non-finite", m_convert.input.allow_non_finite,
                    "Take NaN and infinity as they are");

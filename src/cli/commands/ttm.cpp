@@ -16,6 +16,7 @@
 #include "cli/run/session.hpp"
 #include "cli/streams/messages.hpp"
 #include "cli/tensors/read_input.hpp"
+#include "cli/tensors/write_output.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/array_npz.hpp"
@@ -80,24 +81,19 @@ void look_up_rows(FactsOfModel const& model, TtmcOptions const& options, io::Coo
   io::keep_stored(tensor, rows, options.mode);
 }
 
-/// Writes the product of ttm with the names of its rows, if its file can hold them. The columns of the
-/// matrix, which have taken the place of the rows of a mode, have none.
+/// Writes the product of ttm with the names of its rows. The columns of the matrix, which have taken the place
+/// of the rows of a mode, have none.
 void write_product(TtmOptions const& options, io::CoordinateList const& product, io::Labels labels,
                    InputReport const& input) {
   if (!labels.empty()) labels[static_cast<std::size_t>(options.mode)] = {};
   auto const dialect = io::dialect_of_ending(options.output);
-  bool const has_labels =
-      std::any_of(labels.begin(), labels.end(), [](auto const& l) { return l.has_rows(); });
-  bool const holds_them = dialect && dialect->holds_names();
-  if (has_labels && !holds_them)
-    say("polyad: {} has no place for the names of rows: it has their numbers alone\n",
-        FileName(options.output));
-  bool const floats = dialect && dialect->holds_floats();  // text holds values in full
-  io::write_tensor(options.output, product,
-                   {.single_precision = floats && options.precision == "f32",
+  bool const floats  = dialect && dialect->holds_floats();  // text holds values in full
+  write_in_dialect(options.output, product,
+                   {.dialect          = dialect,
+                    .single_precision = floats && options.precision == "f32",
                     .threads          = options.common.threads,
-                    .index_base       = holds_them ? input.base_to_keep() : -1,
-                    .labels           = holds_them ? std::move(labels) : io::Labels()});
+                    .index_base       = input.base_to_keep(),
+                    .labels           = std::move(labels)});
 }
 
 template <class Values>

@@ -43,6 +43,7 @@ struct ConvertOptions {
   std::string to;  // a dialect; empty: by the ending
   std::string precision = "f64";
   bool packed           = false;
+  int output_base       = -1;     // the number of the first index in a text; -1: as it was read
   bool force            = false;  // the output may be the input
 };
 
