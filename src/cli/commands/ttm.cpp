@@ -81,8 +81,8 @@ void look_up_rows(FactsOfModel const& model, TtmcOptions const& options, io::Coo
   io::keep_stored(tensor, rows, options.mode);
 }
 
-/// Writes the product of ttm with the names of its rows. The columns of the matrix, which have taken the place
-/// of the rows of a mode, have none.
+/// Writes the product of ttm with the names of its rows. The columns of the matrix, which have taken the
+/// place of the rows of a mode, have none.
 void write_product(TtmOptions const& options, io::CoordinateList const& product, io::Labels labels,
                    InputReport const& input) {
   if (!labels.empty()) labels[static_cast<std::size_t>(options.mode)] = {};
