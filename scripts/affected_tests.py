@@ -25,7 +25,8 @@ QUICK = (
     (r"src/cli/command_line/", ["cli.info", "cli.bad_input"]),
     (r"src/cli/", ["cli.info", "cli.cpd"]),
     (r"(?:src/|include/)?CMake|cmake/", ["cli.info", "package.cuda_repairs"]),
-    (r"README\.md", ["readme.cp_als", "readme.completion"]),
+    (r"README\.md", ["readme.cp_als"]),
+    (r"docs/library\.md", ["readme.completion"]),
 )
 # If a file affects no more tests than this, all of them are candidates, whatever their folder is.
 FEW = 8

@@ -10,9 +10,9 @@
 - A format's name stands in its family: the tool, the drivers and what serves all formats name none.
 - The border: what include/polyad holds is public, and includes nothing of src/; neither do the examples, and the
   tool takes the choice of a format and a checksum alone (OF_THE_TOOL). No include is relative. polyad.hpp includes no kernel. There are at most MOST_PUBLIC headers of MOST_PUBLIC_LINES lines together; the
-  ceilings sink, and rise only with a reason in CONTRIBUTING.md.
+  ceilings sink, and rise only with a reason in docs/developer/architecture.md.
 - Kernels are written once: what belongs to one backend stays inside core/ and kernel/, and in the BINDINGS of
-  other libraries, in files that CONTRIBUTING.md lists, MOST_BACKEND_FILES at most. Outside core/ and the shapes of launches (LAUNCH_SHAPES) at most
+  other libraries, in files that docs/developer/extending.md lists, MOST_BACKEND_FILES at most. Outside core/ and the shapes of launches (LAUNCH_SHAPES) at most
   MOST_SPACE_FILES files ask whether a space is a device's. A kernel's template has at most MOST_PARAMETERS parameters.
 - Atomics have one instruction each: no file that calls them names a type for which Kokkos loops (SLOW_ATOMICS).
 - Labels of Views and kernels begin with polyad::, and a kernel launched on an instance has one.
@@ -52,6 +52,7 @@ CONTRACTS = {"formats/any_format.hpp", "formats/capability.hpp", "formats/format
 OF_THE_TOOL = {"formats/choose_format.hpp", "formats/cost_model.hpp", "formats/plan_owned_formats.hpp", "io/streams/crc32c.hpp"}
 CODE = {".hpp", ".cpp"}
 FORBIDDEN_FOLDERS = {"utils", "misc", "impl"}
+PORT_LIST = "docs/developer/extending.md"
 MOST_LINES = 400
 MOST_FOLDER_FILES = 20
 MOST_PUBLIC = 96
@@ -311,7 +312,7 @@ class Checker:
             self.report(place, 1, f"{sum(headers.values())} public lines, more than {MOST_PUBLIC_LINES}")
 
     def check_casts(self, codes):
-        """codes: {path: text without comments}. A type that fits its uses needs no casts: CONTRIBUTING.md says how."""
+        """codes: {path: text without comments}. A type that fits its uses needs no casts (docs/developer/architecture.md)."""
         casts = sum(len(CAST.findall(code)) for code in codes.values())
         lines = sum(code.count("\n") for code in codes.values())
         if 1000 * casts > MOST_CASTS * lines:
@@ -346,15 +347,15 @@ class Checker:
             self.report(path, line, f"'{match.group(0).strip()}' belongs into core/ or kernel/: kernels are written once")
 
     def check_port_list(self, codes):
-        """Files with a backend's words are what a port to another one edits: CONTRIBUTING.md lists them."""
-        page = self.root / "CONTRIBUTING.md"
+        """Files with a backend's words are what a port to another one edits: a page lists them."""
+        page = self.root / PORT_LIST
         if not page.exists():
             return
         listed = page.read_text()
         users = [path for path, code in codes.items() if BACKEND_ONLY.search(code)]
         for path in users:
             if f"`{path.relative_to(self.root)}`" not in listed:
-                self.report(path, 1, "has a backend's words, and CONTRIBUTING.md does not list it for a port")
+                self.report(path, 1, f"has a backend's words, and {PORT_LIST} does not list it for a port")
         if len(users) > MOST_BACKEND_FILES:
             self.report(page, 1, f"{len(users)} files with a backend's words, more than {MOST_BACKEND_FILES}")
 

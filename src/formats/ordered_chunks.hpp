@@ -12,7 +12,8 @@
 namespace polyad::detail {
 
 /// The length on a device with enough nonzeros: the longest, or 64 if the rows that occur are short. H200,
-/// R = 32: uniform10m gains 5 %; nell2, whose rows are long and hot, loses 7 to 30 % (docs/design-notes.md).
+/// R = 32: uniform10m gains 5 %; nell2, whose rows are long and hot, loses 7 to 30 %
+/// (docs/developer/decisions.md).
 constexpr count_t longest_ordered_chunk(count_t nnz, count_t rows) {
   return nnz < 512 * rows ? 64 : longest_device_chunk;
 }

@@ -24,12 +24,12 @@
 
 namespace polyad::detail {
 
-/// Registers for six teams a multiprocessor, as the other walks have them (docs/design-notes.md).
+/// Registers for six teams a multiprocessor, as the other walks have them (docs/developer/decisions.md).
 using SgdBounds = Kokkos::LaunchBounds<device_team_threads, 6>;
 
 /// Reads a lane's columns of a row that other threads may be adding to, as Li et al. mean it: any mixture of
 /// old and new elements will do. The race is intended. Relaxed atomic loads are scalar, and would cost an
-/// epoch 6 to 23 % on a host (docs/reliability.md). ThreadSanitizer leaves out this function.
+/// epoch 6 to 23 % on a host (docs/developer/campaigns.md). ThreadSanitizer leaves out this function.
 template <class Row, class Scalar>
 KOKKOS_FORCEINLINE_FUNCTION Row read_contended_row(Scalar const* row, Columns own) {
   return Row(row, own);
@@ -129,7 +129,7 @@ struct SgdFactorSweep {
 using SgdCoreBounds = Kokkos::LaunchBounds<device_team_threads, 4>;
 
 /// Level is the level of the scratch pad. It is a template parameter because the compiler has to know the
-/// kind of memory. Otherwise every access to the pad becomes a generic memory access (docs/design-notes.md).
+/// kind of memory. Otherwise every access to the pad becomes a generic one (docs/developer/decisions.md).
 template <class Space, class Scalar, int Block, class Source, int Level>
 struct SgdCoreSweep {
   using Row  = TinyVec<Space, Scalar, Block>;

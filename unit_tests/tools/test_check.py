@@ -116,6 +116,7 @@ STUBS = {
     "check_functions": "exit 0",
     "prose": "exit $(cat prose_fails 2>/dev/null || echo 0)",
     "check_layers.py": "true",
+    "tidy": 'echo "tidying $*"; exit $(cat tidy_fails 2>/dev/null || echo 0)',
     "test_python": 'echo "pytest $*"',
 }
 
@@ -357,6 +358,15 @@ class ScriptCheck(Project):
         self.write("prose_fails", "1")
         self.assertRegex(self.check_ended(1), r"prose +\d+\.\d  FAILED")
         (self.root / "prose_fails").unlink()
+        self.write("tidy_fails", "77")
+        self.write("src/cp/cp_als.cpp", "// changed\n")
+        said = self.check_ended(0)
+        self.assertIn("tidying --base HEAD --seconds 40", said)
+        self.assertRegex(said, r"clang-tidy +\d+\.\d  not checked")
+        self.write("tidy_fails", "1")
+        self.assertRegex(self.check_ended(1), r"clang-tidy +\d+\.\d  FAILED")
+        (self.root / "tidy_fails").unlink()
+        self.git("checkout", "--quiet", "src/cp/cp_als.cpp")
         self.write("examples/small.cpp", "#include \"missing.hpp\"\n")
         said = self.check_ended(1)
         self.assertRegex(said, r"built: bin/small +\d+\.\d  FAILED")

@@ -121,8 +121,8 @@ class CheckLayers(unittest.TestCase):
 
     def test_port_list(self):
         one = "| `include/polyad/core/a.hpp` | streams |\n"
-        self.assertEqual(faults({"CONTRIBUTING.md": one + "| `include/polyad/kernel/k.hpp` | lanes |\n"}), [])
-        found = faults({"CONTRIBUTING.md": one})
+        self.assertEqual(faults({"docs/developer/extending.md": one + "| `include/polyad/kernel/k.hpp` | lanes |\n"}), [])
+        found = faults({"docs/developer/extending.md": one})
         self.assertEqual(len(found), 1, found)
         self.assertIn("kernel/k.hpp:1: has a backend's words", found[0])
 

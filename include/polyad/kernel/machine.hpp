@@ -9,7 +9,7 @@
 
 namespace polyad {
 
-/// GPU threads in a team: 64 made no difference on the H200, 256 cost up to 12 % (docs/design-notes.md).
+/// GPU threads in a team. On an H200, 64 are as fast, 256 up to 12 % slower (docs/developer/decisions.md).
 inline constexpr int device_team_threads = 128;
 
 /// Bytes of scratch memory at level 0 that a team of a device may use. Kokkos offers 48 KiB. It reserves 8

@@ -4,7 +4,7 @@
 // Therefore each thread leaves its last sum in the team's scratch memory. Sums of the same row are then side
 // by side, and one thread adds them up and performs a single atomic addition.
 //
-// The gain, and the cases where the cost is higher: docs/design-notes.md.
+// The gain, and the cases where the cost is higher: docs/developer/decisions.md.
 #pragma once
 
 #include <Kokkos_Core.hpp>

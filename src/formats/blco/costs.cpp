@@ -10,7 +10,7 @@
 namespace polyad::detail {
 namespace {
 
-/// Nonzeros that a team of a device groups by row before it adds them (docs/design-notes.md).
+/// Nonzeros that a team of a device groups by row before it adds them (docs/developer/decisions.md).
 constexpr double tile = 1792;
 
 /// The distinct rows of a tile's nonzeros, as a share of the tile. Each of them costs one atomic row.

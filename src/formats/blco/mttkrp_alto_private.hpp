@@ -252,7 +252,7 @@ struct MttkrpAltoPrivate {
     self.template walk<AltoLoop::careful>(s, own, Columns{0, columns.count});
   }
 
-  // Flattened: GCC otherwise does not inline the operations of short rows (docs/design-notes.md).
+  // Flattened: GCC otherwise does not inline the operations of short rows (docs/developer/decisions.md).
   template <class Member>
   POLYAD_FLATTEN KOKKOS_FUNCTION void operator()(Member const& member) const {
     walk_chunks<Row, Term>(walks, member,

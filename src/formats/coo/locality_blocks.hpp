@@ -12,7 +12,7 @@ namespace polyad::detail {
 ///
 /// Blocks pay if runs do not already save the gathers, and if the mode is far longer than a block. A block's
 /// rows fit the first-level cache: 64 KiB of floats at R = 32, and twice the rows for double, whose atomics
-/// cost more. Each row must still have some nonzeros in each block (docs/design-notes.md).
+/// cost more. Each row must still have some nonzeros in each block (docs/developer/decisions.md).
 [[nodiscard]] constexpr std::uint64_t locality_block_rows(std::uint64_t nnz, std::uint64_t rows,
                                                           std::uint64_t extent, bool hoists,
                                                           int scalar_bytes) {

@@ -64,7 +64,7 @@ struct CsfTree {
 
 /// The modes of the levels in a tree rooted at `root`. The others are in the order of `inner`, or from the
 /// shortest to the longest if `inner` is empty. The latter is the best on an H200, or within 3 % of it
-/// (docs/design-notes.md).
+/// (docs/developer/decisions.md).
 /// \throws UsageError unless `root` is a mode and `inner` names every mode once (the root's place does not
 ///         matter)
 inline Kokkos::Array<int, max_order> level_modes(Extents const& extents, int root,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The strategies of the walks of trees on each machine. Each compiles for any backend. The library has only
-// the strategies in use, and the tests also compile the others (CONTRIBUTING.md, "Strategies", has the
+// the strategies in use, and the tests also compile the others (docs/developer/strategies.md has the
 // measured times).
 #pragma once
 
@@ -10,7 +10,7 @@
 namespace polyad::detail {
 
 /// Nonzeros read and gathered at the same time: two for 32 doubles, and four otherwise. These were measured
-/// for `sorted`, which has the same walk (docs/design-notes.md).
+/// for `sorted`, which has the same walk (docs/developer/decisions.md).
 template <class Row>
 inline constexpr int csf_batch = rows_in_flight<typename Row::space_type>(
     Row::block < 32 || sizeof(typename Row::scalar_type) == sizeof(float) ? 4 : 2);
