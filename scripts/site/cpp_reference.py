@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The C++ reference as Markdown, a page for each public header. Doxygen's XML says what there is, where it stands and
-what its comment means. The declarations are cut out of the headers, so that they look as they are written."""
+"""The C++ reference as Markdown, a page for each public header. Doxygen's XML lists the entities, with their lines and
+comments. The declarations are cut out of the headers, so that they look as they are written."""
 
 import re
 import subprocess
@@ -48,7 +48,7 @@ FOLDERS = {
 
 
 def escape(text):
-    """Text as Markdown shows it. What stands in backticks stays."""
+    """Text with Markdown's special characters escaped, except between backticks."""
     return "".join(part if k % 2 else re.sub(r"([\\*_<>\[\]|$`])", r"\\\1", part)
                    for k, part in enumerate(re.split(r"(`[^`]+`)", text)))
 
@@ -151,7 +151,7 @@ def with_formulas(comment):
 
 
 def start_of(lines, at):
-    """The first line of the declaration that stands at line `at`: its template and requires clauses belong to it."""
+    """The first line of the declaration at line `at`, including its template and requires clauses."""
     first = at
     while first > 1:
         above = lines[first - 2].strip()
@@ -333,8 +333,8 @@ def write(include, out, examples):
                         f"[{name}](../../docs/gallery.md#{slug(gallery.section_of(name))})" for name in sorted(used)[:3]))
         (out / f"{page_of[header]}.md").write_text("\n\n".join(part for part in page if part) + "\n", encoding="utf-8")
 
-    index = ["# C++ reference", "Public headers by folder. All of it is in namespace `polyad`; functions of `io/` are in "
-             "`polyad::io`, those of `testing/` in `polyad::testing`. [All names](names.md) are on one page."]
+    index = ["# C++ reference", "This page lists the public headers by folder. Everything is in namespace `polyad`, except for the functions of `io/`, "
+             "which are in `polyad::io`, and those of `testing/`, which are in `polyad::testing`. [All names](names.md) are on one page."]
     for folder, title in FOLDERS.items():
         of_folder = [h for h in headers if h.count("/") == (2 if folder else 1) and h.startswith(f"polyad/{folder}")]
         of_folder = [h for h in of_folder if not folder or h.split("/")[1] == folder]

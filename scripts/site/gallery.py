@@ -119,7 +119,7 @@ def notebook_section(notebook, interpreter, root, out):
             elif "text/plain" in data:
                 page.append(text_block("".join(data["text/plain"])))
     if not was_run:
-        page.append("It was not run where this page was made.")
+        page.append("The notebook was not run when this page was built.")
     return page
 
 
@@ -145,7 +145,7 @@ class Result:
     def output(self):
         """What it printed and drew, as Markdown."""
         if self.printed is None:
-            return ["It was not built where this page was made."]
+            return ["The program was not available when this page was built, so there is no output."]
         page = ["Output:\n\n" + text_block(self.printed)] if self.printed else []
         return page + [f"![What {self.path.name} draws]({name})" for name in self.pictures]
 
@@ -185,8 +185,8 @@ def write(root, build, out):
         drawn = sorted((out / "gallery").glob(f"{notebook.stem}-[0-9]*.png"))
         pictures += [(notebook.name, f"gallery/{picture.name}") for picture in drawn]
 
-    page = ["# Gallery", "Small programs, each with one idea. A test builds and runs every one of them. The outputs and pictures "
-            "are those of the run that made this page. Select a picture to see the program that draws it."]
+    page = ["# Gallery", "Each of these small programs shows one idea, and a test builds and runs every one of them. The outputs and "
+            "pictures come from the run that built this page. Select a picture to see the program that draws it."]
     if pictures:
         page.append(thumbnails(pictures))
     page.append("## The same in Python and C++")
