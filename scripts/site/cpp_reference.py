@@ -274,10 +274,16 @@ def heading(group, groups):
 
 
 def summary(lines):
-    """The first sentence of the comment at the top of a header, as Markdown."""
+    """The first sentence of the comment at the top of a header, as Markdown, without references to papers."""
     first = head_comment(lines).split("\n\n")[0]
-    sentence = re.match(r"(.*?[a-z0-9)`\]][.!?])(?:\s|$)", first)
-    return (sentence[1] if sentence else first.rstrip(":.") + ".").strip()
+    inside = r"(?:[^()]|\([^()]*\))*"
+    first = re.sub(rf"\s*\({inside}\b(?:19|20)\d\d\b{inside}\)", "", first)
+    for end in re.finditer(r"(?<!\.)[.!?](?=\s|$)", first):
+        sentence = first[:end.end()]
+        if sentence.count("(") == sentence.count(")"):
+            return sentence
+    # A formula continues the sentence.
+    return re.sub(r"(?: (?:as|by|is|of))?:?$", ".", first.rstrip(), count=1)
 
 
 def slug(text):

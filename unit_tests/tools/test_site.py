@@ -133,7 +133,8 @@ class Declarations(unittest.TestCase):
 
         for comment, expected in (
             (["// f: adds 0.5 to x.npz. Then more."], "f: adds 0.5 to x.npz."),
-            (["// Adds (Li, 2022)", "// two numbers:", "//", "//   a + b"], "Adds (Li, 2022) two numbers."),
+            (["// Adds (Li, SIAM J. Anal., 2022)", "// two numbers:", "//", "//   a + b"], "Adds two numbers."),
+            (["// f adds (see h. and g.hpp) numbers by", "//   a + b"], "f adds (see h. and g.hpp) numbers."),
         ):
             self.assertEqual(cpp_reference.summary(["// SPDX", *comment, "#pragma once"]), expected)
 
