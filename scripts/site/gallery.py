@@ -93,14 +93,20 @@ def executed(notebook, interpreter, root):
         return json.loads((Path(folder) / "done.ipynb").read_text(encoding="utf-8"))["cells"], True
 
 
+def title_of(notebook):
+    """The heading at the top of a notebook."""
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    return re.match(r"# (.*)", "".join(cells[0]["source"]))[1]
+
+
 def notebook_section(notebook, interpreter, root, out):
     """Cells in turn: text, code, what the code prints, and its pictures."""
-    page, pictures = [f"### {notebook.name}"], 0
+    page, pictures = [f"### {title_of(notebook)}", f"This is the notebook `python/examples/{notebook.name}`."], 0
     cells, was_run = executed(notebook, interpreter, root)
     for cell in cells:
         source = "".join(cell["source"])
         if cell["cell_type"] == "markdown":
-            page.append(re.sub(r"^#+ (.*)$", r"**\1**", source, flags=re.M))
+            page.append(re.sub(r"^#+ (.*)$", r"**\1**", re.sub(r"\A# .*\n*", "", source), flags=re.M))
             continue
         page.append(f"```python\n{source}\n```")
         printed = "".join("".join(output["text"]) for output in cell["outputs"] if output.get("name") == "stdout")
@@ -137,10 +143,11 @@ class Result:
             self.pictures.append(f"gallery/{path.stem}-{name}")
 
     def source(self):
-        """What the example shows, and its text, as Markdown."""
+        """What the example shows, and its text without the comment that says so, as Markdown."""
         text = self.path.read_text(encoding="utf-8")
-        body = text.split("\n", 1)[1] if text.startswith(("//", "# SPDX")) else text
-        return [idea(text), f"```{'cpp' if self.path.suffix == '.cpp' else 'python'}\n{body.rstrip()}\n```"]
+        if self.path.suffix == ".cpp":
+            return [idea(text), "```cpp\n" + re.sub(r"\A(?://.*\n)+", "", text).strip() + "\n```"]
+        return [idea(text), "```python\n" + re.sub(r'\A(?:#.*\n)*""".*?"""', "", text, flags=re.DOTALL).strip() + "\n```"]
 
     def output(self):
         """What it printed and drew, as Markdown."""
@@ -180,10 +187,11 @@ def write(root, build, out):
     paths = sorted((root / "python" / "examples").glob("*.ipynb"))
     notebooks = [notebook_section(notebook, interpreter, root, out) for notebook in paths]
 
-    pictures = [(section_of(name), picture) for name, result in results.items() for picture in result.pictures]
+    # One picture for each section, the last one that it draws.
+    pictures = [(section_of(name), sorted(result.pictures)[-1]) for name, result in results.items() if result.pictures]
     for notebook in paths:
         drawn = sorted((out / "gallery").glob(f"{notebook.stem}-[0-9]*.png"))
-        pictures += [(notebook.name, f"gallery/{picture.name}") for picture in drawn]
+        pictures += [(title_of(notebook), f"gallery/{picture.name}") for picture in drawn[-1:]]
 
     page = ["# Gallery", "Each of these small programs shows one idea, and a test builds and runs every one of them. The outputs and "
             "pictures come from the run that built this page. Select a picture to see the program that draws it."]

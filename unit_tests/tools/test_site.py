@@ -56,6 +56,14 @@ class Gallery(unittest.TestCase):
             self.assertEqual({gallery.section_of(python), gallery.section_of(cpp)}, {title})
         self.assertEqual(gallery.section_of("ttm.cpp"), "ttm.cpp")
 
+    def test_sources_without_their_comments(self):
+        import gallery
+
+        for path in gallery.files(SITE.parent.parent):
+            said, code = gallery.Result(path, None, None, None).source()
+            self.assertRegex(code, r"\A```(cpp\n#include|python\n(import|from)) ", path.name)
+            self.assertNotIn(said.split(":")[0].split(",")[0].split(".")[0], code)
+
     def test_pictures_are_links(self):
         import gallery
 
