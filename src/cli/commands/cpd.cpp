@@ -21,7 +21,7 @@
 #include "cli/streams/messages.hpp"
 #include "cli/streams/note_unkept.hpp"
 #include "cli/streams/progress.hpp"
-#include "cli/streams/reopenable.hpp"
+#include "cli/streams/run_files.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "cli/tensors/show_stored_rows.hpp"
 #include "cli/typed_text/mode_constraints.hpp"
@@ -174,10 +174,9 @@ void expect_distributed(CpdOptions const& options) {
 }
 
 TensorInput input_of(CpdOptions const& options) {
-  return {.path       = options.tensor,
-          .index_base = options.index_base,
-          .duplicates = options.duplicates == "sum" ? "keep" : options.duplicates,
-          .drop_zeros = options.drop_zeros};  // sums are formed on the device
+  auto input       = input_to_sum(options.tensor, options.index_base, options.duplicates);
+  input.drop_zeros = options.drop_zeros;
+  return input;
 }
 
 /// The end of a run, on rank 0.
@@ -217,15 +216,8 @@ int run(CpdOptions const& given, Report& report) {
   expect_usable_device();
   alone ? expect_no_grid(options) : expect_distributed(options);
   finish_files_in_spite_of_signals();  // checkpoints
-  std::optional<Resumed> resumed;
-  std::optional<Reopenable> resumed_file;  // the library reads it, too
-  if (is_root) {
-    if (!options.output.empty()) io::expect_writable(options.output);
-    if (!options.checkpoint.empty()) io::expect_writable(options.checkpoint);
-    resumed_file.emplace(given.resume);
-    options.resume = resumed_file->path();
-    resumed        = read_resumed(options);
-  }
+  auto const resumed_file              = open_run_files(options);
+  auto const resumed                   = is_root ? read_resumed(options) : std::nullopt;
   std::optional<io::HostKtensor> start = read_start(options);
   io::CoordinateList tensor;
   if (alone) {

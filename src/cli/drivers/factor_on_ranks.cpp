@@ -97,16 +97,9 @@ private:
   [[nodiscard]] bool is_root() const { return m_world.rank() == 0; }
 
   TensorByRank<Scalar, Space> build(TensorShare<Scalar, Index, Space>& share) {
-    AnyFormatOptions options;
-    options.rank = m_options.rank;
-    options.iterations =
-        m_options.restarts * expected_iterations(m_options.max_iterations, m_options.tolerance);
-    options.time_limit_s  = m_options.restarts * m_options.time_limit_s;
-    options.format        = m_options.format;
-    options.deterministic = m_options.deterministic;
-    options.duplicates    = Duplicates::keep;  // distribute() has summed them
-    options.as_named      = m_options.format == "auto";
-    auto X                = tensor_by_rank(m_world, share, options);
+    auto options   = format_options_of(m_options);
+    options.format = m_options.format;
+    auto X         = tensor_by_rank(m_world, share, options);
     // From here on only the format keeps the coordinates. The plan needs the block's extents.
     share.block = CooTensor<Scalar, Index, Space>(
         share.block.extents(),

@@ -26,9 +26,9 @@ void settle_modes(CpdOptions& options, InputReport const& tensor, int order) {
 void share_weights(io::HostKtensor& start, TypedConstraints const& constraints) {
   // If the first update computes the first factor anew, these weights matter only without iterations.
   // Penalties depend on how they are divided among the modes.
-  auto const rank   = static_cast<std::size_t>(start.rank());
-  auto const shares = shares_of_weights(constraints, start.factors.size());
-  double const root = 1 / static_cast<double>(shares.size());
+  std::size_t const rank = start.rank();
+  auto const shares      = shares_of_weights(constraints, start.factors.size());
+  double const root      = 1 / static_cast<double>(shares.size());
   for (auto const& share : shares) {
     auto& factor = start.factors[share.mode];
     for (std::size_t e = 0; e < factor.size(); ++e) {

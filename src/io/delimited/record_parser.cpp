@@ -115,7 +115,7 @@ bool is_utf8(std::string_view text) {
 }
 
 std::uint64_t lines_in(char const* begin, char const* end) {
-  return static_cast<std::uint64_t>(std::count(begin, end, '\n'));
+  return std::count(begin, end, '\n');
 }
 
 }  // namespace
@@ -274,7 +274,7 @@ char const* RecordParser::take_plain_field(std::size_t column, char const* p, Pa
   while (*p != '\n' && !separator.is_at(p)) ++p;
   char const* end = p;
   if (*p == '\n' && end > begin && end[-1] == '\r') --end;
-  auto const size = static_cast<std::size_t>(end - begin);
+  std::size_t const size = end - begin;
   if (size > 0 && (separator.is_padding(end[-1]) || std::memchr(begin, '\r', size) != nullptr))
     return nullptr;
   return take(column, {begin, size}, result, false) ? p : nullptr;

@@ -289,7 +289,7 @@ std::optional<TableLayout> recognise_table(std::string_view sample, bool is_whol
   for (std::size_t c = 0; c < first.fields.size(); ++c)
     layout.names.push_back(*header ? first.fields[c] : std::to_string(c));
   if (*header) {
-    auto const lines = static_cast<std::uint64_t>(std::count(before.begin(), before.end(), '\n'));
+    std::uint64_t const lines = std::count(before.begin(), before.end(), '\n');
     strip_comment_mark(layout.names.front());
     expect_distinct_names(first, layout.lines + lines, file);
     layout.bytes += before.size();

@@ -24,7 +24,7 @@ class Places {
 public:
   explicit Places(CoordinateList const& list) : m_list(list), m_order(list.extents.size()) {}
   [[nodiscard]] std::uint64_t index(std::uint64_t p, int n) const {
-    std::uint64_t const at = p * m_order + static_cast<std::uint64_t>(n);
+    std::uint64_t const at = p * m_order + n;
     if (auto const* const narrow = std::get_if<0>(&m_list.indices)) return (*narrow)[at];
     return std::get<1>(m_list.indices)[at];
   }

@@ -112,7 +112,7 @@ void RawInput::read_at(std::uint64_t offset, char* to, std::uint64_t bytes) cons
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) cannot_read(m_name, errno);
     if (count == 0) throw InputError(m_name, 0, 0, "became shorter while it was read");
-    auto const read = static_cast<std::uint64_t>(count);
+    std::uint64_t const read = count;
     offset += read;
     to += read;
     bytes -= read;

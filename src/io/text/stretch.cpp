@@ -53,7 +53,7 @@ std::string memory_reason(MemoryError const& error) {
 }
 
 std::uint64_t number_of_dialect(Dialect dialect) {
-  return static_cast<std::uint64_t>(std::ranges::find(dialects(), dialect) - dialects().begin());
+  return std::ranges::find(dialects(), dialect) - dialects().begin();
 }
 
 /// The first part reads everything. The others get an empty list and the facts.
@@ -188,7 +188,7 @@ void Stretch::agree(Words const& own, std::string const& text) const {
   for (Words const& words : heads) bytes = std::max(bytes, words[4]);
   Words told((bytes + 7) / 8, 0);
   std::memcpy(told.data(), text.data(), text.size());
-  auto const rank        = static_cast<std::size_t>(first - heads.begin());
+  std::size_t const rank = first - heads.begin();
   auto const first_text  = text_of(share(told)[rank], (*first)[4]);
   std::string const name = first_text.substr(0, (*first)[3]), reason = first_text.substr((*first)[3]);
   switch ((*first)[0]) {

@@ -124,7 +124,7 @@ public:
   /// The declared extents, or the largest index of each mode.
   [[nodiscard]] std::vector<std::uint64_t> extents(int base) const {
     if (!m_header.extents.empty()) return m_header.extents;
-    std::vector<std::uint64_t> extents(static_cast<std::size_t>(m_header.rules.order), 0);
+    std::vector<std::uint64_t> extents(m_header.rules.order, 0);
     for (std::size_t n = 0; n < extents.size(); ++n)
       extents[n] = m_found[first_extent + n] + (base == 0 ? 1 : 0);
     return extents;
@@ -264,10 +264,10 @@ UninitializedVector<Index> assemble(BlockParser& parser, int order, int base, in
   std::string const array = "a tensor of " + std::to_string(offsets.back()) + " nonzeros";
   memory.count(array, bytes);
   detail::expect_fits_host(array, bytes - std::min(bytes, parser.piece_bytes()));
-  UninitializedVector<Index> indices(offsets.back() * static_cast<std::uint64_t>(order));
+  UninitializedVector<Index> indices(offsets.back() * order);
   values.resize(offsets.back());
   detail::for_each_on_threads(threads, blocks.size(), [&](std::uint64_t b) {
-    Index* const out = indices.data() + offsets[b] * static_cast<std::uint64_t>(order);
+    Index* const out = indices.data() + offsets[b] * order;
     std::visit(
         [&](auto const& in) {
           std::transform(in.begin(), in.end(), out, [base](auto index) {
