@@ -43,12 +43,12 @@ ModeUse use_of(Indices const& indices, std::uint64_t order, std::uint64_t mode, 
   if (extent / 64 <= nnz) {  // a mark a slice takes less than the indices
     std::vector<bool> marks(extent);
     for (std::uint64_t p = 0; p < nnz; ++p) marks[indices[p * order + mode]] = true;
-    use.used = static_cast<std::uint64_t>(std::count(marks.begin(), marks.end(), true));
+    use.used = std::count(marks.begin(), marks.end(), true);
   } else {
     std::vector<std::uint64_t> column(nnz);
     for (std::uint64_t p = 0; p < nnz; ++p) column[p] = indices[p * order + mode];
     std::sort(column.begin(), column.end());
-    use.used = static_cast<std::uint64_t>(std::unique(column.begin(), column.end()) - column.begin());
+    use.used = std::unique(column.begin(), column.end()) - column.begin();
   }
   return use;
 }

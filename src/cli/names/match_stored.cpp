@@ -37,8 +37,7 @@ io::RowNames match_stored(io::TensorFile& file, io::RowNames const& names, std::
     std::size_t const mode = own_mode;
     std::size_t from       = mode;
     if (all_have_names(known.labels) && all_have_names(file.labels))
-      if (auto const found = io::find_mode(file.labels, known.labels[mode].name))
-        from = static_cast<std::size_t>(*found);
+      if (auto const found = io::find_mode(file.labels, known.labels[mode].name)) from = *found;
     std::string const name = known.labels[mode].name;
     known.labels[mode]     = file.labels.empty() ? io::ModeLabels() : file.labels[from];
     if (!name.empty()) known.labels[mode].name = name;

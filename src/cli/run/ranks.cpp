@@ -46,7 +46,7 @@ std::vector<std::vector<std::uint64_t>> of_all_ranks(std::vector<std::uint64_t> 
   std::size_t const ranks = found.size;
   std::vector<std::uint64_t> words(own.size() * ranks, 0);
   auto const of = [&](std::size_t k) { return words.begin() + own.size() * k; };
-  std::copy(own.begin(), own.end(), of(static_cast<std::size_t>(found.rank)));
+  std::copy(own.begin(), own.end(), of(found.rank));
   mpi_communicator(Kokkos::DefaultExecutionSpace())
       .host()
       .all_gather(words.data(), std::vector<count_t>(ranks, own.size()));

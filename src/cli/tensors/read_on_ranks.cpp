@@ -82,7 +82,7 @@ std::vector<std::uint64_t> empty_slices_on_ranks(io::CoordinateList const& part)
   std::vector<std::uint64_t> empty;
   for (std::size_t n = 0; n < part.extents.size(); ++n) {
     auto const occurs = occurring_rows(part, n);
-    empty.push_back(static_cast<std::uint64_t>(std::count(occurs.begin(), occurs.end(), false)));
+    empty.push_back(std::count(occurs.begin(), occurs.end(), false));
   }
   return empty;
 }

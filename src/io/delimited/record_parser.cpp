@@ -209,8 +209,7 @@ char const* RecordParser::take_careful_record(RecordBlock const& block, char con
       if (c < columns) at = field.next - 1 - (field.next - 1 > field.begin && field.next[-2] == '\r' ? 1 : 0);
       fail(block, at,
            "expected " + std::to_string(columns) + " fields, " + m_layout.separator.description() +
-               ", found " + std::to_string(found) + ": " +
-               in_quotes({start, static_cast<std::size_t>(std::find(start, end, '\n') - start)}),
+               ", found " + std::to_string(found) + ": " + in_quotes({start, std::find(start, end, '\n')}),
            result);
       return nullptr;
     }

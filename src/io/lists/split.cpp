@@ -31,8 +31,7 @@ public:
   /// Random bits that entries at one place have in common.
   [[nodiscard]] std::uint64_t bits(std::uint64_t p, SplitOptions const& options) const {
     std::uint64_t bits = counter_bits(options.seed, options.stream, m_order, 0);
-    for (std::uint64_t n = 0; n < m_order; ++n)
-      bits = counter_bits(bits, n, index(p, static_cast<int>(n)), 0);
+    for (int n = 0; n < m_list.order(); ++n) bits = counter_bits(bits, n, index(p, n), 0);
     return bits;
   }
   [[nodiscard]] int compare(std::uint64_t p, std::uint64_t q) const {

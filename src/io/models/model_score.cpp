@@ -88,7 +88,7 @@ std::vector<std::int64_t> best_assignment(ScoreMatrix const& score) {
   }
   std::vector<std::int64_t> result(n, -1);
   for (std::uint64_t j = 1; j <= m; ++j)
-    if (row_of[j] != 0) result[row_of[j] - 1] = static_cast<std::int64_t>(j) - 1;
+    if (row_of[j] != 0) result[row_of[j] - 1] = j - 1;
   return result;
 }
 
@@ -115,7 +115,7 @@ MatchScore match_score(HostKtensor const& a, HostKtensor const& b) {
   if (R > S) {
     MatchScore const turned = match_score(b, a);
     MatchScore result{turned.score, turned.weighted, std::vector<std::int64_t>(R, -1)};
-    for (std::uint64_t s = 0; s < S; ++s) result.partner[turned.partner[s]] = static_cast<std::int64_t>(s);
+    for (std::uint64_t s = 0; s < S; ++s) result.partner[turned.partner[s]] = s;
     return result;
   }
   ScoreMatrix score{R, S, std::vector<Wide>(R * S, 1)};

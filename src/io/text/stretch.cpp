@@ -73,7 +73,7 @@ TensorFile read_by_first(RawInput* input, ReadOptions const& options, Stretch co
                              std::bit_cast<std::uint64_t>(report.seconds)};
   std::size_t const facts = words.size();
   words.resize(facts + most_modes, 0);
-  std::copy(file.tensor.extents.begin(), file.tensor.extents.end(), words.begin() + std::ptrdiff_t(facts));
+  std::copy(file.tensor.extents.begin(), file.tensor.extents.end(), words.begin() + facts);
   words = stretch.of_all(words)[0];
   if (stretch.part == 0) return file;
   file.report      = {dialects()[words[1]],
@@ -87,8 +87,8 @@ TensorFile read_by_first(RawInput* input, ReadOptions const& options, Stretch co
                       std::bit_cast<double>(words[9]),
                       {},
                       false};
-  auto const begin = words.begin() + std::ptrdiff_t(facts);
-  file.tensor.extents.assign(begin, begin + static_cast<std::ptrdiff_t>(words[0]));
+  auto const begin = words.begin() + facts;
+  file.tensor.extents.assign(begin, begin + words[0]);
   if (std::any_of(file.tensor.extents.begin(), file.tensor.extents.end(),
                   [](std::uint64_t extent) { return extent > std::numeric_limits<std::uint32_t>::max(); }))
     file.tensor.indices.emplace<1>();

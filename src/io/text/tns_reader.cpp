@@ -259,9 +259,8 @@ UninitializedVector<Index> assemble(BlockParser& parser, int order, int base, in
   std::vector<std::uint64_t> offsets(blocks.size() + 1, 0);
   for (std::size_t b = 0; b < blocks.size(); ++b) offsets[b + 1] = offsets[b] + blocks[b].values.size;
   memory.give(parser.piece_bytes());
-  std::uint64_t const bytes =
-      offsets.back() * (static_cast<std::uint64_t>(order) * sizeof(Index) + sizeof(double));
-  std::string const array = "a tensor of " + std::to_string(offsets.back()) + " nonzeros";
+  std::uint64_t const bytes = offsets.back() * (order * sizeof(Index) + sizeof(double));
+  std::string const array   = "a tensor of " + std::to_string(offsets.back()) + " nonzeros";
   memory.count(array, bytes);
   detail::expect_fits_host(array, bytes - std::min(bytes, parser.piece_bytes()));
   UninitializedVector<Index> indices(offsets.back() * order);
@@ -270,9 +269,8 @@ UninitializedVector<Index> assemble(BlockParser& parser, int order, int base, in
     Index* const out = indices.data() + offsets[b] * order;
     std::visit(
         [&](auto const& in) {
-          std::transform(in.begin(), in.end(), out, [base](auto index) {
-            return static_cast<Index>(index - static_cast<std::uint64_t>(base));
-          });
+          std::transform(in.begin(), in.end(), out,
+                         [base](auto index) { return static_cast<Index>(index - base); });
         },
         blocks[b].indices);
     std::copy(blocks[b].values.begin(), blocks[b].values.end(), values.data() + offsets[b]);
@@ -301,7 +299,7 @@ TensorFile read_tns(RawInput& input, ReadOptions const& options, Stretch const& 
   int const threads = detail::thread_count(options.threads);
 
   ReadMemory memory(options.memory_bytes);
-  memory.count_file(input.name(), input.size() / static_cast<std::uint64_t>(stretch.parts));
+  memory.count_file(input.name(), input.size() / stretch.parts);
   TensorFile file;
   file.report.compression  = recognise(input);
   ReadOptions some_at_once = options;

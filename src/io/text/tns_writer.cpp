@@ -20,7 +20,7 @@ template <class Index>
 std::string lines_of(Index const* indices, double const* values, std::uint64_t count, int order,
                      std::uint64_t base) {
   // 20 digits and a blank an index, 24 bytes and a line end the longest shortest double.
-  std::string text(count * (static_cast<std::uint64_t>(order) * 21 + 25), '\0');
+  std::string text(count * (order * 21 + 25), '\0');
   char* p = text.data();
   for (std::uint64_t k = 0; k < count; ++k) {
     for (int n = 0; n < order; ++n) {
