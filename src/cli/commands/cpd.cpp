@@ -47,14 +47,6 @@ std::optional<io::HostKtensor> read_start(CpdOptions const& options) {
   return start;
 }
 
-void expect_start_fits(CpdOptions const& options, io::HostKtensor const& start,
-                       io::CoordinateList const& tensor) {
-  if (start.extents != tensor.extents)
-    throw InputError(options.start.string(), 0, 0,
-                     fmt::format("holds a model of {}, but the tensor is {}", dims_text(start.extents),
-                                 dims_text(tensor.extents)));
-}
-
 /// Reads a checkpoint, whose format must be one of ours.
 std::optional<Resumed> read_resumed(CpdOptions const& options) {
   if (options.resume.empty()) return std::nullopt;
@@ -222,17 +214,11 @@ int run(CpdOptions const& given, Report& report) {
   io::CoordinateList tensor;
   if (alone) {
     tensor = read_input(input_of(options), options.common, report);
-    if (tensor.order() < 2)
-      throw InputError(options.tensor.string(), 0, 0, "has one mode only; CP needs two or more");
-    settle_modes(options, *report.input, tensor.order());
-    if (start) {
-      expect_start_fits(options, *start, tensor);
-      share_weights(*start, options.constraints);
+    settle_modes(options, tensor, *report.input, start);
+    if (start)
       expect_same_rows(start->names.labels, options.start.string(), report.input->labels,
                        options.tensor.string());
-    }
-    warn_of_negative_values(constraints_of_modes(options.constraints, static_cast<int>(tensor.order())),
-                            tensor);
+    warn_of_negative_values(constraints_of_modes(options.constraints, tensor.order()), tensor);
   }
   note_unkept(options.common, {options.output, options.checkpoint}, "-o, --report or --checkpoint");
   Session const session(options.common.threads, options.common.verbose, options.device_memory);

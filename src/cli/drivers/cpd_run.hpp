@@ -46,10 +46,9 @@ inline AnyFormatOptions format_options_of(CpdOptions const& options) {
 
 /// Whether rows that do not occur may be zero. Otherwise they need their bounds or stay as they are, and all
 /// rows are stored.
-inline bool zeros_are_allowed(CpdOptions const& options, std::size_t order) {
+inline bool zeros_are_allowed(CpdOptions const& options, int order) {
   if (!options.constraints.fixed.empty()) return false;
-  return std::ranges::all_of(constraints_of_modes(options.constraints, static_cast<int>(order)),
-                             &Constraints::allows_zero);
+  return std::ranges::all_of(constraints_of_modes(options.constraints, order), &Constraints::allows_zero);
 }
 
 inline IterationReport to_report(CpAlsIteration const& it) {

@@ -87,7 +87,7 @@ private:
     if (runs_on_device() || m_options.device_memory) return;
     count_t const held  = listed_bytes(m_list, false);
     count_t const free  = available_memory(m_space) + held;
-    count_t const order = static_cast<count_t>(m_list.order());
+    count_t const order = m_list.order();
     count_t const copy  = m_list.nnz() * (order * sizeof(Index) + sizeof(Scalar));
     count_t rows        = 0;
     for (int n = 0; n < m_extents.order(); ++n) rows += m_extents[n];

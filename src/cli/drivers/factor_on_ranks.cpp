@@ -130,14 +130,7 @@ RanksOutcome factor_on_ranks(CpdOptions options, TensorInput const& input,
   count_t const base = peak_memory_bytes();  // MPI takes some
   auto const world   = make_communicator(options.deterministic);
   auto tensor        = read_on_ranks(input, options.common, report);
-  if (tensor.order() < 2)
-    throw InputError(input.path.string(), 0, 0, "has one mode only; CP needs two or more");
-  if (start && start->extents != tensor.extents)
-    throw InputError(
-        options.start.string(), 0, 0,
-        "holds a model of " + dims_text(start->extents) + ", but the tensor is " + dims_text(tensor.extents));
-  settle_modes(options, *report.input, tensor.order());
-  if (start) share_weights(*start, options.constraints);
+  settle_modes(options, tensor, *report.input, start);
   auto const rows            = zeros_are_allowed(options, tensor.order())
                                    ? compact_list_on_ranks(world, tensor, *report.input)
                                    : std::vector<StoredRows>();
