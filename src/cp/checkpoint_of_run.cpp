@@ -61,24 +61,13 @@ void keep_stored_rows(io::Checkpoint& found, io::Checkpoint const& run) {
   found.factors = io::with_rows(std::move(all), run.rows).factors;
 }
 
-/// What `found` is, if it is of another tensor than `run` or of options that give other iterates; otherwise
-/// empty. \param keeps_format  whether iterates of other formats, which differ by rounding alone, are others
-std::string difference_of_runs(io::Checkpoint const& found, io::Checkpoint const& run, bool keeps_format) {
-  using io::difference_of;
-  for (auto const& difference :
-       {difference_of("rank", std::to_string(found.rank), std::to_string(run.rank)),
-        difference_of("precision", found.precision, run.precision),
-        difference_of("the format", keeps_format ? found.format : run.format, run.format),
-        found.extents.size() == run.extents.size() && found.constraints == run.constraints
-            ? difference_of("the ridge", penalties_text(found.penalties), penalties_text(run.penalties))
-            : std::string()})
-    if (!difference.empty()) return difference;
-  if (found.extents.size() == run.extents.size() && found.constraints != run.constraints)
-    return "is a checkpoint of other constraints (" + constraints_text(found.constraints) + ") than " +
-           constraints_text(run.constraints);
-  // Earlier versions store all rows.
-  bool const is_same = io::is_same_tensor(found, run) && (found.rows.empty() || found.rows == run.rows);
-  return is_same ? std::string() : "is a checkpoint of another tensor";
+/// The difference of ridges or constraints; empty for a tensor of another order.
+std::string difference_of_updates(io::Checkpoint const& found, io::Checkpoint const& run) {
+  if (found.extents.size() != run.extents.size()) return {};
+  if (found.constraints == run.constraints)
+    return io::difference_of("the ridge", penalties_text(found.penalties), penalties_text(run.penalties));
+  return "is a checkpoint of other constraints (" + constraints_text(found.constraints) + ") than " +
+         constraints_text(run.constraints);
 }
 
 }  // namespace
@@ -87,7 +76,11 @@ io::Checkpoint checkpoint_to_resume(RunRanks const& ranks, std::filesystem::path
                                     io::Checkpoint run) {
   ranks.on_root([&] {
     auto found            = io::read_checkpoint(path);
-    auto const difference = difference_of_runs(found, run, ranks.keeps_format());
+    auto const difference = io::difference_of_runs(
+        found, run, ranks.keeps_format(),
+        found.rows.empty() || found.rows == run.rows,  // earlier versions store all rows
+        io::difference_of("rank", std::to_string(found.rank), std::to_string(run.rank)),
+        difference_of_updates(found, run));
     if (!difference.empty()) throw InputError(path.string(), 0, 0, difference);
     keep_stored_rows(found, run);
     if (found.weights.empty()) found.weights.assign(run.rank, 1.0);

@@ -43,9 +43,7 @@ struct Remainder {
         mean(model.mean) {
     for (int n = 0; n < biased; ++n) bias[n] = model.bias(n).data();
   }
-  [[nodiscard]] KOKKOS_FUNCTION Index const* entry(count_t p) const {
-    return indices + p * static_cast<count_t>(order);
-  }
+  [[nodiscard]] KOKKOS_FUNCTION Index const* entry(count_t p) const { return indices + p * order; }
   [[nodiscard]] KOKKOS_FUNCTION double operator()(count_t p) const {
     Index const* const index = entry(p);
     double e                 = static_cast<double>(values[p]) - mean;

@@ -268,7 +268,7 @@ FastTuckerResult<Scalar, Space> only_biases(Space const& space, DataSplits<Scala
                                             Rows<Scalar, Index, Space> const& rows) {
   FastTuckerResult<Scalar, Space> result;
   options.rank = 1;
-  options.columns.assign(static_cast<std::size_t>(sets.train.order()), 1);
+  options.columns.assign(sets.train.order(), 1);
   result.model       = model_of_owned_rows<Scalar, Space>(space, options, *rows);
   result.model.range = {options.range.lowest, options.range.highest};
   if (options.biases) detail::fit_biases(space, sets.train, options.bias, result.model, *rows);
@@ -436,7 +436,7 @@ FastTuckerOptions with_shape(FastTuckerOptions options, int order) {
   if (options.rank == 0)
     options.rank = columns.empty() ? 8 : *std::max_element(columns.begin(), columns.end());
   if (columns.empty()) columns = {options.rank};
-  if (columns.size() == 1) columns.assign(static_cast<std::size_t>(order), columns[0]);
+  if (columns.size() == 1) columns.assign(order, columns[0]);
   // Before anything is filled: a start of that size would take hours before a kernel refuses it.
   checked_rank(options.rank);
   for (count_t const J : columns)
@@ -465,7 +465,7 @@ bool stays_on_host(Space const& space, Extents const& extents, count_t entries,
     return false;
   // The memory holds the training set and a format of it, whose build needs twice the set's size. During a
   // search it also holds the kept part of the set.
-  auto const order     = static_cast<count_t>(extents.order());
+  count_t const order  = extents.order();
   count_t const copies = leaves_choice(options) ? 4 : 3;
   count_t const bytes =
       checked_product("the training set", entries, copies * (sizeof(Scalar) + order * sizeof(Index)));

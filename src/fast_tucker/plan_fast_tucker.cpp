@@ -140,7 +140,7 @@ public:
     if (!facts.needs_of_format(Capability::residual_sweep)) return held;
     held.push_back(m_plan.hold("the sums of a sweep", matrix(m_longest, options.rank)));
     if (facts.moments > 0) {
-      auto const moments = static_cast<std::uint64_t>(facts.moments);
+      std::uint64_t const moments = facts.moments;
       held.push_back(m_plan.hold("the gradients of the factors", factors(options.columns)));
       held.push_back(m_plan.hold("the moments of the optimizer",
                                  MemoryPlan::product({moments, factors(options.columns)})));

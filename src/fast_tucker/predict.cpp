@@ -48,9 +48,7 @@ struct PredictEntries {
   double alpha;         // the weight in implicit feedback; 0: the values are the targets
   WholeRowWalk entries;
 
-  [[nodiscard]] KOKKOS_FUNCTION Scalar const* row(int n, Index index) const {
-    return C[n] + static_cast<count_t>(index) * stride;
-  }
+  [[nodiscard]] KOKKOS_FUNCTION Scalar const* row(int n, Index index) const { return C[n] + index * stride; }
   [[nodiscard]] KOKKOS_FUNCTION double predict(Index const* index, int lane) const {
     Scalar sum = 0;
     for (int first = 0; first < rank; first += Block) {
@@ -74,7 +72,7 @@ struct PredictEntries {
     double absolutes = 0;
     double losses    = 0;
     for (count_t p = begin; p < end; ++p) {
-      double const prediction = predict(indices + p * static_cast<count_t>(order), lane);
+      double const prediction = predict(indices + p * order, lane);
       if (predictions != nullptr) {
         if (lane == 0) predictions[p] = static_cast<Scalar>(prediction);
       } else {

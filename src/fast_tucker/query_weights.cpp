@@ -21,8 +21,8 @@ struct MeanOfRows {
   QueryDoubles<Space> mean;
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    auto const j = static_cast<count_t>(member.league_rank());
-    double total = 0;
+    count_t const j = member.league_rank();
+    double total    = 0;
     Kokkos::parallel_reduce(
         Kokkos::TeamThreadRange(member, rows),
         [&](count_t const i, double& sum) {
@@ -170,7 +170,7 @@ void QueryWeights<Scalar, Space>::form(std::vector<count_t> const& indices,
                                        FactorMatrix<Scalar, Space> const& weights,
                                        QueryDoubles<Space> const& base) const {
   auto const on_device = numbers_from(m_space, "polyad::queries", indices);
-  auto const width     = static_cast<count_t>(m_model.order() - 1);
+  count_t const width  = m_model.order() - 1;
   count_t const Q      = indices.size() / width;
   auto const range     = [&](count_t end) {
     return Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(m_space, 0, end);

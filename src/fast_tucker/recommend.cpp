@@ -46,7 +46,7 @@ Rankings recommend(Space const& space, FastTuckerModel<Scalar, Space> const& mod
                    std::span<count_t const> queries, RankingOptions const& options,
                    CooTensor<Scalar, Index, Space> const& seen) {
   expect_ranking(model, mode, options);
-  auto const width = static_cast<std::size_t>(model.order() - 1);
+  std::size_t const width = model.order() - 1;
   POLYAD_EXPECTS(queries.size() % width == 0, queries.size(), " indices for queries of ", width, " each");
   POLYAD_EXPECTS(seen.nnz() == 0 || seen.order() == model.order(), "entries of order ", seen.order(),
                  " were seen, but the model has ", model.order(), " modes");
@@ -72,7 +72,7 @@ Rankings recommend(Space const& space, FastTuckerModel<Scalar, Space> const& mod
   if (seen.nnz() > 0) left_out = find_seen(space, seen, mode, model.extents()[mode], queries);
   for (count_t first = 0; first < Q; first += batch) {
     count_t const count = std::min(batch, Q - first);
-    auto const begin    = queries.begin() + static_cast<std::ptrdiff_t>(first * width);
+    auto const begin    = queries.begin() + first * width;
     weights.form(std::vector<count_t>(begin, begin + static_cast<std::ptrdiff_t>(count * width)),
                  ranking.weights, ranking.base);
     // What is ranked is what is returned: clipped, the best ones would all be the largest value.
@@ -99,8 +99,7 @@ Rankings similar(Space const& space, FastTuckerModel<Scalar, Space> const& given
   auto const by_rows  = make_factor_matrix<Scalar>(space, "polyad::query_turned", model.rank(), batch);
   for (count_t first = 0; first < rows.size(); first += batch) {
     count_t const count = std::min<count_t>(batch, rows.size() - first);
-    std::vector<count_t> indices(rows.begin() + static_cast<std::ptrdiff_t>(first),
-                                 rows.begin() + static_cast<std::ptrdiff_t>(first + count));
+    std::vector<count_t> indices(rows.begin() + first, rows.begin() + (first + count));
     auto const on_device = numbers_from(space, "polyad::queries", indices);
     auto const range     = [&](count_t end) {
       return Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, end);

@@ -72,10 +72,10 @@ struct HeldRows {
     POLYAD_EXPECTS((*m_places)[n] <= extent, "mode ", n, " of the entries has ", (*m_places)[n],
                    " rows, but the model has ", extent);
     factors.push_back(with_packed_rows<Scalar, Space>(*m_space, factor));
-    auto const& packed = factors.back();
-    auto const m       = static_cast<std::size_t>(n);
-    rows.factors[m]    = packed.data();
-    rows.strides[m]    = static_cast<count_t>(packed.stride(0));
+    auto const& packed  = factors.back();
+    std::size_t const m = n;
+    rows.factors[m]     = packed.data();
+    rows.strides[m]     = static_cast<count_t>(packed.stride(0));
     if (listed) {
       numbers.push_back(copied_to(*m_space, "stored_rows", (*m_stored)[n].numbers()));
       rows.numbers[m] = numbers.back().data();

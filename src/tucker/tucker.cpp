@@ -181,18 +181,6 @@ ScaledNorm norm_of(Space const& space, TensorByRank<Scalar, Space> const& X) {
   return norm;
 }
 
-/// What a checkpoint is, if it is of another run; otherwise empty.
-std::string difference_of_runs(io::TuckerCheckpoint const& found, io::TuckerCheckpoint const& run,
-                               bool keeps_format) {
-  for (auto const& difference :
-       {io::difference_of("the ranks", product_text(found.ranks), product_text(run.ranks)),
-        io::difference_of("precision", found.precision, run.precision),
-        io::difference_of("the format", keeps_format ? found.format : run.format, run.format)})
-    if (!difference.empty()) return difference;
-  bool const is_same = io::is_same_tensor(found, run) && found.rows == run.rows;
-  return is_same ? std::string() : "is a checkpoint of another tensor";
-}
-
 /// HOOI on one rank, or on all ranks together: a driver of the run loop (run/run_loop.hpp).
 template <class Scalar, class Space>
 class Hooi {
@@ -248,7 +236,10 @@ public:
     double facts[] = {0, 0};  // the number of the iteration and the fit
     m_rows.on_root([&] {
       auto found            = io::read_tucker_checkpoint(path);
-      auto const difference = difference_of_runs(found, state(), m_rows.keeps_format());
+      auto const run        = state();
+      auto const difference = io::difference_of_runs(
+          found, run, m_rows.keeps_format(), found.rows == run.rows,
+          io::difference_of("the ranks", product_text(found.ranks), product_text(run.ranks)));
       if (!difference.empty()) throw InputError(path.string(), 0, 0, difference);
       for (std::size_t n = 0; n < found.factors.size(); ++n)
         from_host<Scalar>(m_space, found.factors[n], m_result.model.factors[n]);

@@ -71,14 +71,17 @@ class CheckLayers(unittest.TestCase):
             return faults({"src/core/a.cpp": SPDX + "".join(line + "\n" for line in lines) + "\n" * 100})
 
         self.assertEqual(with_lines("auto a = static_cast<int>(b);"), [])
-        few = ["// static_cast<int>(b)", "void(*p)(int) = f;", "count_t(0);", "std::function<bool(int)> g;",
+        few = ["// static_cast<int>(b)", "void(*p)(int) = f;", "count_t(0);", "count_t{0};", "std::function<bool(int)> g;",
                "static_cast<void>(h());", "static_cast<char const*>(q);", "double d(int);"]
         self.assertEqual(with_lines(*few * 3), [])
-        for cast in ("static_cast<std::size_t>(n)", "count_t(n)", "(int)n", "of_mode(list, n)",
+        for cast in ("static_cast<std::size_t>(n)", "count_t(n)", "count_t{n}", "(int)n",
                      "static_cast<typename A::value_type>(n)"):
             found = with_lines(*[f"auto a = {cast};"] * 9)
             self.assertEqual(len(found), 1, cast)
             self.assertIn("src:1: 9 casts to numbers", found[0])
+        # A helper that only casts does not hide the casts.
+        helper = "auto const to = [](double x) { return static_cast<float>(x); };"
+        self.assertIn("src:1: 9 casts to numbers", with_lines(helper, *["f(to(y));"] * 8)[0])
 
     def test_exit_status(self):
         with tempfile.TemporaryDirectory() as folder:

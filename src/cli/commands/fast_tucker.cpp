@@ -24,7 +24,7 @@
 #include "cli/streams/messages.hpp"
 #include "cli/streams/note_unkept.hpp"
 #include "cli/streams/progress.hpp"
-#include "cli/streams/reopenable.hpp"
+#include "cli/streams/run_files.hpp"
 #include "cli/tensors/entries.hpp"
 #include "cli/tensors/read_on_ranks.hpp"
 #include "polyad/core/device.hpp"
@@ -104,7 +104,7 @@ CompletionSets read_sets(TrainOptions& options, Report& report, std::vector<std:
   if (!options.targets.empty() && options.targets.size() != sets.train.extents.size())
     throw UsageError(
         fmt::format("--targets gives {} words for {} modes", options.targets.size(), sets.train.order()));
-  auto const order = static_cast<std::size_t>(sets.train.order());
+  std::size_t const order = sets.train.order();
   if (options.time_mode_text != "-1") {
     if (ranks().rank == 0)
       options.bias.time_mode =
@@ -154,7 +154,7 @@ void warn_of_single_times(TrainOptions const& options, io::CoordinateList const&
   std::vector<std::uint64_t> times(train.nnz());
   for (std::uint64_t p = 0; p < times.size(); ++p) times[p] = index_of(train, p, mode);
   std::sort(times.begin(), times.end());
-  auto const distinct = static_cast<std::uint64_t>(std::unique(times.begin(), times.end()) - times.begin());
+  std::uint64_t const distinct = std::unique(times.begin(), times.end()) - times.begin();
   if (2 * distinct <= train.nnz()) return;
   say("polyad: warning: {} entries have {} different times in mode {}, so that nothing can be learned of "
       "most times. "
@@ -368,15 +368,9 @@ int run(TrainOptions const& given, Report& report) {
     // The run sums those of implicit feedback once their ranks have them.
     if (options.implicit && options.duplicates == "sum") options.duplicates = "keep";
   }
-  if (is_root && !options.output.empty()) io::expect_writable(options.output);
-  if (is_root && !options.checkpoint.empty()) io::expect_writable(options.checkpoint);
   finish_files_in_spite_of_signals();  // checkpoints
-  std::optional<Reopenable> resumed_file;
-  if (is_root) {
-    resumed_file.emplace(given.resume);
-    options.resume = resumed_file->path();
-  }
-  auto resumed = read_facts(options);
+  auto const resumed_file = open_run_files(options);
+  auto resumed            = read_facts(options);
   std::optional<Session> session;
   auto const start_session = [&] {
     session.emplace(options.common.threads, options.common.verbose, options.device_memory);

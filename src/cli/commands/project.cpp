@@ -57,7 +57,7 @@ int run(ProjectOptions const& given, Report& report) {
   auto tensor = std::move(file.tensor);
   report.input->dims = tensor.extents;
   fit_to_model(tensor, model, options);
-  auto const mode          = static_cast<std::size_t>(options.mode);
+  std::size_t const mode   = options.mode;
   std::uint64_t const rows = tensor.extents[mode];
   Session const session(options.common.threads, options.common.verbose);
   report.backend = session.backend();

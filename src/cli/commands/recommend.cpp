@@ -236,8 +236,7 @@ int run(RecommendOptions const& options, Report& report) {
     say("polyad: {} queries have an index that the model does not know{}{}: their answers use the known "
         "biases only\n",
         found.unknown, shown > 0 ? ", such as " : "",
-        fmt::join(queries.unknown.begin(), queries.unknown.begin() + static_cast<std::ptrdiff_t>(shown),
-                  ", "));
+        fmt::join(queries.unknown.begin(), queries.unknown.begin() + shown, ", "));
   }
   put(found, queries, mode, rows, options.output);
   return 0;

@@ -85,7 +85,7 @@ void look_up_rows(FactsOfModel const& model, TtmcOptions const& options, io::Coo
 /// place of the rows of a mode, have none.
 void write_product(TtmOptions const& options, io::CoordinateList const& product, io::Labels labels,
                    InputReport const& input) {
-  if (!labels.empty()) labels[static_cast<std::size_t>(options.mode)] = {};
+  if (!labels.empty()) labels[options.mode] = {};
   auto const dialect = io::dialect_of_ending(options.output);
   bool const floats  = dialect && dialect->holds_floats();  // text holds values in full
   write_in_dialect(options.output, product,
@@ -111,10 +111,10 @@ void summarise(Report const& report, std::string const& result, FileName const& 
 }  // namespace
 
 int run(TtmOptions const& given, Report& report) {
-  TtmOptions options = given;
-  auto const matrix  = io::read_array_npz(options.matrix, "matrix", 2);
-  auto file          = read_tensor(options, report);
-  auto const mode    = static_cast<std::size_t>(options.mode);
+  TtmOptions options     = given;
+  auto const matrix      = io::read_array_npz(options.matrix, "matrix", 2);
+  auto file              = read_tensor(options, report);
+  std::size_t const mode = options.mode;
   expect_rows(options.matrix, options.mode, matrix, file.tensor.extents[mode]);
   Session const session(options.common.threads, options.common.verbose);
   report.backend     = session.backend();
@@ -147,13 +147,13 @@ int run(TtmcOptions const& given, Report& report) {
     if (matrix == matrices.end())
       throw InputError(options.matrices.string(), 0, 0,
                        fmt::format("holds no array 'factor_{}', of mode {}", n, n));
-    expect_rows(options.matrices, n, matrix->second, tensor.extents[static_cast<std::size_t>(n)]);
+    expect_rows(options.matrices, n, matrix->second, tensor.extents[n]);
   }
   Session const session(options.common.threads, options.common.verbose);
   report.backend     = session.backend();
   auto const product = multiply(options, std::move(tensor), matrices, report);
   expect_finite(product.elements);
-  auto const mode = static_cast<std::size_t>(options.mode);
+  std::size_t const mode = options.mode;
   io::RowNames of_product{names.index_base, {}};
   if (!names.labels.empty()) of_product.labels = {names.labels[mode], {}};
   io::write_arrays_npz(options.output, {{"matrix", product}}, options.precision == "f32", {}, of_product);

@@ -34,11 +34,10 @@ io::RowNames match_stored(io::TensorFile& file, io::RowNames const& names, std::
   for (std::size_t n = 0; names.labels.empty() && n < extents.size(); ++n)
     known.labels.push_back({.name = file.labels[n].name});
   if (own_mode >= 0) {
-    auto const mode  = static_cast<std::size_t>(own_mode);
-    std::size_t from = mode;
+    std::size_t const mode = own_mode;
+    std::size_t from       = mode;
     if (all_have_names(known.labels) && all_have_names(file.labels))
-      if (auto const found = io::find_mode(file.labels, known.labels[mode].name))
-        from = static_cast<std::size_t>(*found);
+      if (auto const found = io::find_mode(file.labels, known.labels[mode].name)) from = *found;
     std::string const name = known.labels[mode].name;
     known.labels[mode]     = file.labels.empty() ? io::ModeLabels() : file.labels[from];
     if (!name.empty()) known.labels[mode].name = name;

@@ -63,7 +63,7 @@ void say_text(std::string_view text) noexcept {
     ssize_t const count = ::write(STDERR_FILENO, text.data(), std::min(text.size(), ready_bytes));
     if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (count <= 0) break;
-    text.remove_prefix(static_cast<std::size_t>(count));
+    text.remove_prefix(count);
   }
   errno = before;
 }

@@ -63,7 +63,7 @@ std::optional<NpyArray> parse_dictionary(std::string_view dictionary) {
     auto const [end, code] = std::from_chars(rest.data(), rest.data() + rest.size(), size);
     if (code != std::errc{}) return std::nullopt;
     header.shape.push_back(size);
-    rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
+    rest.remove_prefix(end - rest.data());
   }
 }
 
@@ -105,10 +105,8 @@ NpyArray parse_npy(std::string const& file, std::string const& name, std::string
     throw InputError(file, 0, 0, in_quotes(name) + reason);
   };
   if (content.size() < 12 || !content.starts_with(npy_magic)) refuse(" is no array of numpy");
-  auto const byte = [&](std::size_t k) {
-    return static_cast<std::size_t>(static_cast<unsigned char>(content[k]));
-  };
-  bool const first        = content[6] == 1;
+  auto const byte  = [&](std::size_t k) -> std::size_t { return static_cast<unsigned char>(content[k]); };
+  bool const first = content[6] == 1;
   std::size_t const start = first ? 10 : 12;
   std::size_t const length =
       first ? byte(8) | byte(9) << 8 : byte(8) | byte(9) << 8 | byte(10) << 16 | byte(11) << 24;

@@ -100,7 +100,7 @@ private:
 
 void add_names(ZipWriter& zip, RowNames const& names) {
   if (names.index_base >= 0) {
-    auto const base = static_cast<std::int64_t>(names.index_base);
+    std::int64_t const base = names.index_base;
     add_bytes(zip, "index_base", "i8", 1, {reinterpret_cast<char const*>(&base), sizeof base});
   }
   ModeLabels modes;

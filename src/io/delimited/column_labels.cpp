@@ -18,9 +18,7 @@ class PrintedInteger {
 public:
   explicit PrintedInteger(std::int64_t label)
       : m_end(std::to_chars(m_text.data(), m_text.data() + m_text.size(), label).ptr) {}
-  [[nodiscard]] std::string_view text() const {
-    return {m_text.data(), static_cast<std::size_t>(m_end - m_text.data())};
-  }
+  [[nodiscard]] std::string_view text() const { return {m_text.data(), m_end}; }
 
 private:
   std::array<char, 24> m_text{};

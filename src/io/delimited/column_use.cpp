@@ -76,7 +76,7 @@ private:
   [[nodiscard]] std::size_t find(std::string const& column) const {
     auto const& names = m_layout.names;
     if (auto const found = std::find(names.begin(), names.end(), column); found != names.end())
-      return static_cast<std::size_t>(found - names.begin());
+      return found - names.begin();
     std::size_t number      = 0;
     auto const [end, error] = std::from_chars(column.data(), column.data() + column.size(), number);
     if (error == std::errc() && end == column.data() + column.size() && number < names.size()) return number;

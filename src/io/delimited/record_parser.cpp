@@ -115,7 +115,7 @@ bool is_utf8(std::string_view text) {
 }
 
 std::uint64_t lines_in(char const* begin, char const* end) {
-  return static_cast<std::uint64_t>(std::count(begin, end, '\n'));
+  return std::count(begin, end, '\n');
 }
 
 }  // namespace
@@ -209,8 +209,7 @@ char const* RecordParser::take_careful_record(RecordBlock const& block, char con
       if (c < columns) at = field.next - 1 - (field.next - 1 > field.begin && field.next[-2] == '\r' ? 1 : 0);
       fail(block, at,
            "expected " + std::to_string(columns) + " fields, " + m_layout.separator.description() +
-               ", found " + std::to_string(found) + ": " +
-               in_quotes({start, static_cast<std::size_t>(std::find(start, end, '\n') - start)}),
+               ", found " + std::to_string(found) + ": " + in_quotes({start, std::find(start, end, '\n')}),
            result);
       return nullptr;
     }
@@ -274,7 +273,7 @@ char const* RecordParser::take_plain_field(std::size_t column, char const* p, Pa
   while (*p != '\n' && !separator.is_at(p)) ++p;
   char const* end = p;
   if (*p == '\n' && end > begin && end[-1] == '\r') --end;
-  auto const size = static_cast<std::size_t>(end - begin);
+  std::size_t const size = end - begin;
   if (size > 0 && (separator.is_padding(end[-1]) || std::memchr(begin, '\r', size) != nullptr))
     return nullptr;
   return take(column, {begin, size}, result, false) ? p : nullptr;

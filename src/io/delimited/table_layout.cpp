@@ -47,7 +47,7 @@ std::vector<Record> records_of(Separator separator, std::string_view text, Field
       break;
     }
     record->line = line;
-    line += static_cast<std::uint64_t>(std::count(p, record->next, '\n'));
+    line += std::count(p, record->next, '\n');
     p = record->next;
     records.push_back(std::move(*record));
   }
@@ -211,10 +211,10 @@ void expect_distinct_names(Record const& header, std::uint64_t line, std::string
 
 /// \param lines  before the text
 InputError fault_of(std::string const& file, std::uint64_t lines, std::string_view text, Field const& field) {
-  auto const before = text.substr(0, static_cast<std::size_t>(field.fault - text.data()));
+  auto const before = text.substr(0, field.fault - text.data());
   auto const begin  = before.rfind('\n') + 1;  // 0 if there is none
-  return {file, lines + 1 + static_cast<std::uint64_t>(std::count(before.begin(), before.end(), '\n')),
-          before.size() - begin + 1, std::string(field.reason)};
+  return {file, lines + 1 + std::count(before.begin(), before.end(), '\n'), before.size() - begin + 1,
+          std::string(field.reason)};
 }
 
 /// "# user" names the column user.
@@ -283,13 +283,13 @@ std::optional<TableLayout> recognise_table(std::string_view sample, bool is_whol
             in_quotes(first_line(text)));
   auto const& first = records.front();
   // Empty lines before it count, too.
-  std::string_view before = text.substr(0, static_cast<std::size_t>(first.next - text.data()));
+  std::string_view before = text.substr(0, first.next - text.data());
   SampleRows rows;
   rows.has_header = layout.has_header = *header;
   for (std::size_t c = 0; c < first.fields.size(); ++c)
     layout.names.push_back(*header ? first.fields[c] : std::to_string(c));
   if (*header) {
-    auto const lines = static_cast<std::uint64_t>(std::count(before.begin(), before.end(), '\n'));
+    std::uint64_t const lines = std::count(before.begin(), before.end(), '\n');
     strip_comment_mark(layout.names.front());
     expect_distinct_names(first, layout.lines + lines, file);
     layout.bytes += before.size();

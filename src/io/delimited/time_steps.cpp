@@ -28,11 +28,11 @@ bool take_digits(std::string_view& text, int count, int& number) {
   if (text.size() < static_cast<std::size_t>(count)) return false;
   number = 0;
   for (int k = 0; k < count; ++k) {
-    char const c = text[static_cast<std::size_t>(k)];
+    char const c = text[k];
     if (!is_digit(c)) return false;
     number = 10 * number + (c - '0');
   }
-  text.remove_prefix(static_cast<std::size_t>(count));
+  text.remove_prefix(count);
   return true;
 }
 

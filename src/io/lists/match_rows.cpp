@@ -158,7 +158,7 @@ void match_numbers(TensorFile& file, std::size_t n, ModeLabels const& known, std
                    ModeLabels& unknown) {
   LabelIndex const index(known);
   NewRows others(unknown, rows);
-  auto const base = static_cast<std::uint64_t>(file.report.index_base);
+  std::uint64_t const base = file.report.index_base;
   renumber(file.tensor, n, [&](std::uint64_t i) {
     std::string const label = std::to_string(i + base);
     auto const found        = index.find(label);

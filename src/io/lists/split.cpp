@@ -24,15 +24,14 @@ class Places {
 public:
   explicit Places(CoordinateList const& list) : m_list(list), m_order(list.extents.size()) {}
   [[nodiscard]] std::uint64_t index(std::uint64_t p, int n) const {
-    std::uint64_t const at = p * m_order + static_cast<std::uint64_t>(n);
+    std::uint64_t const at = p * m_order + n;
     if (auto const* const narrow = std::get_if<0>(&m_list.indices)) return (*narrow)[at];
     return std::get<1>(m_list.indices)[at];
   }
   /// Random bits that entries at one place have in common.
   [[nodiscard]] std::uint64_t bits(std::uint64_t p, SplitOptions const& options) const {
     std::uint64_t bits = counter_bits(options.seed, options.stream, m_order, 0);
-    for (std::uint64_t n = 0; n < m_order; ++n)
-      bits = counter_bits(bits, n, index(p, static_cast<int>(n)), 0);
+    for (int n = 0; n < m_list.order(); ++n) bits = counter_bits(bits, n, index(p, n), 0);
     return bits;
   }
   [[nodiscard]] int compare(std::uint64_t p, std::uint64_t q) const {

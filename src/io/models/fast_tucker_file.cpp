@@ -80,11 +80,11 @@ void read_drifts(NpzReader const& archive, HostFastTucker& model) {
     refuse(archive.name(), "time_mode is not the number of a mode");
   model.time_mode     = static_cast<int>(time->elements[0]);
   std::string const t = std::to_string(model.time_mode);
-  if (model.bins[static_cast<std::size_t>(model.time_mode)] > 0)
+  if (model.bins[model.time_mode] > 0)
     refuse(archive.name(), "has drift_" + t + ", but mode " + t + " is time");
   for (auto const bins : model.bins) {
     std::uint64_t product = 0;
-    if (__builtin_mul_overflow(bins, model.extents[static_cast<std::size_t>(model.time_mode)], &product))
+    if (__builtin_mul_overflow(bins, model.extents[model.time_mode], &product))
       refuse(archive.name(), "has " + std::to_string(bins) + " bins of time, which are too many");
   }
 }
@@ -124,7 +124,7 @@ void expect_consistent(HostFastTucker const& model) {
                      " counts of bins and " + std::to_string(model.drifts.size()) + " drifts");
   for (std::size_t n = 0; n < model.drifts.size(); ++n)
     expect_size("drift_" + std::to_string(n), model.drifts[n].size(), model.extents[n], model.bins[n]);
-  if (model.time_mode >= 0 && model.bins[static_cast<std::size_t>(model.time_mode)] > 0)
+  if (model.time_mode >= 0 && model.bins[model.time_mode] > 0)
     throw UsageError("the mode of time of a FastTucker model drifts itself");
   constexpr double unbounded = std::numeric_limits<double>::infinity();
   if (!(model.lowest <= model.highest) || model.lowest == unbounded || model.highest == -unbounded)

@@ -136,7 +136,7 @@ FastTuckerModel<Scalar, Space> to_model(Space const& space, HostFastTucker const
   model.range     = {host.lowest, host.highest};
   model.time_mode = host.time_mode;
   for (int n = 0; n < model.order(); ++n) {
-    auto const m = static_cast<std::size_t>(n);
+    std::size_t const m = n;
     from_host<Scalar>(space, host.factors[m], model.A(n));
     from_host<Scalar>(space, host.cores[m], model.B(n));
     if (host.time_mode >= 0 && host.bins[m] > 0) {

@@ -145,7 +145,7 @@ void write_pten(std::filesystem::path const& path, CoordinateList const& tensor,
   file.write(names);
   // Blocks are made side by side and written in their order.
   int const threads = detail::thread_count(options.threads);
-  std::vector<std::string> made(static_cast<std::size_t>(threads));
+  std::vector<std::string> made(threads);
   for (std::uint64_t b = 0; b < header.blocks(); b += made.size()) {
     std::uint64_t const count = std::min<std::uint64_t>(made.size(), header.blocks() - b);
     detail::for_each_on_threads(static_cast<int>(count), count,

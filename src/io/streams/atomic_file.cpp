@@ -164,7 +164,7 @@ void AtomicFile::send(std::string_view bytes) {
     ssize_t const count    = write_some(m_descriptor, bytes.substr(0, most));
     if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (count <= 0) fail(count < 0 ? errno : ENOSPC);
-    bytes.remove_prefix(static_cast<std::size_t>(count));
+    bytes.remove_prefix(count);
   }
 }
 

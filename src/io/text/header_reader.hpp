@@ -56,7 +56,7 @@ public:
 
 private:
   [[nodiscard]] std::uint64_t column_of(std::string_view token) const {
-    return static_cast<std::uint64_t>(token.data() - m_line.text.data()) + 1;
+    return token.data() - m_line.text.data() + 1;
   }
   LeadingBlocks::Line m_line;
   std::string_view m_rest;

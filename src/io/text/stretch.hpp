@@ -40,7 +40,7 @@ private:
 
   mutable bool m_is_over = false;  // all parts know of a fault
   [[nodiscard]] std::uint64_t cut(std::uint64_t count, int k) const {
-    auto const before = static_cast<std::uint64_t>(k), all = static_cast<std::uint64_t>(parts);
+    std::uint64_t const before = k, all = parts;
     return count / all * before + count % all * before / all;
   }
 };

@@ -124,7 +124,7 @@ public:
   /// The declared extents, or the largest index of each mode.
   [[nodiscard]] std::vector<std::uint64_t> extents(int base) const {
     if (!m_header.extents.empty()) return m_header.extents;
-    std::vector<std::uint64_t> extents(static_cast<std::size_t>(m_header.rules.order), 0);
+    std::vector<std::uint64_t> extents(m_header.rules.order, 0);
     for (std::size_t n = 0; n < extents.size(); ++n)
       extents[n] = m_found[first_extent + n] + (base == 0 ? 1 : 0);
     return extents;
@@ -259,20 +259,18 @@ UninitializedVector<Index> assemble(BlockParser& parser, int order, int base, in
   std::vector<std::uint64_t> offsets(blocks.size() + 1, 0);
   for (std::size_t b = 0; b < blocks.size(); ++b) offsets[b + 1] = offsets[b] + blocks[b].values.size;
   memory.give(parser.piece_bytes());
-  std::uint64_t const bytes =
-      offsets.back() * (static_cast<std::uint64_t>(order) * sizeof(Index) + sizeof(double));
-  std::string const array = "a tensor of " + std::to_string(offsets.back()) + " nonzeros";
+  std::uint64_t const bytes = offsets.back() * (order * sizeof(Index) + sizeof(double));
+  std::string const array   = "a tensor of " + std::to_string(offsets.back()) + " nonzeros";
   memory.count(array, bytes);
   detail::expect_fits_host(array, bytes - std::min(bytes, parser.piece_bytes()));
-  UninitializedVector<Index> indices(offsets.back() * static_cast<std::uint64_t>(order));
+  UninitializedVector<Index> indices(offsets.back() * order);
   values.resize(offsets.back());
   detail::for_each_on_threads(threads, blocks.size(), [&](std::uint64_t b) {
-    Index* const out = indices.data() + offsets[b] * static_cast<std::uint64_t>(order);
+    Index* const out = indices.data() + offsets[b] * order;
     std::visit(
         [&](auto const& in) {
-          std::transform(in.begin(), in.end(), out, [base](auto index) {
-            return static_cast<Index>(index - static_cast<std::uint64_t>(base));
-          });
+          std::transform(in.begin(), in.end(), out,
+                         [base](auto index) { return static_cast<Index>(index - base); });
         },
         blocks[b].indices);
     std::copy(blocks[b].values.begin(), blocks[b].values.end(), values.data() + offsets[b]);
@@ -301,7 +299,7 @@ TensorFile read_tns(RawInput& input, ReadOptions const& options, Stretch const& 
   int const threads = detail::thread_count(options.threads);
 
   ReadMemory memory(options.memory_bytes);
-  memory.count_file(input.name(), input.size() / static_cast<std::uint64_t>(stretch.parts));
+  memory.count_file(input.name(), input.size() / stretch.parts);
   TensorFile file;
   file.report.compression  = recognise(input);
   ReadOptions some_at_once = options;
