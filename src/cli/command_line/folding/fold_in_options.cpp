@@ -12,7 +12,7 @@ namespace polyad::cli {
 
 namespace {
 
-void expect_from_zero(char const* option, double number) {
+void expect_not_negative(char const* option, double number) {
   if (!(number >= 0) || std::isinf(number))
     refuse(fmt::format("{} takes a number from 0 on, not {}", option, number));
 }
@@ -21,9 +21,9 @@ void settle(TypedFoldIn& options) {
   if (!options.implicit_text.empty()) options.implicit = typed_alpha(options.implicit_text);
   if (!options.shrink.empty()) options.shrinkage = typed_shrinkage(options.shrink);
   options.targets = typed_targets(options.target_names);
-  expect_from_zero("--reg", options.ridge.value_or(0));
-  expect_from_zero("--bias-reg", options.bias_damping);
-  for (double const number : options.shrink) expect_from_zero("--shrink", number);
+  expect_not_negative("--reg", options.ridge.value_or(0));
+  expect_not_negative("--bias-reg", options.bias_damping);
+  for (double const number : options.shrink) expect_not_negative("--shrink", number);
   if (options.shrinkage && options.implicit)
     refuse("--implicit takes --reg: --shrink counts a row's entries, and here all cells of a row count");
   if (options.shrinkage && options.ridge_per_entry) refuse("--shrink is for models without --reg-per-entry");
