@@ -183,7 +183,7 @@ class Folding(ToolTest):
         again = self.succeed("recommend", "new.npz", "--mode", "item", "--for", "u99", "-n", ITEMS, "--seen", ratings).stdout
         self.assertEqual([tuple(line.split()) for line in again.splitlines()],
                          [(item, f"{score:.6g}") for item, score in listed["u99"]])
-        # One of them, with what he has, and next to a user of the model.
+        # One of them, with the items in the file, and next to a user of the model.
         one = self.succeed("recommend", "m.npz", "--mode", "item", "--ratings", ratings, *self.FOLD, "--for", "u98", "-n", ITEMS, "--rank-seen").stdout
         self.assertEqual(len(one.splitlines()), ITEMS)
         queries = self.write("q.txt", "u98\nu3\n")
@@ -253,7 +253,7 @@ class Folding(ToolTest):
         new = self.write("n.tns", text([(USERS + 2, 1, 4.0)]))
         self.fail_with(2, "update", "m.npz", new, "--sweeps", 1, *self.FOLD, "-o", "n.npz", says="name the old ones by --train")
         self.fail_with(2, "update", "m.npz", new, "--sweeps", -1, "--train", train, "-o", "n.npz", says="--sweeps takes")
-        self.fail_with(2, "update", "m.npz", new, "-o", "n.tns", says=".npz")
+        self.fail_with(2, "update", "m.npz", new, "-o", "o.tns", says=".npz")
         self.fail_with(2, "update", "m.npz", new, "-o", "m.npz", says="m.npz")
         self.fail_with(3, "update", "m.npz", new, "--train", new, *self.FOLD, "-o", "n.npz", says=("entry 1", "which the model does not have"))
         self.fail_with(3, "update", "m.npz", "no.tns", "-o", "n.npz", says="no.tns")

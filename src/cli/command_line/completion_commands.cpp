@@ -38,7 +38,8 @@ std::string summaries_of_optimizers() {
 /// Puts what is typed in another form into the library's options.
 void settle(TrainOptions& options) {
   if (!options.implicit_text.empty()) {
-    options.implicit = typed_alpha(options.implicit_text);
+    options.chooses_by_ranking = options.implicit_text == "auto";
+    options.implicit = options.chooses_by_ranking ? usual_alpha : typed_alpha(options.implicit_text);
     // Before the entries are split, so that no click is in two sets.
     if (options.duplicates == "keep") options.duplicates = "sum";
   }
@@ -126,7 +127,7 @@ void add_fast_tucker(Command command, TrainOptions& options) {
   auto* const implicit = command.add_flag_with_text(
       "--implicit", options.implicit_text, fmt::format("{}", usual_alpha),
       "Entries are clicks or counts x of weight 1 + ALPHA x, and all other cells zeros of weight 1: "
-      "--implicit=ALPHA");
+      "--implicit=ALPHA; auto chooses it, --reg and -r by the NDCG of users' last entries");
   for (char const* const of_biases : {"--bias-sweeps", "--bias-reg"})
     implicit->excludes(command.option(of_biases));
   command.after_parsing([&options] { settle(options); });  // after the flag has its text

@@ -36,7 +36,8 @@ struct TrainOptions : FastTuckerOptions {
   std::optional<std::uint64_t> typed_rank;
   std::string optimizer_name = "als";
   double learning_rate       = AdamRates().step;  // for adam and sgd
-  std::string implicit_text;                      // alpha; empty: no implicit feedback
+  std::string implicit_text;                      // alpha or "auto"; empty: no implicit feedback
+  bool chooses_by_ranking = false;                // alpha, the ridge and R of implicit feedback
   std::vector<double> shrink;                     // the members of Shrinkage; empty: chosen
   std::vector<std::string> target_names;  // "zero", "one" or "out" for each mode; empty: chosen, or zero
   std::string time_mode_text = "-1";      // the number or the name of a mode; -1: none

@@ -18,7 +18,7 @@ namespace polyad::cli {
 void expect_fits(TypedFoldIn const& options, io::HostFastTucker const& model, std::string const& path);
 
 /// \param own_modes  whose rows may be new ones
-/// \param allowed    unknown rows of other modes are counted and named on stderr; otherwise there must be none
+/// \param allowed    unknown rows of other modes are counted on stderr; otherwise there must be none
 /// \throws InputError naming the entry and its row
 void expect_known_rows(EntriesForModel const& entries, io::HostFastTucker const& model,
                        std::vector<int> const& own_modes, bool allowed);

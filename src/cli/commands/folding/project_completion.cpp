@@ -126,7 +126,9 @@ int project_completion(io::HostFastTucker const& model, ProjectOptions const& gi
   report.input->nnz  = tensor.nnz();
   auto const mode    = static_cast<std::size_t>(options.mode);
   bool const allowed = options.cold_start.value_or(ColdStart::bias) == ColdStart::bias;
-  warn_of_unknown_labels(entries, tensor.extents);
+  auto extents       = model.extents;
+  extents[mode]      = tensor.extents[mode];
+  warn_of_unknown_labels(entries, extents);
   expect_known_rows(entries, model, {options.mode}, allowed);
   Session const session(options.common.threads, options.common.verbose);
   report.backend = session.backend();

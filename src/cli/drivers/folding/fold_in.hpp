@@ -14,8 +14,8 @@ namespace polyad::cli {
 
 struct FoldInTask {
   io::CoordinateList entries;  // those of the rows to compute
-  /// Entries whose rows are solved, as polyad::update_rows takes them. None: rows that the model lacks or that
-  /// had no entries, as polyad::fold_in computes them.
+  /// Entries whose rows are solved, as polyad::update_rows takes them. None: rows that the model lacks, or
+  /// had no entries of, as polyad::fold_in computes them.
   std::optional<io::CoordinateList> added = {};
   int sweeps                              = 0;  // over all rows with entries, after that
   std::string precision                   = "f64";
