@@ -61,18 +61,17 @@ public:
     }
     // Before any row is solved: the old rows alone have a size.
     std::vector<double> units;
-    std::vector<std::optional<count_t>> ones;
+    std::vector<bool> are_ones;
     for (int n = 0; n < m_model.order(); ++n) {
       units.push_back(shrinks() ? unit_of(n, C) : 0.0);
-      ones.push_back(row_of_ones(n, C));
+      are_ones.push_back(continue_ones(n, C));
     }
     for (int n = 0; n < m_model.order(); ++n) {
       if (!computes(n)) continue;
       count_t const count = number_rows(n, added);
       if (count == 0) continue;
-      auto const& like = ones[static_cast<std::size_t>(n)];
-      if (like)
-        repeat(n, count, *like);
+      if (are_ones[static_cast<std::size_t>(n)])
+        solve_biases(n, count);
       else
         solve(n, count, C, cells ? &*cells : nullptr, units[static_cast<std::size_t>(n)]);
       form_intermediates(m_space, m_model, n, C);
@@ -168,16 +167,16 @@ private:
   [[nodiscard]] count_t number_rows(int n, Tensor const* added) {
     count_t const extent = m_model.extents()[n];
     expect_fits(m_space, "the rows to solve", extent, 2 * sizeof(count_t));
-    m_marks    = MarkedRows<Space>(Kokkos::view_alloc(m_space, "polyad::marked_rows"), extent);
-    m_numbers  = MarkedRows<Space>(Kokkos::view_alloc(m_space, "polyad::numbered_rows"), extent);
-    m_observed = observed_of(m_space, m_options.observed, n);
+    m_marks             = MarkedRows<Space>(Kokkos::view_alloc(m_space, "polyad::marked_rows"), extent);
+    m_numbers           = MarkedRows<Space>(Kokkos::view_alloc(m_space, "polyad::numbered_rows"), extent);
+    auto const observed = observed_of(m_space, m_options.observed, n);
     if (added != nullptr)
       mark(n, *added);
-    else if (m_observed.extent(0) > 0)
+    else if (observed.extent(0) > 0)
       mark(n, m_entries);
     if (added == nullptr)
       Kokkos::parallel_for("polyad::mark_new", Range(m_space, 0, extent),
-                           MarkNew<Space>{m_marks, m_old[n], m_observed});
+                           MarkNew<Space>{m_marks, m_old[n], observed});
     count_t count = 0;
     Kokkos::parallel_scan("polyad::number_rows", Range(m_space, 0, extent),
                           NumberMarked<Space>{m_marks, m_numbers}, count);
@@ -189,17 +188,20 @@ private:
     Kokkos::parallel_for("polyad::mark_added", Range(m_space, 0, entries.nnz()),
                          MarkAdded<Index, Space>{entries.indices(), n, m_marks});
   }
-  /// A row of mode n if the fit left this mode out (RowTarget::left_out), so that its rows are ones. Without
-  /// targets this shows in the rows themselves. Waits.
-  [[nodiscard]] std::optional<count_t> row_of_ones(int n, FactorMatrices<Scalar, Space> const& C) const {
-    if (m_options.implicit || !(m_options.targets.empty() || target(n) == RowTarget::left_out)) return {};
-    Range const range(m_space, 0, C[n].extent(0));
+  /// Whether the fit left mode n out (RowTarget::left_out), so that its rows are ones. Without targets this
+  /// shows in the rows themselves. New rows become ones, too. Waits.
+  [[nodiscard]] bool continue_ones(int n, FactorMatrices<Scalar, Space> const& C) {
+    if (m_options.implicit || !(m_options.targets.empty() || target(n) == RowTarget::left_out)) return false;
+    Range const range(m_space, 0, m_old[n]);
     count_t fitted = 0, first = 0;
     Kokkos::parallel_reduce("polyad::fitted_rows", range, FittedRows<Scalar, Space>{C[n]}, fitted);
     Kokkos::parallel_reduce("polyad::first_row", range, FirstRow<Scalar, Space>{C[n]},
                             Kokkos::Min<count_t>(first));
-    if (fitted > 0 || first >= C[n].extent(0)) return {};
-    return first;
+    if (fitted > 0 || first >= m_old[n]) return false;
+    Kokkos::parallel_for("polyad::copy_row", Range(m_space, 0, C[n].extent(0) - m_old[n]),
+                         CopyRow<Scalar, Space>{m_model.A(n), m_old[n], first});
+    form_intermediates(m_space, m_model, n, C);
+    return true;
   }
 
   /// Their entries, without mean and the biases of all modes but n's own marked rows.
@@ -297,10 +299,8 @@ private:
     m_space.fence("polyad::fold_in");  // before the format is released
   }
 
-  /// New rows like row `like`, and the biases of all marked rows.
-  void repeat(int n, count_t count, count_t like) {
-    Kokkos::parallel_for("polyad::copy_row", Range(m_space, 0, m_model.extents()[n]),
-                         CopyRow<Scalar, Space>{m_marks, m_old[n], m_observed, m_model.A(n), like});
+  /// The biases of the marked rows.
+  void solve_biases(int n, count_t count) {
     if (!m_model.has_biases()) return;
     auto const entries = entries_of_rows(n, count);
     auto const X       = format_of(n, entries);
@@ -335,7 +335,6 @@ private:
   Tensor m_entries;
   Model m_model;
   MarkedRows<Space> m_marks, m_numbers;
-  Observed<Space> m_observed;
 };
 
 }  // namespace

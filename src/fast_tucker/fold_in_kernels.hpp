@@ -192,18 +192,14 @@ struct FittedRows {
   }
 };
 
-/// Rows of a mode that is not fitted: new ones are like the others.
+/// Rows from `first` on get the numbers of row `from`.
 template <class Scalar, class Space>
 struct CopyRow {
-  MarkedRows<Space> marks;
-  count_t first;  // those from here on are new, and those that the training set has no entry of
-  Observed<Space> observed;
   FactorMatrix<Scalar, Space> A;
+  count_t first;
   count_t from;
   KOKKOS_FUNCTION void operator()(count_t k) const {
-    bool const is_new = k >= first || (observed.extent(0) > 0 && observed(k) == 0);
-    if (marks(k) == 0 || !is_new) return;
-    for (count_t j = 0; j < A.extent(1); ++j) A(k, j) = A(from, j);
+    for (count_t j = 0; j < A.extent(1); ++j) A(first + k, j) = A(from, j);
   }
 };
 

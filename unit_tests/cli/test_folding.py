@@ -139,7 +139,7 @@ class Folding(ToolTest):
         self.write("n.csv", "user,item,stars\nnew,i2,4\nnew,nothing,1\n")
         said = self.succeed("project", "m.npz", "n.csv", "--mode", 0, *self.FOLD, "-o", "p.npz").stderr
         self.assertIn("such as 'nothing'", said)
-        self.assertIn("1 entries have a row that the model does not have", said)
+        self.assertIn("1 entries have a row that the model does not have: they count for biases alone", said)
         self.assertEqual(arrays(self.folder / "p.npz")["factor_1"][0], (ITEMS, R))
         self.fail_with(3, "project", "m.npz", "n.csv", "--mode", 0, *self.FOLD, "--cold-start", "refuse", "-o", "r.npz",
                        says=("entry 2", "nothing", "mode 1 (item)"))

@@ -241,6 +241,14 @@ TEST_CASE("a mode that the fit left out keeps its ones", "[fast_tucker][fold_in]
     CHECK(flat(updated.bias(2))[5] != 0);
     CHECK(flat(updated.bias(2))[1] != flat(model.bias(2))[1]);
     CHECK(flat(updated.bias(2))[0] == flat(model.bias(2))[0]);
+    // A new context has ones before its users are solved, so that a user known in it alone learns from it.
+    HostTensor const alone{"alone", {7, 5, 6}, {6, 1, 5, 6, 2, 5}, {4, 1}};
+    fold.modes       = {0};
+    auto const user  = flat(fold_in(space, model, to_device<double, std::uint32_t>(space, alone), fold).A(0));
+    fold.modes       = {};
+    bool has_factors = false;
+    for (std::size_t j = 0; j < 3; ++j) has_factors = has_factors || user[18 + j] != 0;
+    CHECK(has_factors);
   }
 }
 

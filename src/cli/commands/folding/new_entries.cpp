@@ -73,7 +73,9 @@ void expect_known_rows(EntriesForModel const& entries, io::HostFastTucker const&
                                    p + 1, rows.text(n, index_of(list, p, n)), rows.mode_text(n)));
   }
   if (unknown > 0)
-    say("polyad: {} entries have a row that the model does not have: they only count for biases\n", unknown);
+    say("polyad: {} entries have a row that the model does not have: they count for biases alone, unless the "
+        "fit left that mode out\n",
+        unknown);
   if (later > 0)
     say("polyad: {} entries have a time that the model does not have: they count as of its last time\n",
         later);
