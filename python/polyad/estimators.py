@@ -354,6 +354,7 @@ deterministic
 
     _kind = "regressor"
     _estimator_type = "regressor"
+    _kept: tuple[NDArray[Any], NDArray[Any]] | None = None  # the observations of partial_fit
 
     @own_keywords
     def __init__(
@@ -498,7 +499,7 @@ deterministic
         if places.shape[1] != len(self.shape_):
             raise UsageError(f"observations of {places.shape[1]} modes for a model of {len(self.shape_)}")
         options = self._fold_options()
-        kept = getattr(self, "_kept", None)
+        kept = self._kept
         if kept is None:
             self.model_ = fold_in(self.model_, self._sparse(places, values), **options)
         else:
