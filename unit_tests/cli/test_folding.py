@@ -141,8 +141,10 @@ class Folding(ToolTest):
         self.assertIn("such as 'nothing'", said)
         self.assertIn("1 entries have a row that the model does not have: they count for biases alone", said)
         self.assertEqual(arrays(self.folder / "p.npz")["factor_1"][0], (ITEMS, R))
-        self.fail_with(3, "project", "m.npz", "n.csv", "--mode", 0, *self.FOLD, "--cold-start", "refuse", "-o", "r.npz",
-                       says=("entry 2", "nothing", "mode 1 (item)"))
+        refused = self.run_tool("project", "m.npz", "n.csv", "--mode", 0, *self.FOLD, "--cold-start", "refuse", "-o", "r.npz")
+        self.assertEqual(refused.returncode, 3, refused.stderr)
+        self.assertIn("entry 2 has row nothing of mode 1 (item)", refused.stderr)
+        self.assertFalse((self.folder / "r.npz").exists())
 
     def test_project_refuses(self):
         self.fit(self.others)

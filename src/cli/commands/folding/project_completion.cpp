@@ -128,8 +128,8 @@ int project_completion(io::HostFastTucker const& model, ProjectOptions const& gi
   bool const allowed = options.cold_start.value_or(ColdStart::bias) == ColdStart::bias;
   auto extents       = model.extents;
   extents[mode]      = tensor.extents[mode];
-  warn_of_unknown_labels(entries, extents);
   expect_known_rows(entries, model, {options.mode}, allowed);
+  warn_of_unknown_labels(entries, extents);
   Session const session(options.common.threads, options.common.verbose);
   report.backend = session.backend();
   FoldInTask task;
