@@ -37,7 +37,7 @@ PYTHON_TESTS = {
     "_device.py": ["test_device.py"],
     "_errors.py": ["test_functions.py", "test_tensor.py"],
     "_evaluation.py": ["test_evaluate.py"],
-    "_fold_in.py": ["test_implicit.py"],
+    "_fold_in.py": ["test_implicit.py", "test_fold_in.py"],
     "_models.py": ["test_recommend.py", "test_functions.py"],
     "_nvidia.py": ["test_packaging.py"],
     "_openmp.py": ["test_openmp.py"],

@@ -269,8 +269,9 @@ struct FastTuckerResult {
                                            FormatOptions const& format, OnEpoch const& callback);
 
 /// The model with rows computed from entries of its type. \param added  null, or of update_rows
+/// \param options  without observed rows, which the model has
 [[nodiscard]] FastTuckerArrays fold_in(FastTuckerArrays const& model, TensorPtr const& entries,
-                                       TensorPtr const& added, FoldInOptions const& options);
+                                       TensorPtr const& added, FoldInOptions options);
 
 /// One number for each row of `places` (count x N, u32 or u64), into `predictions` (count numbers of the
 /// model's type).

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "fast_tucker/fold_in_kernels.hpp"
 #include "fast_tucker/gradients.hpp"
 #include "fast_tucker/implicit.hpp"
 #include "fast_tucker/implicit_cells.hpp"
@@ -26,130 +27,6 @@ namespace polyad {
 using namespace detail;
 namespace {
 
-template <class Space>
-using RowNumbers = Kokkos::View<count_t*, typename Space::device_type>;
-
-/// Marks the rows that occur. Several entries may write the same 1.
-template <class Index, class Space>
-struct MarkAdded {
-  Kokkos::View<Index**, Kokkos::LayoutRight, typename Space::device_type> indices;
-  int mode;
-  RowNumbers<Space> marks;
-  KOKKOS_FUNCTION void operator()(count_t p) const {
-    Kokkos::atomic_store(&marks(static_cast<count_t>(indices(p, mode))), count_t(1));
-  }
-};
-
-/// marks(k) = 1 for the rows from `first` on.
-template <class Space>
-struct MarkFrom {
-  RowNumbers<Space> marks;
-  count_t first;
-  KOKKOS_FUNCTION void operator()(count_t k) const { marks(k) = k < first ? 0 : 1; }
-};
-
-/// numbers(k) = how many rows before k are marked.
-template <class Space>
-struct NumberRows {
-  RowNumbers<Space> marks, numbers;
-  KOKKOS_FUNCTION void operator()(count_t k, count_t& before, bool is_final) const {
-    count_t const mark = marks(k);
-    if (is_final) numbers(k) = before;
-    before += mark;
-  }
-};
-
-/// Copies the entries of marked rows, with the rows' numbers; without `copies` it only counts them.
-template <class Scalar, class Index, class Space>
-struct SelectEntries {
-  using Tensor = CooTensor<Scalar, Index, Space>;
-  typename Tensor::indices_type indices;
-  typename Tensor::values_type values;
-  int mode;
-  RowNumbers<Space> marks, numbers;
-  typename Tensor::indices_type to_indices;
-  typename Tensor::values_type to_values;
-  bool copies;
-  KOKKOS_FUNCTION void operator()(count_t p, count_t& before, bool is_final) const {
-    auto const k = static_cast<count_t>(indices(p, mode));
-    if (marks(k) == 0) return;
-    if (is_final && copies) {
-      for (count_t m = 0; m < indices.extent(1); ++m) to_indices(before, m) = indices(p, m);
-      to_indices(before, mode) = static_cast<Index>(numbers(k));
-      to_values(before)        = values(p);
-    }
-    ++before;
-  }
-};
-
-/// The same values minus the numbers of their rows.
-template <class Scalar, class Index, class Space>
-struct SubtractBiases {
-  typename CooTensor<Scalar, Index, Space>::indices_type indices;
-  typename CooTensor<Scalar, Index, Space>::values_type values;
-  int mode;
-  Kokkos::View<double*, typename Space::device_type> biases;
-  KOKKOS_FUNCTION void operator()(count_t p) const {
-    values(p) =
-        static_cast<Scalar>(static_cast<double>(values(p)) - biases(static_cast<count_t>(indices(p, mode))));
-  }
-};
-
-/// biases(i) = sums(i) / (damping + the row's entries), 0 for a row without entries and without damping.
-template <class Scalar, class Space>
-struct DampedMeans {
-  FactorMatrix<Scalar, Space> sums;
-  Kokkos::View<count_t*, typename Space::device_type> starts;
-  double damping;
-  Kokkos::View<double*, typename Space::device_type> biases;
-  KOKKOS_FUNCTION void operator()(count_t i) const {
-    double const weight = damping + static_cast<double>(starts(i + 1) - starts(i));
-    biases(i)           = weight > 0 ? static_cast<double>(sums(i, 0)) / weight : 0.0;
-  }
-};
-
-/// Puts solved rows and biases where they belong.
-template <class Scalar, class Space>
-struct PutRows {
-  RowNumbers<Space> marks, numbers;
-  FactorMatrix<Scalar, Space> solved, A;
-  Kokkos::View<double*, typename Space::device_type> biases;  // without numbers where the model has no biases
-  BiasVector<Scalar, Space> bias;
-  KOKKOS_FUNCTION void operator()(count_t k) const {
-    if (marks(k) == 0) return;
-    count_t const i = numbers(k);
-    for (count_t j = 0; j < A.extent(1); ++j) A(k, j) = solved(i, j);
-    if (biases.extent(0) > 0) bias(k) = static_cast<Scalar>(biases(i));
-  }
-};
-
-/// Zeroes the biases of marked rows.
-template <class Scalar, class Space>
-struct ForgetBiases {
-  RowNumbers<Space> marks;
-  BiasVector<Scalar, Space> bias;
-  KOKKOS_FUNCTION void operator()(count_t k) const {
-    if (marks(k) != 0) bias(k) = 0;
-  }
-};
-
-/// The sum of c(k, r)^2, and of the rows that are not zero, for all r of a matrix: (R + 1) numbers.
-template <class Scalar, class Space>
-struct SumOfColumn {
-  FactorMatrix<Scalar, Space> C;
-  count_t column;  // R: the rows that are not zero
-  KOKKOS_FUNCTION void operator()(count_t k, double& sum) const {
-    if (column < C.extent(1)) {
-      auto const c = static_cast<double>(C(k, column));
-      sum += c * c;
-      return;
-    }
-    bool is_zero = true;
-    for (count_t r = 0; r < C.extent(1); ++r) is_zero = is_zero && C(k, r) == 0;
-    sum += is_zero ? 0 : 1;
-  }
-};
-
 template <class Scalar, class Index, class Space>
 class FoldIn {
 public:
@@ -160,10 +37,11 @@ public:
       : m_space(space), m_options(options), m_old(model.extents()), m_entries(entries) {
     expect_options(model);
     expect_coordinates_inside(space, entries);
+    m_entries = up_to_last_time(entries, model.time_mode);
     std::vector<count_t> extents;
     for (int n = 0; n < model.order(); ++n)
-      extents.push_back(std::max(model.extents()[n], entries.extents()[n]));
-    m_entries = Tensor(Extents(std::span<count_t const>(extents)), entries.indices(), entries.values());
+      extents.push_back(std::max(model.extents()[n], m_entries.extents()[n]));
+    m_entries = Tensor(Extents(std::span<count_t const>(extents)), m_entries.indices(), m_entries.values());
     if (options.implicit) {
       expect_implicit_values(space, Entries<Scalar, Index, Space>(m_entries), RunRanks());
       m_entries = sum_duplicates(space, m_entries).tensor;
@@ -171,7 +49,8 @@ public:
     extend(model, extents);
   }
 
-  /// \param added  whose rows are solved; null: the rows beyond the old extents
+  /// \param added  whose rows are solved; null: the rows beyond the old extents, and rows of `entries` of
+  ///               which the training set has no entry
   [[nodiscard]] Model run(Tensor const* added) {
     auto const C = make_intermediates(m_space, m_model);
     RowDistribution<Scalar, Space> const rows(m_space, m_model.extents());
@@ -182,11 +61,19 @@ public:
     }
     // Before any row is solved: the old rows alone have a size.
     std::vector<double> units;
-    for (int n = 0; n < m_model.order(); ++n) units.push_back(shrinks() ? unit_of(n, C) : 0.0);
+    std::vector<bool> are_ones;
     for (int n = 0; n < m_model.order(); ++n) {
+      units.push_back(shrinks() ? unit_of(n, C) : 0.0);
+      are_ones.push_back(continue_ones(n, C));
+    }
+    for (int n = 0; n < m_model.order(); ++n) {
+      if (!computes(n)) continue;
       count_t const count = number_rows(n, added);
       if (count == 0) continue;
-      solve(n, count, C, cells ? &*cells : nullptr, units[static_cast<std::size_t>(n)]);
+      if (are_ones[static_cast<std::size_t>(n)])
+        solve_biases(n, count);
+      else
+        solve(n, count, C, cells ? &*cells : nullptr, units[static_cast<std::size_t>(n)]);
       form_intermediates(m_space, m_model, n, C);
       if (cells) cells->update(m_space, n, C[n], rows);
     }
@@ -195,7 +82,8 @@ public:
   }
 
 private:
-  using Range = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
+  using Range  = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
+  using Biases = Kokkos::View<double*, typename Space::device_type>;
 
   void expect_options(Model const& model) const {
     POLYAD_EXPECTS(m_entries.order() == model.order(), "entries of order ", m_entries.order(),
@@ -215,8 +103,34 @@ private:
     POLYAD_EXPECTS(
         options.targets.empty() || options.targets.size() == static_cast<std::size_t>(model.order()),
         "there are ", options.targets.size(), " targets for ", model.order(), " modes");
-    POLYAD_EXPECTS(model.time_mode < 0 || m_entries.extents()[model.time_mode] <= m_old[model.time_mode],
-                   "there are entries of later times than the model's last one");
+    for (int const n : options.modes)
+      POLYAD_EXPECTS(n >= 0 && n < model.order(), "rows of mode ", n, " of a model of ", model.order(),
+                     " modes");
+    POLYAD_EXPECTS(
+        options.observed.empty() || options.observed.size() == static_cast<std::size_t>(model.order()),
+        "rows with entries are marked for ", options.observed.size(), " modes of ", model.order());
+    for (std::size_t n = 0; n < options.observed.size(); ++n)
+      POLYAD_EXPECTS(options.observed[n].empty() || options.observed[n].size() == m_old[static_cast<int>(n)],
+                     "mode ", n, " has ", m_old[static_cast<int>(n)], " rows, but ",
+                     options.observed[n].size(), " are marked");
+  }
+  [[nodiscard]] bool computes(int n) const {
+    return m_options.modes.empty() || std::ranges::find(m_options.modes, n) != m_options.modes.end();
+  }
+  /// The entries, whose times after the model's last one become the last. Waits if there are any.
+  [[nodiscard]] Tensor up_to_last_time(Tensor const& entries, int time_mode) const {
+    if (time_mode < 0 || entries.extents()[time_mode] <= m_old[time_mode]) return entries;
+    std::vector<count_t> extents;
+    for (int n = 0; n < entries.order(); ++n)
+      extents.push_back(n == time_mode ? m_old[n] : entries.extents()[n]);
+    auto const clamped =
+        make_coo_tensor<Scalar, Index>(m_space, Extents(std::span<count_t const>(extents)), entries.nnz());
+    Kokkos::deep_copy(m_space, clamped.indices(), entries.indices());
+    Kokkos::deep_copy(m_space, clamped.values(), entries.values());
+    Kokkos::parallel_for("polyad::clamp_times", Range(m_space, 0, clamped.nnz()),
+                         ClampTimes<Index, Space>{clamped.indices(), time_mode, m_old[time_mode] - 1});
+    m_space.fence("polyad::fold_in");
+    return clamped;
   }
   [[nodiscard]] bool shrinks() const {
     return !m_options.implicit && !m_options.ridge && !m_options.ridge_per_entry;
@@ -253,18 +167,41 @@ private:
   [[nodiscard]] count_t number_rows(int n, Tensor const* added) {
     count_t const extent = m_model.extents()[n];
     expect_fits(m_space, "the rows to solve", extent, 2 * sizeof(count_t));
-    m_marks   = RowNumbers<Space>(Kokkos::view_alloc(m_space, "polyad::marked_rows"), extent);
-    m_numbers = RowNumbers<Space>(Kokkos::view_alloc(m_space, "polyad::numbered_rows"), extent);
+    m_marks             = MarkedRows<Space>(Kokkos::view_alloc(m_space, "polyad::marked_rows"), extent);
+    m_numbers           = MarkedRows<Space>(Kokkos::view_alloc(m_space, "polyad::numbered_rows"), extent);
+    auto const observed = observed_of(m_space, m_options.observed, n);
     if (added != nullptr)
-      Kokkos::parallel_for("polyad::mark_added", Range(m_space, 0, added->nnz()),
-                           MarkAdded<Index, Space>{added->indices(), n, m_marks});
-    else
-      Kokkos::parallel_for("polyad::mark_new", Range(m_space, 0, extent), MarkFrom<Space>{m_marks, m_old[n]});
+      mark(n, *added);
+    else if (observed.extent(0) > 0)
+      mark(n, m_entries);
+    if (added == nullptr)
+      Kokkos::parallel_for("polyad::mark_new", Range(m_space, 0, extent),
+                           MarkNew<Space>{m_marks, m_old[n], observed});
     count_t count = 0;
     Kokkos::parallel_scan("polyad::number_rows", Range(m_space, 0, extent),
-                          NumberRows<Space>{m_marks, m_numbers}, count);
+                          NumberMarked<Space>{m_marks, m_numbers}, count);
     m_space.fence("polyad::fold_in");
     return count;
+  }
+
+  void mark(int n, Tensor const& entries) const {
+    Kokkos::parallel_for("polyad::mark_added", Range(m_space, 0, entries.nnz()),
+                         MarkAdded<Index, Space>{entries.indices(), n, m_marks});
+  }
+  /// Whether the fit left mode n out (RowTarget::left_out), so that its rows are ones. Without targets this
+  /// shows in the rows themselves. New rows become ones, too. Waits.
+  [[nodiscard]] bool continue_ones(int n, FactorMatrices<Scalar, Space> const& C) {
+    if (m_options.implicit || !(m_options.targets.empty() || target(n) == RowTarget::left_out)) return false;
+    Range const range(m_space, 0, m_old[n]);
+    count_t fitted = 0, first = 0;
+    Kokkos::parallel_reduce("polyad::fitted_rows", range, FittedRows<Scalar, Space>{C[n]}, fitted);
+    Kokkos::parallel_reduce("polyad::first_row", range, FirstRow<Scalar, Space>{C[n]},
+                            Kokkos::Min<count_t>(first));
+    if (fitted > 0 || first >= m_old[n]) return false;
+    Kokkos::parallel_for("polyad::copy_row", Range(m_space, 0, C[n].extent(0) - m_old[n]),
+                         CopyRow<Scalar, Space>{m_model.A(n), m_old[n], first});
+    form_intermediates(m_space, m_model, n, C);
+    return true;
   }
 
   /// Their entries, without mean and the biases of all modes but n's own marked rows.
@@ -321,7 +258,7 @@ private:
              ImplicitCells<Scalar, Space>* cells, double unit) {
     auto entries = entries_of_rows(n, count);
     auto X       = format_of(n, entries);
-    Kokkos::View<double*, typename Space::device_type> biases;
+    Biases biases;
     if (m_model.has_biases()) {
       biases = subtract_biases(n, count, X, entries);
       X      = format_of(n, entries);
@@ -362,16 +299,26 @@ private:
     m_space.fence("polyad::fold_in");  // before the format is released
   }
 
+  /// The biases of the marked rows.
+  void solve_biases(int n, count_t count) {
+    if (!m_model.has_biases()) return;
+    auto const entries = entries_of_rows(n, count);
+    auto const X       = format_of(n, entries);
+    auto const biases  = subtract_biases(n, count, X, entries);
+    Kokkos::parallel_for("polyad::put_biases", Range(m_space, 0, m_model.extents()[n]),
+                         PutBiases<Scalar, Space>{m_marks, m_numbers, biases, m_model.bias(n)});
+    m_space.fence("polyad::fold_in");
+  }
+
   /// The rows' biases, which are subtracted from their entries.
-  [[nodiscard]] Kokkos::View<double*, typename Space::device_type> subtract_biases(
-      int n, count_t count, AnyFormat<Scalar, Space> const& X, Tensor const& entries) const {
+  [[nodiscard]] Biases subtract_biases(int n, count_t count, AnyFormat<Scalar, Space> const& X,
+                                       Tensor const& entries) const {
     FactorMatrices<Scalar, Space> const ones(m_space, X.extents(), 1);
     for (int m = 0; m < m_model.order(); ++m) Kokkos::deep_copy(m_space, ones[m], Scalar(1));
     auto const sums = make_output_matrix<Scalar>(m_space, "polyad::sums_of_rows", count, 1);
     auto workspace  = X.make_workspace(m_space, 1);
     mttkrp(m_space, X, ones, n, workspace, sums);
-    Kokkos::View<double*, typename Space::device_type> const biases(
-        Kokkos::view_alloc(m_space, "polyad::fold_in_biases"), count);
+    Biases const biases(Kokkos::view_alloc(m_space, "polyad::fold_in_biases"), count);
     Kokkos::parallel_for(
         "polyad::damped_means", Range(m_space, 0, count),
         DampedMeans<Scalar, Space>{sums, X.make_row_workspace(m_space)[n], m_options.bias_damping, biases});
@@ -387,7 +334,7 @@ private:
   Extents m_old;
   Tensor m_entries;
   Model m_model;
-  RowNumbers<Space> m_marks, m_numbers;
+  MarkedRows<Space> m_marks, m_numbers;
 };
 
 }  // namespace

@@ -344,9 +344,9 @@ template <class Space, class Scalar, class Index>
 /// then its row of A^(n) is fitted to what is left. Mean, cores, drifts and all other rows stay; a new row
 /// does not drift, and one without entries is zero. The unit of a shrinkage is measured as in als, but over
 /// the model's rows that are not zero, each counted once: the training set is not known. With implicit
-/// feedback repeated entries are summed. The mode of time keeps its extent: entries of later times are
-/// refused.
-/// Shares its unchanged parts with the model. Waits for `space`.
+/// feedback repeated entries are summed. The mode of time keeps its extent: later times count as the last.
+/// In a mode that the fit left out (RowTarget::left_out) all rows are ones, and get a bias only.
+/// Nothing is shared with the model. Waits for `space`.
 /// \param entries  of the new rows; the entries of other rows only matter for the new rows among theirs
 /// \throws UsageError for options that make no sense, negative values with implicit feedback, and entries of
 ///         another order; NumericalError where a row is not finite; MemoryError

@@ -134,8 +134,13 @@ struct FoldInOptions {
   std::optional<double> ridge        = {};  // unset: implicit_ridge with implicit, else the shrinkage
   bool ridge_per_entry               = false;
   std::optional<Shrinkage> shrinkage = {};  // unset: Shrinkage(); not with a ridge or implicit
-  std::vector<RowTarget> targets     = {};  // one for each mode; none: zero
-  double bias_damping                = 5;   // as BiasOptions::damping
+  /// One for each mode. None: zero, or left_out for modes whose rows are all ones.
+  std::vector<RowTarget> targets = {};
+  double bias_damping            = 5;   // as BiasOptions::damping
+  std::vector<int> modes         = {};  // whose rows are computed; none: of all modes
+  /// Which of the model's rows have entries in the training set, as RankingOptions::observed has it. fold_in
+  /// also computes the others, if they have entries now: numbers of rows may have gaps. Empty: all have some.
+  std::vector<std::vector<std::uint8_t>> observed = {};
 };
 
 namespace detail {

@@ -47,4 +47,8 @@ private:
 [[nodiscard]] Labels match_rows(TensorFile& file, RowNames const& names,
                                 std::vector<std::uint64_t> const& extents, std::string const& name);
 
+/// The names of a tensor or model that gets the rows which match_rows did not know, such as new users' rows
+/// of fold_in. \param unknown  what match_rows returned for these names
+[[nodiscard]] RowNames with_new_rows(RowNames names, Labels const& unknown);
+
 }  // namespace polyad::io

@@ -14,6 +14,8 @@
 #include "cli/command_line/declared_options.hpp"
 #include "cli/command_line/evaluation/evaluate_command.hpp"
 #include "cli/command_line/evaluation/split_options.hpp"
+#include "cli/command_line/folding/fold_in_options.hpp"
+#include "cli/command_line/folding/update_command.hpp"
 #include "cli/command_line/shared_options.hpp"
 #include "polyad/formats/capability.hpp"
 
@@ -33,37 +35,19 @@ std::string summaries_of_optimizers() {
   return text;
 }
 
-/// alpha of --implicit=ALPHA.
-double typed_alpha(std::string const& typed) {
-  std::string text        = typed;
-  std::string const fault = settle_number(text);
-  if (!fault.empty()) refuse("--implicit: " + fault);
-  double const alpha = std::stod(text);
-  if (!(alpha > 0) || std::isinf(alpha))
-    refuse(fmt::format("--implicit takes the weight alpha of a click, above 0, not {}", typed));
-  return alpha;
-}
-
 /// Puts what is typed in another form into the library's options.
 void settle(TrainOptions& options) {
   if (!options.implicit_text.empty()) {
-    options.implicit = typed_alpha(options.implicit_text);
+    options.chooses_by_ranking = options.implicit_text == "auto";
+    options.implicit = options.chooses_by_ranking ? usual_alpha : typed_alpha(options.implicit_text);
     // Before the entries are split, so that no click is in two sets.
     if (options.duplicates == "keep") options.duplicates = "sum";
   }
   if (options.typed_rank) options.rank = *options.typed_rank;
   options.optimizer = find_optimizer(options.optimizer_name).id;
   options.adam.step = options.sgd.step = options.learning_rate;
-  if (auto const& shrink = options.shrink; !shrink.empty()) {
-    auto& shrinkage        = options.shrinkage.emplace();
-    shrinkage.observations = shrink[0];
-    if (shrink.size() > 1) shrinkage.share = shrink[1];
-    if (shrink.size() > 2) shrinkage.to_one = shrink[2];
-  }
-  for (auto const& name : options.target_names)
-    options.targets.push_back(name == "zero"  ? RowTarget::zero
-                              : name == "one" ? RowTarget::one
-                                              : RowTarget::left_out);
+  if (!options.shrink.empty()) options.shrinkage = typed_shrinkage(options.shrink);
+  options.targets = typed_targets(options.target_names);
   if (!options.clip.empty()) options.range = {options.clip[0], options.clip[1]};
 }
 
@@ -143,7 +127,7 @@ void add_fast_tucker(Command command, TrainOptions& options) {
   auto* const implicit = command.add_flag_with_text(
       "--implicit", options.implicit_text, fmt::format("{}", usual_alpha),
       "Entries are clicks or counts x of weight 1 + ALPHA x, and all other cells zeros of weight 1: "
-      "--implicit=ALPHA");
+      "--implicit=ALPHA; auto chooses it, --reg and -r by the NDCG of users' last entries");
   for (char const* const of_biases : {"--bias-sweeps", "--bias-reg"})
     implicit->excludes(command.option(of_biases));
   command.after_parsing([&options] { settle(options); });  // after the flag has its text
@@ -272,6 +256,19 @@ void add_recommend(Command command, RecommendOptions& options) {
       .add_input("--seen", options.seen, "Leave out the rows that this file has together with these indices")
       ->type_name("FILE");
   add_max_memory(command);
+  command
+      .add_input(
+          "--ratings", options.ratings,
+          "Entries of new users, who get rows from them; without --for, all of them get recommendations")
+      ->type_name("FILE");
+  command
+      .add_option("--user-mode", options.users,
+                  "The mode of these users, its number or name; unset: 0, or 1 with --mode 0",
+                  [&options](OptionList& list) { list_mode(list, "user_mode", options.users); })
+      ->type_name("MODE");
+  command.add_flag("--rank-seen", options.rank_seen, "Recommend what --ratings has of a user, too");
+  add_fold_in(command, options.fold);
+  add_table(command);
   add_clip(command, options.clip, "Clip the scores to this range; unset: they are not clipped");
   add_cold_start(command, options.cold_start);
   add_output(command, options.output, "Write the rows and their predictions, .npz for numpy");
@@ -364,9 +361,17 @@ void check(TrainOptions const& options) {
 }
 
 void check(RecommendOptions const& options) {
-  if (options.at.empty() == options.file.empty()) refuse("give either --for or --for-file");
+  bool const lacks_queries = options.at.empty() && options.file.empty();
+  if (!(options.at.empty() || options.file.empty()) || (lacks_queries && options.ratings.empty()))
+    refuse("give either --for or --for-file");
+  bool const is_about_ratings = !options.users.empty() || options.rank_seen || options.fold.is_typed;
+  if (is_about_ratings && options.ratings.empty())
+    refuse(
+        "--user-mode, --rank-seen and the options of the fit are about the users of --ratings, which is not "
+        "given");
   expect_range(options.clip);
-  expect_distinct_files({options.model, options.seen, options.file}, options.output, options.common.report);
+  expect_distinct_files({options.model, options.seen, options.file, options.ratings}, options.output,
+                        options.common.report);
 }
 
 void check(SimilarOptions const& options) {
@@ -401,6 +406,9 @@ CompletionCommands::CompletionCommands(CLI::App& app, MeantCommands const& meant
     add_evaluate(
         {app, "evaluate", "Measure the recommendations of a model on test entries", m_evaluate.common},
         m_evaluate);
+  if (meant.have("update"))
+    add_update({app, "update", "Add entries to a model: solve the rows that have new ones", m_update.common},
+               m_update);
 }
 
 std::optional<Options> CompletionCommands::chosen() {
@@ -423,6 +431,10 @@ std::optional<Options> CompletionCommands::chosen() {
   if (is_given(m_app, "evaluate")) {
     check(m_evaluate);
     return m_evaluate;
+  }
+  if (is_given(m_app, "update")) {
+    check(m_update);
+    return m_update;
   }
   return std::nullopt;
 }

@@ -12,6 +12,7 @@
 #include "cli/options/choice_options.hpp"
 #include "cli/options/completion_options.hpp"
 #include "cli/options/file_options.hpp"
+#include "cli/options/fold_in_options.hpp"
 #include "cli/options/product_options.hpp"
 #include "cli/typed_text/mode_constraints.hpp"
 #include "polyad/cp/cp_als_options.hpp"
@@ -57,6 +58,6 @@ struct InfoOptions {
 using Options = std::variant<CpdOptions, StatsOptions, InfoOptions, ConvertOptions, CheckOptions,
                              CompareOptions, GenOptions, MttkrpOptions, TtmOptions, TtmcOptions,
                              TuckerOptions, TrainOptions, PredictOptions, RecommendOptions, SimilarOptions,
-                             EstimateOptions, TuneOptions, ProjectOptions, EvaluateOptions>;
+                             EstimateOptions, TuneOptions, ProjectOptions, EvaluateOptions, UpdateOptions>;
 
 }  // namespace polyad::cli

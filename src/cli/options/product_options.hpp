@@ -5,7 +5,11 @@
 #include <filesystem>
 #include <string>
 
+#include <optional>
+
+#include "cli/options/completion_options.hpp"
 #include "cli/options/file_options.hpp"
+#include "cli/options/fold_in_options.hpp"
 #include "polyad/tucker/tucker_options.hpp"
 
 namespace polyad::cli {
@@ -40,7 +44,11 @@ struct ProjectOptions {
   std::string mode_text;      // a number or a name
   int mode              = 0;  // which mode_text names
   std::string precision = "f64";
-  std::filesystem::path output;  // a model file
+  // These are for models of fast-tucker alone.
+  TypedFoldIn fold;
+  std::optional<ColdStart> cold_start;  // nothing: bias
+  bool duplicates_typed = false;        // else repeated entries are kept
+  std::filesystem::path output;         // a model file
 };
 
 struct TuckerOptions : polyad::TuckerOptions {

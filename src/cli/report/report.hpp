@@ -161,6 +161,19 @@ struct ChoiceReport {
   std::vector<RowClassReport> classes    = {};
 };
 
+/// The choice of options of implicit feedback by rankings of held-out entries.
+struct RankingChoice {
+  double alpha        = 0;
+  double ridge        = 0;
+  std::uint64_t rank  = 0;
+  double ndcg         = 0;  // that of the best candidate, at 10
+  double ndcg_error   = 0;  // its standard error
+  std::uint64_t users = 0;  // that it is a mean over
+  int candidates      = 0;
+  double seconds      = 0;
+  std::string reason  = {};  // why the search ended
+};
+
 struct CompletionReport {
   double mean = 0;
   ErrorReports errors;  // of the model that is kept
@@ -171,6 +184,7 @@ struct CompletionReport {
   std::string regularization;          // shrinkage or ridge, as options of the tool
   std::string drift;                   // of biases over time, as options of the tool; empty: none
   std::optional<ChoiceReport> choice;
+  std::optional<RankingChoice> ranking_choice;
   std::optional<double> objective;  // the loss of implicit feedback after the last epoch
   int kept_iteration = 0;
   std::string reason;

@@ -255,4 +255,11 @@ Labels match_rows(TensorFile& file, RowNames const& names, std::vector<std::uint
   return unknown;
 }
 
+RowNames with_new_rows(RowNames names, Labels const& unknown) {
+  for (std::size_t n = 0; n < names.labels.size(); ++n)
+    if (names.labels[n].has_rows())
+      for (std::size_t row = 0; row < unknown[n].rows(); ++row) names.labels[n].add(unknown[n].label(row));
+  return names;
+}
+
 }  // namespace polyad::io
