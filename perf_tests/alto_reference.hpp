@@ -46,7 +46,7 @@ public:
   using space_type  = Space;
   struct options_type {};
   struct workspace_type {
-    std::vector<AlignedArray<Scalar>> copies;  // of all threads but the first
+    std::vector<AlignedArray<Scalar>> copies;  // one for each thread but the first
   };
   static constexpr char const* name = "alto-reference";
 
@@ -112,7 +112,7 @@ private:
       left.push_back(0);
       while ((coo.extents()[n] - 1) >> left.back() != 0) ++left.back();
     }
-    std::vector<int> modes;  // of the number's bits, the uppermost first
+    std::vector<int> modes;  // modes of the number's bits, the uppermost first
     for (int bits = std::accumulate(left.begin(), left.end(), 0); bits > 0; --bits) {
       modes.push_back(static_cast<int>(std::max_element(left.begin(), left.end()) - left.begin()));
       --left[static_cast<std::size_t>(modes.back())];

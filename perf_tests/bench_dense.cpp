@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// dense: the routines of dense/ and the row systems beside what Kokkos Kernels has for the same work.
+// dense: the routines of dense/ and the row systems, compared with what Kokkos Kernels has for the same work.
 // docs/performance.md says which the library calls.
 #include <KokkosBatched_LU_Decl.hpp>
 #include <KokkosBatched_LU_Team_Impl.hpp>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// FastTucker, J = R: the residual sweep of all modes. Whole epochs (errors not counted). The steps of Li et
-// al. ("cuFasterTucker", 2022, Table 5), all modes' factors or all modes' cores, FastTucker -> COO with the
-// intermediates C -> B-CSF -> shared over fibers. Beside them the gradients of all modes by residual
-// sweeps, which serve both. And how far als comes on ratings whose noise is known.
+// FastTucker, J = R: the residual sweep of all modes; whole epochs (errors not counted); and the steps of Li
+// et al. ("cuFasterTucker", 2022, Table 5), all modes' factors or all modes' cores, FastTucker -> COO with
+// the intermediates C -> B-CSF -> shared over fibers. They are compared with the gradients of all modes by
+// residual sweeps, which serve both. Also how close als comes to ratings whose noise is known.
 #include <algorithm>
 #include <cmath>
 #include <span>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// stream: the MTTKRP of a tensor in host memory beside the copy of its nonzeros and the same work in memory;
-// and CP-ALS within so many bytes of the device.
+// stream: the MTTKRP of a tensor in host memory, compared with the copy of its nonzeros and with the same
+// work in memory; and CP-ALS within a given number of bytes of the device.
 #include <optional>
 
 #include "formats/blco/streamed_blco.hpp"

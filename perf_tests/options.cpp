@@ -23,7 +23,7 @@ CLI::Validator number_from(Number least) {
         while (text.size() > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9') text.erase(0, 1);
         if (whole && value >= least) return "";
         std::ostringstream refusal;
-        refusal << "'" << text << "' is no number from " << least << " on";
+        refusal << "'" << text << "' is not a number from " << least << " on";
         return refusal.str();
       },
       "");
@@ -41,7 +41,7 @@ CLI::Validator all_or_number() {
       "");
 }
 
-/// CLI11's, with the default behind the text.
+/// CLI11's formatter, with the default after the text.
 class Help : public CLI::Formatter {
 public:
   std::string make_option_opts(CLI::Option const* option) const override {
@@ -94,7 +94,7 @@ std::vector<int> ranks_of(std::string const& text) {
   }
   if (numbers.size() == 1) return numbers;
   if (numbers.size() != 3 || numbers[0] > numbers[1])
-    throw CLI::ValidationError("--ranks", "'" + text + "' is no FIRST:LAST:STEP");
+    throw CLI::ValidationError("--ranks", "'" + text + "' does not have the form FIRST:LAST:STEP");
   std::vector<int> ranks;
   for (std::int64_t rank = numbers[0]; rank <= numbers[1]; rank += numbers[2])
     ranks.push_back(static_cast<int>(rank));
@@ -146,14 +146,14 @@ PerfOptions parse_options(int argc, char const* const* argv) {
            number_from(1e-9))
       ->type_name("X,Y,..");
   app.add_flag("--strategies", options.strategies,
-               "Also time each strategy of the formats, those too that this backend does not take");
-  app.add_flag("--dense", options.dense, "Also time dense routines beside those of Kokkos Kernels");
+               "Also time each strategy of the formats, including those that this backend does not use");
+  app.add_flag("--dense", options.dense, "Also time dense routines, and those of Kokkos Kernels");
   app.add_option("--device-memory", options.device_memory,
                  "Also run CP-ALS over streamed-blco, built on the host, in so many bytes of the device")
       ->transform(number_from<std::uint64_t>(1))
       ->take_last()
       ->type_name("B");
-  app.add_option("--samples", options.samples, "Timed repetitions behind each median")
+  app.add_option("--samples", options.samples, "Timed repetitions for each median")
       ->transform(number_from(1))
       ->take_last()
       ->type_name("N")

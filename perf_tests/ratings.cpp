@@ -55,7 +55,7 @@ struct DrawSessions {
   Positions positions;
   KOKKOS_FUNCTION void operator()(count_t s) const {
     count_t const user = users(counter_uniform(seed, user_stream, s, 0));
-    // More and more ratings a day as time goes on.
+    // The number of ratings a day grows with time.
     auto const day = static_cast<count_t>(static_cast<double>(places.days) *
                                           Kokkos::pow(counter_uniform(seed, day_stream, s, 0), 0.55));
     for (count_t k = 0; k < session; ++k) {

@@ -127,7 +127,7 @@ public:
 private:
   int m_mode;
   std::vector<count_t> m_rows;
-  std::vector<std::vector<std::uint64_t>> m_occurring;  // per mode: the rows behind the small tensor's
+  std::vector<std::vector<std::uint64_t>> m_occurring;  // per mode: the original rows of the small tensor's
   testing::HostTensor m_tensor;
 };
 

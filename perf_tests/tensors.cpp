@@ -132,7 +132,7 @@ Preset random_preset(std::string const& name) {
 }  // namespace
 
 std::vector<Preset> const& presets() {
-  // Skews: fitted to the published deviation of nonzeros per slice where there is one (nell2, delicious,
+  // Skews: fitted to the published deviation of nonzeros per slice if one is known (nell2, delicious,
   // darpa). The presets fr_m and darpa have the shapes and the statistics of Nisa et al.'s tensors of these
   // names (Tables II and III). Almost all slices and fibers of fr_m have one nonzero; darpa's deviate by
   // 25,000 and, along mode 2, by 1,300.

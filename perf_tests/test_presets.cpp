@@ -114,7 +114,7 @@ private:
 
 int run(std::vector<Reference> const& references) {
   constexpr double a_tenth = 0.1;
-  // One stops up to a hundredth short of the wanted number, the other up to half a hundredth beyond it.
+  // One stops up to a hundredth short of the requested number, the other up to half a hundredth beyond it.
   constexpr double two_hundredths = 0.02;
   Space const space;
   Comparison comparison;

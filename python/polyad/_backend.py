@@ -70,8 +70,8 @@ def set_backend(name: str) -> None:
 def set_threads(threads: int) -> None:
     """Choose the number of threads, before the first use.
 
-    Kokkos starts once in a process, with so many threads. Without this it takes ``OMP_NUM_THREADS``, or all
-    cores.
+    Kokkos starts once in a process, with this number of threads. Otherwise it uses ``OMP_NUM_THREADS``, or
+    all cores.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def module() -> ModuleType:
                 _module = importlib.import_module(f"polyad._polyad_{name}")
             except ImportError as error:
                 if "libgomp" in str(error):
-                    raise ImportError(f"{error}. Polyad wants an OpenMP runtime, such as Debian's libgomp1") from error
+                    raise ImportError(f"{error}. Polyad requires an OpenMP runtime, such as Debian's libgomp1") from error
                 raise
         return _module
 

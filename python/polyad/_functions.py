@@ -689,7 +689,7 @@ def _observed(X: SparseTensor) -> list[Any] | None:
 def _given(model: FastTuckerModel, range: Any = None) -> tuple[dict[str, Any], np.dtype[Any]]:  # noqa: A002
     """The model as the compiled module takes it, and its type."""
     if not isinstance(model, FastTuckerModel):
-        raise UsageError(f"a FastTuckerModel is wanted, not {type(model).__name__}")
+        raise UsageError(f"expected a FastTuckerModel, not {type(model).__name__}")
     dtype = np.dtype(np.float32 if all(f.dtype == np.float32 for f in model.factors) else np.float64)
     lowest, highest = model.range if range is None else _range("clip", range)
     given = {
@@ -974,7 +974,7 @@ def _recommend(
     queries, unknown = _queries(model, [n for n in builtins.range(order) if n != where], queries)
     asked = _indices("queries", queries, 2, "Q x (N - 1)", averages=True)
     if asked.shape[1] != order - 1:
-        raise UsageError(f"queries of {asked.shape[1]} indices for the {order - 1} modes beside mode {where}")
+        raise UsageError(f"queries of {asked.shape[1]} indices for the {order - 1} modes other than mode {where}")
     held = None
     if seen is not None:
         if isinstance(seen, SparseTensor) or is_table(seen) or isinstance(seen, (str, os.PathLike)):
@@ -1344,10 +1344,10 @@ def generate(
     kind : {"uniform", "power-law", "low-rank"}
     shape : sequence of int
     nnz : int
-        Of the first two kinds: about so many nonzeros at distinct places, of values in (0, 1].
+        For the first two kinds: the approximate number of nonzeros. Their places are distinct, their values in (0, 1].
     seed : int
     skew : float or sequence of float
-        Of a power law: the k-th most frequent row of a mode has nonzeros ~ k^-skew.
+        For a power law: the k-th most frequent row of a mode has nonzeros ~ k^-skew.
     fiber_run, run_mode : int
         Of a power law: the mean length of runs along one mode; -1 is the longest.
     rank, block : int

@@ -281,9 +281,9 @@ class CPModel(_Decomposition):
     weights : numpy.ndarray
         lambda, R numbers, the largest first.
     factors : list of numpy.ndarray
-        Normalised columns. What a driver returned are views of the library's own memory without a copy: the
-        rows are padded to 16 bytes, so that strides may exceed the columns. Of a tensor on the GPU they lie there.
-        If `rows` has a list for mode n, factor n has only these rows.
+        Normalised columns. Those that a driver returned are views of the library's own memory without a copy:
+        the rows are padded to 16 bytes, so the strides may exceed the columns. The factors of a tensor on the
+        GPU are there too. If `rows` has a list for mode n, factor n has only these rows.
     rows : list or None
         Which rows of the tensor the factors have: of each mode an array of int64, or None for all rows. None if
         the factors have all rows. The drivers store only the rows that occur of modes of 10^6 rows and more of which
@@ -423,7 +423,7 @@ class CPModel(_Decomposition):
 
     @classmethod
     def from_pyttb(cls, model: Any) -> CPModel:
-        """Of a ``pyttb.ktensor``."""
+        """Makes a model of a ``pyttb.ktensor``."""
         return cls(model.weights, model.factor_matrices)
 
     @property
@@ -432,7 +432,7 @@ class CPModel(_Decomposition):
         return len(self.weights)
 
     def to_host(self) -> CPModel:
-        """The model with numpy arrays: a copy of what lies on the GPU; the run's history is shared."""
+        """The model with numpy arrays: what is on the GPU is copied; the run's history is shared."""
         here = copy.copy(self)
         here.factors = [_device.to_host(factor) for factor in self.factors]
         return here
@@ -574,7 +574,7 @@ class TuckerModel(_Decomposition):
         return self
 
     def to_host(self) -> TuckerModel:
-        """The model with numpy arrays: a copy of what lies on the GPU; the run's history is shared."""
+        """The model with numpy arrays: what is on the GPU is copied; the run's history is shared."""
         here = copy.copy(self)
         here.core = _device.to_host(self.core)
         here.factors = [_device.to_host(factor) for factor in self.factors]
@@ -641,7 +641,7 @@ class FastTuckerModel(_Fitted):
     factors, cores : list of numpy.ndarray
         I_n x J_n and J_n x R.
     biases : list of numpy.ndarray
-        I_n numbers a mode; empty where the model has none.
+        I_n numbers per mode; empty if the model has none.
     mean : float
     range : tuple of float
         Predictions are clipped to it.
@@ -773,7 +773,7 @@ class Rankings:
     starts : numpy.ndarray of int64, Q + 1
         Query q has ``rows[starts[q]:starts[q + 1]]``.
     rows : numpy.ndarray of int64
-        Of all queries, from 0. One has fewer than were wanted where the mode has no more.
+        The rows of all queries, from 0. A query has fewer than requested if the mode has no more.
     scores : numpy.ndarray of float64
         Predictions, which are clipped only if ``clip`` is given, or cosines.
     unknown : int

@@ -102,8 +102,8 @@ class SparseTensor:
     array stays writable. If you change it afterwards, each function checks the coordinates again before it uses
     them, but sums no duplicates.
 
-    With the cuda backend, arrays of cupy or torch on the GPU stay there. What is computed from them lies there too,
-    as arrays of the same package. Arrays in host memory are copied to the GPU once.
+    With the cuda backend, arrays of cupy or torch on the GPU stay there. What is computed from them is also
+    there, as arrays of the same package. Arrays in host memory are copied to the GPU once.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ class SparseTensor:
     UsageError
         If types or shapes do not fit.
     InputError
-        If a coordinate lies outside, a value is not finite or nonzeros stand at one place.
+        If a coordinate lies outside, a value is not finite or several nonzeros have the same coordinates.
 
     Examples
     --------
@@ -168,7 +168,7 @@ class SparseTensor:
         if duplicates not in ("error", "sum", "last", "keep"):
             raise UsageError(f"duplicates is error, sum, last or keep, not {duplicates!r}")
         if _device.is_on_device(coords) != _device.is_on_device(values):
-            raise UsageError("coordinates and values lie in different memory: one is a GPU's, the other the host's")
+            raise UsageError("coordinates and values are in different memory: one is a GPU's, the other the host's")
         index = _coordinates(coords)
         number = _numbers(values)
         on_device = _device.is_on_device(number)
@@ -176,7 +176,7 @@ class SparseTensor:
             raise UsageError(f"{index.shape[0]} coordinates but {number.shape[0]} values")
         if shape is None:
             if index.shape[0] == 0:
-                raise UsageError("a tensor without nonzeros wants a shape")
+                raise UsageError("a tensor without nonzeros requires a shape")
         if shape is None and on_device:
             shape = _device.extents_of(index)
         elif shape is None:
@@ -293,7 +293,7 @@ class SparseTensor:
         return _device.package_of(self.values)
 
     def to_host(self) -> SparseTensor:
-        """The tensor with numpy arrays: a copy where it lies on the GPU, otherwise itself."""
+        """The tensor with numpy arrays: a copy if it is on the GPU, otherwise itself."""
         if not self._held.on_device:
             return self
         coords, values = _backend.engine().arrays_on_host(self._held)
@@ -368,7 +368,7 @@ class SparseTensor:
         return frame_of(here.coords, here.values, "value", self._names)
 
     def to_scipy(self) -> Any:
-        """A ``scipy.sparse.coo_array``; more than two modes want scipy 1.13 or newer."""
+        """A ``scipy.sparse.coo_array``; more than two modes require scipy 1.13 or newer."""
         here = self.to_host()
         return import_module("scipy.sparse").coo_array((here.values, tuple(here.coords.T.astype(np.int64))), shape=self.shape)
 
@@ -625,7 +625,7 @@ def asarray(
         return found if like is None else _like(found, like, unknown, duplicates)
     if isinstance(x, np.ndarray):
         if x.dtype.kind not in "iufb":
-            raise UsageError(f"an array of real numbers is wanted, not of {x.dtype}")
+            raise UsageError(f"expected an array of real numbers, not of {x.dtype}")
         places = np.nonzero(x)
         coords = np.stack(places, axis=1) if x.ndim else np.empty((0, 0), dtype=np.int64)
         return SparseTensor(coords, x[places], x.shape, **options)

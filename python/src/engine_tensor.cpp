@@ -145,7 +145,7 @@ TensorPtr wrap(std::vector<std::uint64_t> const& sizes, Array const& indices, Ar
                                            (order == 1 || indices.strides[1] == 1)),
                  "coordinates are row-major, without gaps");
   POLYAD_EXPECTS(indices.on_device == values.on_device,
-                 "coordinates and values lie in different memory: one is a GPU's, the other the host's");
+                 "coordinates and values are in different memory: one is a GPU's, the other the host's");
   bool const narrow = indices.type == Type::u32;
   if (values.type == Type::f32)
     return narrow ? wrap_as<float, std::uint32_t>(extents, indices, values)
@@ -189,7 +189,7 @@ FormatComparison compare_formats(TensorPtr const& tensor, FormatOptions const& o
   return visit<TensorOf>(*tensor, [&](auto const& of) {
     using Scalar = typename std::remove_cvref_t<decltype(of.coo)>::scalar_type;
     auto wanted  = any_format_options(options);
-    // A user who asks wants this machine's numbers, however short the run.
+    // A user who asks for this needs this machine's numbers, however short the run.
     wanted.hooks.machine = [](double) { return measure_ceilings<Scalar>(Space()); };
     auto const coo       = compact(Space(), of.coo).tensor;  // as cp_als does
     auto found = measure ? tune_formats(Space(), coo, wanted) : estimate_formats(Space(), coo, wanted);

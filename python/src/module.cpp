@@ -50,8 +50,8 @@ std::recursive_mutex computing;
 std::atomic<pid_t> process_of_start{0};
 int threads_of_start = 0, device_of_start = -1;
 
-/// Releases the interpreter's lock, waits for its turn and sees to it that Kokkos runs. The order matters:
-/// who waits for the turn holds no lock that the other's callback wants.
+/// Releases the interpreter's lock, waits for its turn and makes sure that Kokkos runs. The order matters: a
+/// thread that waits for its turn must not hold a lock that the other thread's callback needs.
 class Turn {
 public:
   Turn() : m_lock(computing) {
@@ -118,8 +118,7 @@ Array from_python(NdArray const& array, bool owned = false) {
   result.type      = type_of(array.dtype());
   result.on_device = array.device_type() != nb::device::cpu::value;
   if (result.on_device && !takes_device_arrays())
-    throw UsageError(
-        "an array lies on a GPU, but this backend computes on the host: install the cuda backend");
+    throw UsageError("an array is on a GPU, but this backend computes on the host: install the cuda backend");
   if (owned) result.owner = keep(nb::cast(array));
   return result;
 }
@@ -133,7 +132,7 @@ std::vector<Array> from_python(std::vector<Strided> const& arrays) {
 nb::object to_python(Array const& array) {
   nb::capsule const owner(new std::shared_ptr<void>(array.owner),
                           [](void* kept) noexcept { delete static_cast<std::shared_ptr<void>*>(kept); });
-  // A matrix without rows has no memory, which numpy wants.
+  // A matrix without rows has no memory, but numpy requires some.
   static double nothing = 0;
   void* const data      = array.data == nullptr ? &nothing : array.data;
   if (array.on_device)
@@ -739,7 +738,7 @@ void check_python_signals(io::WriteStage) {
 NB_MODULE(POLYAD_MODULE, m) {
   io::set_write_check(check_python_signals);
   nb::register_exception_translator(translate);
-  nb::set_leak_warnings(false);  // models that are alive at exit are no leaks
+  nb::set_leak_warnings(false);  // models that are alive at exit are not leaks
   // A device complains of a process that does not end it. What is alive by then is never released any more. A
   // fork's child has nothing to end.
   if (takes_device_arrays())

@@ -93,7 +93,7 @@ Kokkos::View<T*, typename Space::device_type> vector_view(Array const& array) {
 }
 template <class T>
 FactorMatrix<T, Space> matrix_view(Array const& array) {
-  POLYAD_EXPECTS(array.shape.size() == 2, "an array of ", array.shape.size(), " dimensions is no matrix");
+  POLYAD_EXPECTS(array.shape.size() == 2, "an array of ", array.shape.size(), " dimensions is not a matrix");
   bool const row_major = array.shape[1] <= 1 || array.strides[1] == 1;
   auto const stride    = array.shape[0] <= 1 ? array.shape[1] : static_cast<std::size_t>(array.strides[0]);
   POLYAD_EXPECTS(array.type == type_of<T>() && row_major && stride >= array.shape[1],
@@ -141,7 +141,7 @@ FactorMatrices<T, Space> matrix_views(std::vector<Array> const& arrays, Extents 
   for (auto const& array : arrays)
     if (array.shape.size() == 2) rank = array.shape[1];
   checked_rank(rank);
-  // Allocated empty: only order and rank are wanted.
+  // Allocated empty: only order and rank are needed.
   std::vector<count_t> const none(arrays.size(), 0);
   FactorMatrices<T, Space> factors(Space(), Extents(std::span<count_t const>(none)), rank);
   for (int n = 0; n < extents.order(); ++n) factors[n] = matrix_view<T>(of_mode(arrays, n));

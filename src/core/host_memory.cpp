@@ -40,7 +40,7 @@ std::vector<std::string> words_of(std::string const& line) {
   return {std::istream_iterator<std::string>(words), {}};
 }
 
-/// The number behind `key` at the beginning of a line, as in "VmSize:     1234 kB".
+/// The number after `key` at the beginning of a line, as in "VmSize:     1234 kB".
 std::optional<count_t> entry(std::string const& content, std::string_view key) {
   std::istringstream lines(content);
   for (std::string line; std::getline(lines, line);) {
@@ -75,7 +75,7 @@ constexpr GroupFiles version_2{"memory.max", "memory.current", "inactive_file "}
 /// The free memory of one group. Inactive file pages count as free, since the kernel reclaims them.
 count_t left_of_group(Path const& folder, GroupFiles const& files) {
   std::string const statistics = content_of(folder / "memory.stat");
-  // "max" is no number.
+  // "max" is not a number.
   auto limit = number_of(content_of(folder / files.limit));
   // Version 1 also has the least limit of all ancestors, even of those that are not visible.
   if (auto const above = entry(statistics, "hierarchical_memory_limit "))

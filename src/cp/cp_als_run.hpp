@@ -125,7 +125,7 @@ public:
         if (m_norm.scale != 1) scale_matrix(m_space, V, m_norm.scale);
       });
       auto const sums = m_rows.sum_rows(n, V);
-      if (is_trial) {  // its Gram matrix tells the scale
+      if (is_trial) {  // its Gram matrix gives the scale
         apply(n, sums, true);
         prepare(n, gram_fallbacks);
       }

@@ -76,7 +76,7 @@ private:
 template <class Space, class Scalar, int Block>
 struct GramOfChunk {
   using Row                   = TinyVec<Space, double, Block>;
-  static constexpr int height = rows_at_once<Row>(4);  // of G that a thread sums
+  static constexpr int height = rows_at_once<Row>(4);  // rows of G that a thread sums
   FactorMatrix<Scalar, Space> matrix;
   typename GramWorkspace<Space>::partials_type partials;
   count_t chunk;  // rows of A in a chunk
@@ -202,7 +202,7 @@ void sum_chunks(Space const& space, GramWorkspace<Space> const& workspace, GramM
                        SumOfChunks<Space>{workspace.partials(), G, inner, chunks});
 }
 
-/// The kernel for so many chunks.
+/// The kernel for the given number of chunks.
 template <class Space, class Scalar, int Block>
 GramOfChunk<Space, Scalar, Block> make_gram_of_chunk(FactorMatrix<Scalar, Space> const& matrix,
                                                      GramWorkspace<Space> const& workspace, count_t chunks) {

@@ -42,8 +42,8 @@ template <class Member>
 struct SymmetricEigen {
   /// Columns that a lane has at a time: one on a device, a block of SIMD registers on a host.
   static constexpr int width = narrowest_block<typename Member::execution_space>(1, 32);
-  /// What is smaller than this has no influence beside a matrix whose largest entry is about 1. Its square
-  /// is still a normal number.
+  /// Anything smaller than this has no influence on a matrix whose largest entry is about 1. Its square is
+  /// still a normal number.
   static constexpr double tiny = 1e-140;
 
   Member const& member;
@@ -88,7 +88,7 @@ struct SymmetricEigen {
   KOKKOS_FUNCTION void tridiagonalize() const {
     int const size  = H.size;
     double* const x = work;         // row k after the reflections before it
-    double* const p = work + size;  // of the reflection before step k; at first none
+    double* const p = work + size;  // the reflection before step k; at first none
     int const parts = Kokkos::min(member.team_size(), size);
     Kokkos::parallel_for(Kokkos::TeamVectorRange(member, size), [&](int const j) { p[j] = 0; });
     for (int k = 0; k < size; ++k) {
@@ -278,7 +278,7 @@ struct SymmetricEigen {
 
   /// The implicit QR algorithm: T becomes diagonal.
   KOKKOS_FUNCTION void iterate(double* diagonal, double* beside) const {
-    constexpr int max_batches = 60;  // of R / 2 sweeps; an eigenvalue takes two sweeps, so 4 in practice
+    constexpr int max_batches = 60;  // R / 2 sweeps each; an eigenvalue takes two sweeps, so 4 in practice
     int const size            = H.size;
     double squares            = 0;
     Kokkos::parallel_reduce(

@@ -213,7 +213,7 @@ void fit_biases(Space const& space, Entries<Scalar, Index, Space> const& X, Bias
     return Sums(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::bias_sums"), longest, 2);
   });
   using Rest      = Remainder<Scalar, Index>;
-  // Of the biases, or of the drifts, of mode n.
+  // Fits the biases, or the drifts, of mode n.
   auto const fit = [&](int n, bool drifts, SetBias<Sums, Scalar> const& set) {
     count_t const count = X.extents()[n] * set.columns;
     Kokkos::deep_copy(space, Kokkos::subview(sums, Kokkos::make_pair(count_t(0), count), Kokkos::ALL),

@@ -94,7 +94,7 @@ public:
   [[nodiscard]] int epochs() const { return m_epochs; }
 
 private:
-  static constexpr int first_epochs = 6;  // of a start: planted ratings are learned in five or six
+  static constexpr int first_epochs = 6;  // after a start: planted ratings are learned in five or six
   static constexpr int most_epochs  = 16;
   static constexpr int more_epochs  = 6;  // after a change, at most
   static_assert(more_epochs == last_epochs);

@@ -21,7 +21,7 @@
 
 namespace polyad::detail {
 
-using PinnedSpace = Kokkos::SharedHostPinnedSpace;  // a device copies from it while the host goes on
+using PinnedSpace = Kokkos::SharedHostPinnedSpace;  // a device copies from it while the host continues
 
 /// A tensor in host memory. `tensor` gives host code access to its arrays.
 template <class Scalar, class Index, class Space>
@@ -120,9 +120,9 @@ public:
   }
   [[nodiscard]] int order() const { return extents().order(); }
   [[nodiscard]] count_t nnz() const { return on_host() ? m_pinned.tensor.nnz() : m_tensor.nnz(); }
-  /// Of entries on the device.
+  /// The tensor, if the entries are on the device.
   [[nodiscard]] Tensor const& tensor() const { return m_tensor; }
-  /// Of entries in host memory.
+  /// The tensor, if the entries are in host memory.
   [[nodiscard]] Pinned const& pinned() const { return m_pinned; }
   [[nodiscard]] std::shared_ptr<Buffers> const& buffers() const { return m_buffers; }
 
@@ -135,7 +135,7 @@ public:
     count_t const length = m_buffers->length, count = ceil_div(nnz(), length);
     if (count > 0) send(0);
     for (count_t s = 0; s < count; ++s) {
-      if (s + 1 < count) send(s + 1);  // behind the kernels of stretch s - 1, which has the same instance
+      if (s + 1 < count) send(s + 1);  // after the kernels of stretch s - 1, which has the same instance
       auto const& buffer = m_buffers->buffers[s % 2];
       // Only the first kernels wait for the model; their copies need not.
       if (s < 2) enqueue_after(buffer.instance, space);

@@ -520,7 +520,8 @@ FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
   int const order    = std::max(data.train.order(), data.train_on_host.order());
   auto const options = settled(given, order);
   static_cast<void>(checked_limits(options));
-  POLYAD_EXPECTS(!data.format, "a format that is chosen already wants the start whose biases it is without");
+  POLYAD_EXPECTS(!data.format,
+                 "a format chosen before the run requires the start whose biases were subtracted");
   auto const rows   = rows_of(space, data);
   auto const& facts = facts_of(options.optimizer);
   rows->expect_supported(facts.runs_on_ranks, facts.name);

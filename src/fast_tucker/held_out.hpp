@@ -138,7 +138,7 @@ struct HeldOut {
 
 /// Parts of X that are the same on every backend. Waits for `space`. \throws MemoryError
 /// \param fold       which of 1 / share disjoint parts is held out
-/// \param make_kept  makes the tensor for so many kept entries
+/// \param make_kept  makes the tensor for the given number of kept entries
 template <class Scalar, class Index, class Space, class MakeKept>
 auto hold_out(Space const& space, CooTensor<Scalar, Index, Space> const& X, double share, int fold,
               MakeKept const& make_kept) {

@@ -35,7 +35,7 @@ struct PredictEntries {
   Index const* indices;  // P x N
   Scalar const* values;  // null: none to compare with
   Scalar const* C[max_order];
-  count_t stride;  // of all C
+  count_t stride;  // the same for all C
   Scalar const* bias[max_order];
   DriftTerms<Scalar> drift;
   int order;
@@ -43,7 +43,7 @@ struct PredictEntries {
   bool has_biases;
   double mean;
   ValueRange range;
-  Scalar* predictions;  // null: only the errors are wanted
+  Scalar* predictions;  // null: only the errors are needed
   double* sums;         // three for each chunk: squared errors, absolute errors, implicit losses
   double alpha;         // the weight in implicit feedback; 0: the values are the targets
   WholeRowWalk entries;

@@ -20,7 +20,7 @@ struct TakeSample {
   Scalar const* values;
   count_t order;
   count_t mode;
-  double share;  // of the rows
+  double share;  // fraction of the rows
   bool writes;
   Index* taken_indices;
   Scalar* taken_values;

@@ -41,7 +41,7 @@ struct SelectBest {
 
   FactorMatrix<Scalar, Space> products;  // Q x K; minus infinity: left out
   double const* base;                    // Q numbers
-  Scalar const* bias;                    // of the mode's rows, or null
+  Scalar const* bias;                    // biases of the mode's rows, or null
   count_t first;                         // row of the first column
   count_t columns;                       // K of this block
   count_t groups;                        // lists of a query

@@ -144,7 +144,7 @@ public:
   [[nodiscard]] double seconds() const { return m_seconds; }
   /// The warning about the last format, for AnyFormat::warning().
   [[nodiscard]] std::string const& warning() const { return m_warning; }
-  /// Beside the format, of coordinates that are let go afterwards.
+  /// The bytes of coordinates that are needed in addition to the format and released after the build.
   [[nodiscard]] count_t coordinates_bytes() const { return m_coordinates_bytes; }
 
 private:
@@ -272,7 +272,7 @@ auto AnyFormat<Scalar, Space>::build(Space const& space, TensorSource<Scalar, In
           count_t const left = available_memory(space) + builder.coordinates_bytes();
           if (model > left)
             throw MemoryError("a model of rank " + std::to_string(options.rank), model,
-                              "only " + bytes_text(left) + " are free beside " + best.name);
+                              "only " + bytes_text(left) + " are left after building " + best.name);
         },
         [&] { return !source.is_there || source.is_there(); });
   }

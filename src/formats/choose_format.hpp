@@ -25,7 +25,7 @@ struct FormatWish {
   bool residual       = false;  // the residual sweep of FastTucker
   bool rows           = false;  // its least squares for rows
   bool may_stream     = true;   // from host memory
-  std::uint64_t bytes = 0;      // of memory that are free where the tensor goes
+  std::uint64_t bytes = 0;      // free memory where the tensor goes
   bool one_memory     = false;  // on a host these are host memory, and no limit that simulates a device
   /// AnyFormatOptions::loading_bytes
   std::uint64_t loading_bytes = 0;

@@ -47,7 +47,7 @@ double weighted(Terms const& terms, Terms const& weights) {
 constexpr double megabyte = 1e6;
 /// The last point of the measured curve. Additions to more distinct rows do not wait for each other.
 constexpr double few_rows   = 1024;
-constexpr double cache_line = 128;  // of a device
+constexpr double cache_line = 128;  // on a device
 
 /// The rows of all factors.
 double total_rows(TensorSurvey const& tensor) {

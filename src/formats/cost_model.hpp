@@ -8,7 +8,7 @@
 //                       + w_hot rows/atomic
 //
 // The costs of a family are in src/formats/<family>/costs.cpp: the rows and bytes that it moves. Its weights
-// are in weights.hpp beside that file; scripts/fit_cost_model.py fits them to stored measurements. The test
+// are in weights.hpp next to that file; scripts/fit_cost_model.py fits them to stored measurements. The test
 // `cost_model` compares predictions with measurements (docs/which-format.md).
 // Names: P nonzeros, N modes, I_n rows, R columns, s bytes a value.
 #pragma once
@@ -55,14 +55,14 @@ struct Term {
 struct ModeTerms {
   double launch    = 0;  // one
   double stream    = 0;  // the format's arrays, once a block of columns, copied
-  double near      = 0;  // rows of the other factors, one a nonzero, at the rate of the smallest table
+  double near      = 0;  // rows of the other factors, one per nonzero, at the rate of the smallest table
   double gather    = 0;  // their additional time, since the factors are larger
   double narrow    = 0;  // 64 bytes for each of these rows and blocks: the bytes fetched for a short row
-  double upper     = 0;  // of those, rows that are read once a fiber
+  double upper     = 0;  // rows among those that are read once per fiber
   double output    = 0;  // V, written
-  double scattered = 0;  // 64 bytes a nonzero from a random place: coordinates by a permutation
+  double scattered = 0;  // 64 bytes per nonzero from a random place: coordinates by a permutation
   double atomics   = 0;  // atomic rows to a whole factor
-  double hot       = 0;  // atomic rows where there are few
+  double hot       = 0;  // atomic rows if there are few
   double ordered   = 0;  // atomic rows in the order of the mode itself, so that neighbours meet
 
   /// All of them, in the order of their sum.
@@ -180,8 +180,8 @@ struct Cost {
   double load_s  = 0;
   double build_s = 0;
   std::vector<double> mode_s;  // an MTTKRP of each mode
-  DensePart dense;             // of an iteration, the same for all formats
-  double iteration_s = 0;      // of CP-ALS
+  DensePart dense;             // part of an iteration, the same for all formats
+  double iteration_s = 0;      // one iteration of CP-ALS
   /// The part of iteration_s for additions to rows that many threads access at the same time. It is the least
   /// certain part. Comparisons of formats therefore add a fifth to it.
   double crowded_s = 0;

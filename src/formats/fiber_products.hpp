@@ -9,7 +9,7 @@
 //
 //   source.bins(), source.begin(b)     bin b holds the nonzeros begin(b) ... begin(b + 1) - 1
 //   auto at = source.start(b)          a cursor at the bin's first nonzero
-//   source.fiber_end(at, i)            one behind the last nonzero of i's fiber
+//   source.fiber_end(at, i)            one past the last nonzero of i's fiber
 //   source.index(at, i, m)             index of nonzero i in the mode of level m, 0 ... N - 2
 //   source.leaf(i), source.value(i)
 //   source.advance(at, i)              moves the cursor from i - 1 to i
@@ -42,11 +42,11 @@ KOKKOS_FORCEINLINE_FUNCTION Row row_times_matrix(Scalar const* x, int length, Sc
 /// row).
 template <class Scalar>
 struct LevelRows {
-  Scalar const* rows[max_order]{};   // of C^(m), or of A^(m)
+  Scalar const* rows[max_order]{};   // rows of C^(m), or of A^(m)
   Scalar const* cores[max_order]{};  // B^(m)
-  unsigned stride[max_order]{};      // of `rows`
+  unsigned stride[max_order]{};      // stride of `rows`
   int columns[max_order]{};          // J_m
-  unsigned core_stride = 0;          // of all B
+  unsigned core_stride = 0;          // the same for all B
   int levels           = 0;          // above the leaf: N - 1
   bool formed          = false;
 
@@ -82,8 +82,8 @@ struct LevelRows {
   }
 };
 
-/// Entries of a thread's row in the scratch pad: whole blocks and one pack more. The rows of a warp's threads
-/// are read at the same time, and the additional pack makes them begin in different banks.
+/// Entries of a thread's row in the scratch pad: whole blocks and one additional pack. The rows of a warp's
+/// threads are read at the same time, and the additional pack makes them begin in different banks.
 template <class Scalar>
 KOKKOS_INLINE_FUNCTION constexpr int pad_row(int length, int block) {
   return (length + block - 1) / block * block + row_alignment / static_cast<int>(sizeof(Scalar));

@@ -56,7 +56,7 @@ FormatWish wish_of(Space const& space, AnyFormatOptions const& options, bool cho
 template <class Scalar, class Index, class Space>
 std::vector<FormatCandidate> candidates_of(Space const& space, AnyFormatOptions const& options,
                                            FormatWish const& wish) {
-  POLYAD_EXPECTS(options.survey, "a choice between formats wants a survey of the tensor");
+  POLYAD_EXPECTS(options.survey, "choosing a format requires a survey of the tensor");
   auto list = candidates(*options.survey, options.rank, sizeof(Scalar), sizeof(Index), wish,
                          [&](double seconds) { return ceilings_for<Scalar>(space, options, seconds); });
   // A build of the library with only some formats lacks the others.

@@ -50,7 +50,7 @@ struct SgdFactorSweep {
   Scalar step;
   Scalar ridge;
   bool share;
-  int level;  // of the scratch pad
+  int level;  // level of the scratch pad
 
   /// w = B p, each lane its columns.
   KOKKOS_FORCEINLINE_FUNCTION void form_w(Scalar const* p, Scalar* w, int lane) const {
@@ -147,12 +147,12 @@ struct SgdCoreSweep {
   count_t bins_each;  // bins that a thread walks
   TransposedProductWorkspace<Space> sums;
 
-  /// Where a thread's walk stands.
+  /// The position of a thread's walk.
   struct Walk {
     typename Source::Cursor at;
     count_t next;
     count_t end;
-    count_t fiber_end;  // of the fiber whose p lies in the pad; p has to be formed when `next` is here
+    count_t fiber_end;  // end of the fiber whose p is in the pad; when `next` gets here, form p again
   };
 
   [[nodiscard]] KOKKOS_FUNCTION count_t first_bin(count_t thread) const {

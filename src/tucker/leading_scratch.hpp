@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // LeadingScratch: the arrays of LeadingVectors. They are kept, so that an iteration of HOOI allocates
-// nothing. The tall matrices of a mode lie where those of the mode before lay.
+// nothing. The tall matrices of a mode reuse the memory of those of the mode before.
 #pragma once
 
 #include <Kokkos_Core.hpp>

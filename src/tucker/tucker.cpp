@@ -177,7 +177,7 @@ ScaledNorm norm_of(Space const& space, TensorByRank<Scalar, Space> const& X) {
   auto const norm = scaled_norm(space, *X.format(0).inside(), X.norm_squared(), X.rows()->rank_sums());
   if (!(norm.squared > 0) || !std::isfinite(norm.squared))
     throw NumericalError("the tensor's norm is " + std::to_string(std::sqrt(norm.squared)) +
-                         ": no fit can be told");
+                         ": the fit is undefined");
   return norm;
 }
 

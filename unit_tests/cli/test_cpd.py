@@ -418,7 +418,7 @@ class Cpd(ToolTest):
             self.assert_close(self.fits("-i", 3, "--init", name), whole[3:])
 
     def test_singular_vectors_as_start(self):
-        # Of a tensor of rank R with orthogonal factors they are the solution, as exactly as they are found.
+        # For a tensor of rank R with orthogonal factors they are the solution, as exactly as they are found.
         tensor = {(r, (r + 1) % 3, r): float(3 - r) for r in range(3)}
         path = self.write("orthogonal.tns", tns(tensor))
         report = self.report_of("cpd", path, "-r", 3, "-i", 1, "--init", "nvecs")

@@ -134,7 +134,7 @@ TEST_CASE("host memory: control groups in a container", "[core]") {
   machine.put("proc/self/mountinfo", "30 23 0:26 /docker/1f /sys/fs/cgroup ro - cgroup2 cgroup rw\n");
   machine.group("sys/fs/cgroup/x", 200, 100, 0);
   CHECK(machine.free_mib() == 100);
-  // A group beside what is mounted: the mount's is the best that is known.
+  // A group outside what is mounted: the mount's is the best that is known.
   machine.put("proc/self/cgroup", "0::/../other\n");
   CHECK(machine.free_mib() == 300);
   machine.put("proc/self/mountinfo", "30 23 0:26 / /mnt/control\\040groups rw - cgroup2 cgroup rw\n");

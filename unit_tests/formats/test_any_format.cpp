@@ -89,7 +89,7 @@ TEST_CASE("any_format takes every kind of tensor", "[any_format]") {
   expect_any<double, std::uint64_t>(some_tensor(), 8, RowLayout::padded);
 }
 
-TEST_CASE("any_format takes the format that it is told", "[any_format]") {
+TEST_CASE("any_format builds the format that is requested", "[any_format]") {
   TestSpace const space;
   auto const tensor = some_tensor();
   auto const coo    = to_device<double, std::uint32_t>(space, tensor);

@@ -34,7 +34,7 @@ using Clock  = std::chrono::steady_clock;
 
 struct Case {
   std::string name;
-  /// A number that tells whether the result is right.
+  /// A number that shows whether the result is right.
   std::function<double()> run;
   /// Where files are written; empty: nowhere.
   std::filesystem::path folder = {};

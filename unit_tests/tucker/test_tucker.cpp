@@ -226,8 +226,8 @@ TEST_CASE("hooi: one buffer holds the products of all modes", "[tucker]") {
   auto start               = random_tucker_start<double>(space, X.extents(), options);
   count_t const with_start = account.in_use();
   static_cast<void>(tucker(space, X, options, std::move(start)));  // no copy of it
-  // Y takes 40,000 rows of ten doubles, padding included. Beside one of it stand two matrices of four columns
-  // and two megabytes of partial sums.
+  // Y takes 40,000 rows of ten doubles, padding included. In addition to one such array there are two
+  // matrices of four columns and two megabytes of partial sums.
   CHECK(account.peak() < with_start + 3 * 40000 * 10 * sizeof(double));
 }
 

@@ -69,7 +69,7 @@ private:
   std::uint64_t m_bytes;
 };
 
-/// NaN or infinity appeared where the method cannot go on.
+/// NaN or infinity appeared where the method cannot continue with it.
 class NumericalError : public Error {
 public:
   explicit NumericalError(std::string const& what) : Error(ExitCode::numerical_breakdown, what) {}

@@ -18,7 +18,7 @@ template <class Space>
 inline constexpr bool is_device_space =
     !Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename Space::memory_space>::accessible;
 
-/// The host's execution space beside Space: a device's host, or Space itself.
+/// The host's execution space for Space: that of a device's host, or Space itself.
 template <class Space>
 using HostOf = std::conditional_t<is_device_space<Space>, Kokkos::DefaultHostExecutionSpace, Space>;
 

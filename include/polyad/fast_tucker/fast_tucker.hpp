@@ -81,8 +81,8 @@ struct FastTuckerChoice {
   /// The best candidate, with mean and biases of the entries that were not held out.
   FastTuckerModel<Scalar, Space> start;
   bool learns = true;       // false: no candidate beat mean and biases on the held-out entries
-  PredictionErrors biases;  // of mean and biases (with drifts) alone, on the held-out entries
-  PredictionErrors model;   // of the best candidate, on the held-out entries
+  PredictionErrors biases;  // errors of mean and biases (with drifts) alone, on the held-out entries
+  PredictionErrors model;   // errors of the best candidate, on the held-out entries
   int candidates = 0;
   double seconds = 0;
   /// Why the search ended. `time_limit` and `interrupted`: early, with the best so far. `max_iterations`: no
@@ -99,7 +99,7 @@ struct FastTuckerEpoch {
   PredictionErrors train;
   PredictionErrors validation;  // no entries when there are none
   PredictionErrors test;
-  double seconds;  // of the epoch, without the errors
+  double seconds;  // duration of the epoch, without computing the errors
   /// With FastTuckerOptions::implicit, the loss over all cells and the ridge, which no epoch raises.
   std::optional<double> objective = {};
 };
@@ -111,15 +111,15 @@ struct FastTuckerErrors {
 
 template <class Scalar, class Space>
 struct FastTuckerResult {
-  /// Of the last epoch, or of the best one with `patience`.
+  /// The model after the last epoch, or after the best one with `patience`.
   FastTuckerModel<Scalar, Space> model;
   std::vector<FastTuckerEpoch> history;
   StopReason reason = StopReason::max_iterations;
   /// The epoch that `model` comes from. 0 means the start: no epoch was sound or, with `patience`, better
   /// than a model without interaction.
   int kept_epoch = 0;
-  FastTuckerErrors errors;  // of the kept epoch; no entries without one
-  FastTuckerErrors biases;  // of mean and biases alone
+  FastTuckerErrors errors;  // errors of the kept epoch; no entries if there is none
+  FastTuckerErrors biases;  // errors of mean and biases alone
   FormatFacts format;       // without a name where the model is mean and biases alone
   /// Set if the options left something to choose. It has no start: the run has overwritten it. If the model
   /// is mean and biases alone, kept_epoch is 0.
@@ -289,7 +289,7 @@ template <class Scalar, class Index, class Space>
 /// Multiplies all predictions of the model by a power of two, in place. This scales its mean, its range and
 /// its biases. The factor of the interaction is divided among the A^(n) of the modes whose target is zero.
 /// Waits for `space`.
-/// \param targets  one a mode, or none: zero
+/// \param targets  one per mode; if the list is empty, all are zero
 /// \throws UsageError for another factor
 template <class Scalar, class Space>
 void scale_predictions(Space const& space, double factor, FastTuckerModel<Scalar, Space>& model,
@@ -303,7 +303,7 @@ void scale_predictions(Space const& space, double factor, FastTuckerModel<Scalar
 /// late. In modes whose target is not zero all C^(n)(k, r) are 1, and the others share the standard
 /// deviation. A deviation that is 0 or not finite counts as 1. The same bits on every backend. Waits for
 /// `space`.
-/// \param targets  one a mode, or none: zero
+/// \param targets  one per mode; if the list is empty, all are zero
 template <class Scalar, class Space>
 void fill_start(Space const& space, FastTuckerModel<Scalar, Space> const& model, double deviation,
                 std::uint64_t seed, std::span<RowTarget const> targets = {});

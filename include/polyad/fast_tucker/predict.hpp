@@ -4,7 +4,7 @@
 //
 //   xhat = mean + sum_n bias^(n)(i_n) + sum_r prod_n C^(n)(i_n, r),  clipped to model.range
 //
-// Drifts of the biases are added where there are any (tensor/fast_tucker_model.hpp).
+// Drifts of the biases are added if the model has any (tensor/fast_tucker_model.hpp).
 // The matrices C^(n) = A^(n) B^(n) are formed once, so that each entry reads N rows of R, as in an MTTKRP.
 // Bytes per entry: s_r + N s_o streamed, N R s_r gathered.
 #pragma once

@@ -29,7 +29,7 @@ inline constexpr count_t every_row = std::numeric_limits<count_t>::max();
 using ObservedRows = std::vector<std::vector<std::uint8_t>>;
 
 struct RankingOptions {
-  count_t count             = 10;  // rows wanted of each query, at most 2^31
+  count_t count             = 10;  // number of rows to return for each query, at most 2^31
   count_t rows_at_a_time    = 0;   // scored in one product; 0: chosen. For tests.
   count_t queries_at_a_time = 0;   // the same
   ObservedRows observed = {};  // observed_rows finds them; a model's file has them (io/fast_tucker_file.hpp)

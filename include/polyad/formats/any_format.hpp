@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// AnyFormat: a tensor in the format that suits it, chosen by the cost model when it is built, behind the
-// contract of formats/format.hpp. Drivers take it as they take any format:
+// AnyFormat holds a tensor in the format that suits it. The cost model chooses this format when the tensor is
+// built. AnyFormat has the contract of formats/format.hpp, so drivers accept it like any format:
 //
 //   auto const X      = any_format(space, tensor, {.rank = 32});
 //   auto const result = cp_als(space, X);  // of rank 32
@@ -123,7 +123,7 @@ public:
   /// What its results may lose: as floats, formats that add term by term lose digits in long rows. Empty if
   /// nothing is known. auto takes such a format only if no other fits.
   [[nodiscard]] std::string const& warning() const { return m_warning; }
-  /// The rank for which it was built; 0 for a format of one's own.
+  /// The rank for which it was built; 0 for a user-defined format.
   [[nodiscard]] count_t rank() const { return m_rank; }
   [[nodiscard]] double build_seconds() const { return m_build_s; }
   /// All candidates, the best first; empty if a format was named.
@@ -222,7 +222,7 @@ struct FormatComparison {
   std::vector<FormatCandidate> candidates;  // the best first
   std::string best;                         // its name; empty where none fits
   std::string because;                      // why it is the best, or what a format would need to fit
-  std::vector<FormatShape> shapes;          // of the one format that was tuned, the fastest first
+  std::vector<FormatShape> shapes;          // shapes tried for the one tuned format, the fastest first
   std::uint64_t free_bytes = 0;             // the free memory that the choice assumed
 };
 
@@ -246,7 +246,7 @@ template <class Scalar, class Index, class Space>
 [[nodiscard]] FormatComparison tune_formats(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                                             AnyFormatOptions const& options = {});
 
-/// Wraps a format of one's own in AnyFormat, which shares its Views. Does not wait.
+/// Wraps a user-defined format in AnyFormat, which shares its Views. Does not wait.
 template <OwnFormat F>
 [[nodiscard]] AnyFormat<typename F::scalar_type, typename F::space_type> any_format(
     typename F::space_type const&, F const& own) {

@@ -16,7 +16,7 @@ struct Ceilings {
   bool is_device  = false;
   int concurrency = 1;    // threads
   int simd_bytes  = 64;   // the widest register of a host
-  double launch_s = 0;    // of a kernel: nominal_launch_s
+  double launch_s = 0;    // time to launch a kernel: nominal_launch_s
   double copy     = 0;    // read and written
   Curve gather;           // random rows of 32 columns, by the megabytes of the table
   Curve atomic_add;       // atomic additions to random rows, by the megabytes of the table

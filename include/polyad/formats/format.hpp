@@ -106,7 +106,7 @@ struct NoWorkspace {
 struct FormatRequest {
   std::vector<Capability> needs;  // besides the MTTKRP
   bool as_named        = false;   // refuse to build if the storage would differ from the name
-  count_t buffer_bytes = 0;       // of a format that streams, on the device; 0: what is free
+  count_t buffer_bytes = 0;       // device buffer of a streaming format; 0: all free memory
   int only_mode        = -1;      // the run asks for this mode alone; a format may keep less then
 
   [[nodiscard]] bool wants(Capability capability) const {
@@ -201,7 +201,7 @@ struct RowShrinkage {
   double nonzeros    = 0;        // the part of the weight that is the same for all rows
   double share       = 0;        // the part that grows with the row's nonzeros, as a fraction of them
   double const* unit = nullptr;  // a factor of both, on the device; null: no shrinkage
-  double target      = 0;        // of each number of c: 0 or 1
+  double target      = 0;        // target of every element of c: 0 or 1
 
   /// Whether rows without nonzeros get a target other than zero. Otherwise these rows become zero.
   [[nodiscard]] KOKKOS_FUNCTION bool draws_empty_rows() const { return unit != nullptr && target != 0; }

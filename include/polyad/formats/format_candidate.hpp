@@ -26,7 +26,7 @@ struct FormatTimes {
   double load_s  = 0;
   double build_s = 0;
   std::vector<double> mode_s;  // an MTTKRP of each mode
-  double iteration_s = 0;      // of CP-ALS; measured ones are the measured modes and a predicted dense part
+  double iteration_s = 0;      // one CP-ALS iteration; its dense part is always predicted
 };
 
 /// A format that was looked at.

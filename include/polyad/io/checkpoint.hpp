@@ -20,7 +20,7 @@ struct Checkpoint {
   std::string format;     // the storage format's name
   std::uint64_t seed = 0;
   std::uint64_t rank = 0;
-  /// Of the tensor, its duplicates summed.
+  /// The extents of the tensor, whose duplicates were summed.
   std::vector<std::uint64_t> extents;
   std::uint64_t nnz   = 0;
   double norm_squared = 0;

@@ -101,7 +101,7 @@ struct HostTucker {
 ///   1 - |w_r - w_s| / max(w_r, w_s), w the components' norms.
 struct MatchScore {
   double score, weighted;
-  /// Of each component of A: its partner in B, or -1.
+  /// For each component of A: its partner in B, or -1.
   std::vector<std::int64_t> partner;
 };
 

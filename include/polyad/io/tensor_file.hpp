@@ -112,7 +112,7 @@ struct ReadReport {
   std::uint64_t zeros = 0;
   /// Lines of text, comments and empty ones included.
   std::uint64_t lines = 0;
-  /// Bytes of text after decompression, and of the file as it lies on disk.
+  /// Bytes of text after decompression, and bytes of the file on disk.
   std::uint64_t text_bytes = 0, file_bytes = 0;
   double seconds = 0;
   /// What was found in a table of text; rows count from 0 there.

@@ -32,7 +32,7 @@ struct TeamSum {
 
   Index* row;
   Scalar* sum;  // a block of columns
-  int first;    // of these columns
+  int first;    // the first of these columns
 
   template <class Row>
   KOKKOS_FUNCTION void leave(Index to, Row const& of, Columns columns) const {

@@ -3,7 +3,7 @@
 //
 // A row of a factor matrix is cut into blocks of `Block` columns; a block is spread over `lanes` vector
 // lanes of `width` elements each (lanes * width = Block). One kernel source serves every architecture,
-// because only this class knows which elements a lane holds:
+// because only this class knows which elements belong to a lane:
 //
 //   RowForm::packed   device: a lane holds 16 contiguous bytes (float4, double2), so a row is read with
 //                     16-byte loads. Needs rows that start at multiples of 16 bytes. The default.

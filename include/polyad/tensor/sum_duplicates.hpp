@@ -18,7 +18,7 @@ struct Deduplicated {
 
 namespace detail {
 
-/// Whether nonzero p of a tensor has the coordinates of nonzero q (0), comes behind it (1) or before (-1).
+/// Compares the coordinates of nonzeros p and q of a tensor: 0 if equal, 1 if p comes after q, -1 if before.
 template <class Indices>
 KOKKOS_INLINE_FUNCTION int compare_coordinates(Indices const& indices, count_t p, count_t q) {
   for (count_t n = 0; n < indices.extent(1); ++n)

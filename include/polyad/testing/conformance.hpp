@@ -33,7 +33,7 @@ CooTensor<Scalar, Index, Space> to_device(Space const& space, HostTensor const& 
                                std::span<Index const>(indices), std::span<double const>(tensor.values));
 }
 
-/// How the rows of a matrix lie in memory.
+/// How the rows of a matrix are laid out in memory.
 enum class RowLayout {
   padded,   // as make_factor_matrix lays them out: rows start at multiples of 16 bytes
   roomy,    // as make_output_matrix lays them out: on a host at multiples of 64 bytes
@@ -63,7 +63,7 @@ class WatchedMatrix {
 public:
   using matrix_type = FactorMatrix<Scalar, Space>;
 
-  /// Around the matrix stands `surroundings`, in it `content`.
+  /// Fills the matrix with `content` and the memory around it with `surroundings`.
   WatchedMatrix(Space const& space, RowLayout layout, std::size_t rows, std::size_t columns,
                 double content = nan_value, double surroundings = canary)
       : m_space(space), m_surroundings(surroundings) {
@@ -129,7 +129,8 @@ private:
   matrix_type m_matrix;
 };
 
-/// Factors in a given layout. NaN stands around them: a kernel that lets padding into a result shows it.
+/// Factors in a given layout. The memory around them holds NaN: a kernel that lets padding into a result
+/// shows it.
 template <class Scalar, class Space>
 FactorMatrices<Scalar, Space> to_device(Space const& space, HostFactors const& factors,
                                         RowLayout layout = RowLayout::padded) {

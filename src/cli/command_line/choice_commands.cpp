@@ -56,7 +56,7 @@ void ChoiceCommands::add_tune() {
   add_format(tune, m_tune.format, "Try this format alone, in all its shapes: " + format_names());
   tune.add_flag(
       "--store", m_tune.store,
-      "Keep the choice in TENSOR.tune.json, beside the tensor. --format auto finds it for the same rank, "
+      "Keep the choice in TENSOR.tune.json, next to the tensor. --format auto finds it for the same rank, "
       "precision and machine");
   tune.footer("Example: polyad tune uber.tns.xz -r 32 -i 20 --store");
 }
@@ -74,7 +74,7 @@ std::optional<Options> ChoiceCommands::chosen() {
              ": tune does not try a tensor in host memory. --format auto streams a tensor that does not fit");
     if (m_tune.store &&
         (!std::filesystem::is_regular_file(m_tune.of.tensor) || io::own_descriptor(m_tune.of.tensor)))
-      refuse("--store keeps the choice beside the tensor, so the tensor must be a file");
+      refuse("--store keeps the choice next to the tensor, so the tensor must be a file");
     return m_tune;
   }
   return std::nullopt;

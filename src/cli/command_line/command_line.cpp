@@ -98,7 +98,7 @@ void add_info(Command command) {
 void check(CpdOptions const& options) {
   if (options.tune && options.format != "auto") refuse("--tune chooses a format: leave --format out");
   if (options.tune && !options.resume.empty())
-    refuse("--resume goes on in the checkpoint's format: leave --tune out");
+    refuse("--resume continues in the checkpoint's format: leave --tune out");
   bool const has_fixed = !options.constraints.fixed_texts.empty();
   if (has_fixed && !starts_from_file(options) && options.resume.empty())
     refuse("--fix needs the factors that are to stay: name their model by --init MODEL");

@@ -125,7 +125,7 @@ void add_fast_tucker(Command command, TrainOptions& options) {
       ->type_name("SHARE");
   command
       .add_option("-j,--factor-columns", options.columns,
-                  "Columns of the factors: one number, or one a mode; unset: the rank",
+                  "Columns of the factors: one number, or one per mode; unset: the rank",
                   listed_as("columns", options.columns, ","))
       ->delimiter(',')
       ->type_name("J[,J...]");
@@ -183,7 +183,7 @@ void add_fast_tucker(Command command, TrainOptions& options) {
       ->capture_default_str();
   command
       .add_option("--time-bins", options.time_bins,
-                  "Time bins of each mode's drift, one number or one a mode; unset: chosen",
+                  "Time bins of each mode's drift, one number or one per mode; unset: chosen",
                   listed_as("time_bins", options.time_bins, ","))
       ->delimiter(',')
       ->type_name("B[,B...]");
@@ -199,7 +199,7 @@ void add_fast_tucker(Command command, TrainOptions& options) {
              "als: " + format_names({Capability::row_least_squares}) + "; more for adam, sgd");
   add_precision(command, options.precision);
   add_device_memory(command, options.device_memory,
-                    "Keep to so many bytes on the device; other ratings stay on the host");
+                    "Use at most this many bytes on the device; other ratings stay on the host");
   add_deterministic(command, options.deterministic, "model in every run on one device");
   add_output(command, options.output, "Write the model: .npz for numpy and for predict");
   add_common(command);
@@ -322,8 +322,8 @@ void check(TrainOptions const& options) {
   for (double const number : options.time_damping) expect_from_zero("--time-reg", number);
   bool const has_time = options.time_mode_text != "-1";
   if (!has_time && !(options.time_bins.empty() && options.time_damping.empty()))
-    refuse("--time-bins and --time-reg want --time-mode");
-  if (options.time_bins.empty() && !options.time_damping.empty()) refuse("--time-reg wants --time-bins");
+    refuse("--time-bins and --time-reg require --time-mode");
+  if (options.time_bins.empty() && !options.time_damping.empty()) refuse("--time-reg requires --time-bins");
   if (has_time && !options.biases) refuse("--time-mode is about biases: not with --no-biases");
   for (double const number : options.shrink) expect_from_zero("--shrink", number);
   if (!options.shrink.empty() && options.implicit)

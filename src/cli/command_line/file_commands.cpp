@@ -86,8 +86,9 @@ void FileCommands::add_check() {
   command.add_flag("--force", m_check.force, "That file may be TENSOR, which it replaces when it is whole");
   add_common(command);
   command.footer(
-      "The exit status is 8 when there are any, and 3 when the file cannot be read. Empty slices are listed "
-      "too, but they are no fault.\nExample: polyad check ratings.tns --fix ratings.pten");
+
+      "The exit status is 8 if it finds any of them, and 3 if the file cannot be read. Empty slices are "
+      "listed too, but they are not faults.\nExample: polyad check ratings.tns --fix ratings.pten");
 }
 
 void FileCommands::add_compare() {

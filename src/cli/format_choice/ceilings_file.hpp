@@ -11,8 +11,8 @@
 
 namespace polyad::cli {
 
-/// ${XDG_CACHE_HOME:-~/.cache}/polyad/ceilings-BACKEND-DEVICE-THREADS-SCALAR.json; empty where there is no
-/// home.
+/// ${XDG_CACHE_HOME:-~/.cache}/polyad/ceilings-BACKEND-DEVICE-THREADS-SCALAR.json; empty if there is no home
+/// folder.
 [[nodiscard]] std::filesystem::path ceilings_path(BackendReport const& backend, int scalar_bytes);
 
 /// Nothing unless the file is of this version, backend and device, and all its numbers are plausible.

@@ -25,7 +25,7 @@ struct EstimateOptions {
 struct TuneOptions {
   EstimateOptions of;
   std::string format;  // empty: all; of one, its shapes too
-  bool store = false;  // beside the tensor
+  bool store = false;  // next to the tensor
 };
 
 }  // namespace polyad::cli

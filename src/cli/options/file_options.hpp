@@ -23,7 +23,7 @@ struct CommonOptions {
   std::optional<std::uint64_t> max_memory;  // bytes to read tensors with; none: what is free
   io::DelimitedOptions table;               // how tables of text are read
   OptionList listed;                        // all options of the command, as the report lists them
-  std::optional<std::uint64_t> seed;        // of commands that have one
+  std::optional<std::uint64_t> seed;        // for commands that have one
 };
 
 /// A tensor and how it is to be read.
@@ -49,7 +49,7 @@ struct ConvertOptions {
 struct CheckOptions {
   CommonOptions common;
   TensorInput input;
-  std::filesystem::path fixed;  // empty: nothing is mended
+  std::filesystem::path fixed;  // empty: nothing is fixed
   bool force = false;           // it may be the input
 };
 

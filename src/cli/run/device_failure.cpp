@@ -13,7 +13,7 @@ namespace polyad::cli {
 
 namespace {
 
-/// An abort for any other reason goes on when this returns.
+/// After this returns, an abort for any other reason proceeds.
 extern "C" void end_if_device_failed(int) {
   io::remove_temporary_files();
   if (!device_has_failed()) return;

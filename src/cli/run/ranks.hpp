@@ -23,7 +23,7 @@ void start_ranks();
 void end_ranks();
 /// The ranks that start_ranks found; one rank before its call.
 [[nodiscard]] Ranks const& ranks() noexcept;
-/// Ends all ranks with this exit code. Only where there are several.
+/// Ends all ranks with this exit code. Call it only if there are several.
 [[noreturn]] void abort_ranks(int exit_code);
 
 /// The numbers of all ranks, in their order; each passes equally many. All ranks call it, in a Session.

@@ -10,7 +10,7 @@
 
 namespace polyad::cli {
 
-/// Of one of several ranks on a machine; 0 leaves the choice to whoever starts them.
+/// The number of threads for one of several ranks on a machine; 0 leaves the choice to whoever starts them.
 [[nodiscard]] int threads_of_rank();
 
 class Session {
@@ -27,7 +27,7 @@ public:
 
   [[nodiscard]] BackendReport backend() const;
 
-  /// Prints the configuration as Kokkos tells it.
+  /// Prints the configuration as Kokkos reports it.
   void print_configuration(std::ostream& out) const;
 
 private:

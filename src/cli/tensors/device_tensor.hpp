@@ -67,7 +67,7 @@ CooTensor<Scalar, Index, Space> to_device(Space const& space, io::CoordinateList
   auto tensor = upload_list<Scalar, Index>(space, std::move(list));
   try {
     return without_duplicates(space, tensor, report);
-  } catch (MemoryError const&) {  // the sort's keys do not fit beside the coordinates
+  } catch (MemoryError const&) {  // the sort's keys do not fit in addition to the coordinates
     return without_duplicates_by_host(space, std::move(tensor), report);
   }
 }

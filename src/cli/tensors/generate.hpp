@@ -10,7 +10,7 @@ namespace polyad::cli {
 
 struct GeneratedTensor {
   io::CoordinateList tensor;
-  io::HostKtensor model;  // of low-rank: what the tensor equals; else empty
+  io::HostKtensor model;  // for low-rank, the model that the tensor equals; else empty
 };
 
 /// Needs a Session. \throws UsageError for shapes that cannot hold what was asked for

@@ -22,7 +22,7 @@ namespace polyad::cli {
 
 namespace {
 
-/// \throws InputError when a nonzero stands where an earlier one does
+/// \throws InputError if two nonzeros have the same coordinates
 void expect_no_duplicates(TensorInput const& input, io::TensorFile const& file) {
   auto const pair = io::first_duplicate(file.tensor);
   if (!pair) return;

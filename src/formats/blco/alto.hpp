@@ -43,7 +43,7 @@ struct AltoOptions {
   AltoOrder order;             // for Order::given
   std::string walk   = {};     // "private" or "atomics"; empty: the faster one on the machine
   bool deterministic = false;  // private rows: the same bits with any number of threads
-  count_t chunks     = 0;      // for private rows: 0 for one a thread
+  count_t chunks     = 0;      // for private rows: 0 for one per thread
   /// A mode with more private rows than this has its rows locked instead. 0: by the number of nonzeros.
   count_t most_private_rows = 0;
 
@@ -64,7 +64,7 @@ inline constexpr count_t alto_padding = 16;
 template <class Scalar, class Space>
 struct AltoWorkspace {
   WorkspaceOwner made_for;
-  FactorMatrix<Scalar, Space> copies;  // of private rows, of the mode that has most of them
+  FactorMatrix<Scalar, Space> copies;  // private rows of the mode that has the most
   Kokkos::View<unsigned char*, typename Space::device_type> locks;
   FactorMatrix<double, Space>
       long_rows;  // the slots of the mode that has most (formats/blco/long_row_stops.hpp)

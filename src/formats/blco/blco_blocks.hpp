@@ -52,7 +52,7 @@ struct BlcoNonzeros {
     return uppers[block * encoding.order() + n];
   }
 
-  /// Calls use(n, index) for the index of every mode of nonzero p, which lies in `block`.
+  /// Calls use(n, index) for the index of every mode of nonzero p, which belongs to `block`.
   template <class Use>
   KOKKOS_FUNCTION void for_each_index(count_t p, count_t block, Use const& use) const {
     if (encoding.words() == 1) {

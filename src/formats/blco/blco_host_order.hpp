@@ -135,9 +135,9 @@ struct SortHostBuckets {
   }
 };
 
-/// Fills word 0 of every slot with the position of the nonzero that belongs there. Beside the slots it needs
-/// half a megabyte per thread, and 8 bytes per thread and bucket. The order does not depend on the number of
-/// threads.
+/// Fills word 0 of every slot with the position of the nonzero that belongs there. In addition to the slots
+/// it needs half a megabyte per thread, and 8 bytes per thread and bucket. The order does not depend on the
+/// number of threads.
 /// \throws std::bad_alloc
 template <int Words, class Space, class Indices>
 void sort_positions(Space const& space, LinearLayout const& layout, Indices const& indices,

@@ -40,7 +40,7 @@ template <class Scalar>
 struct ResidualTerm {
   static constexpr bool is_residual = true;
 
-  Scalar const* C;  // of the output's mode, I_n x R
+  Scalar const* C;  // that of the output's mode, I_n x R
   count_t stride;
 
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION static Scalar first_factor(Scalar /*x*/) { return Scalar(1); }

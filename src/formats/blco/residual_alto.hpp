@@ -32,11 +32,11 @@ struct FormAltoResiduals {
   using Row    = Vec;
   using Scalar = typename Row::scalar_type;
 
-  AltoFactors<Scalar, Index> inner;  // of all modes, read for every nonzero
-  AltoFactors<Scalar, Index> outer;  // and for every group
+  AltoFactors<Scalar, Index> inner;  // those of the modes read for every nonzero
+  AltoFactors<Scalar, Index> outer;  // those read for every group
   Scalar const* values;
-  Index const* starts;        // of groups
-  Index const* first_groups;  // of chunks
+  Index const* starts;        // where groups start
+  Index const* first_groups;  // the first group of each chunk
   int rank;
   WholeRowWalk walks;  // over the chunks
   Scalar* residuals;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // coo-permuted: coordinates, values, and one permutation per mode that visits the nonzeros in the order of
 // that mode's index, so that MTTKRP-C sums a whole row before it writes (GenTen, section 6).
-// Storage: (s_r + 2 N s_o) bytes a nonzero, a little under twice COO.
+// Storage: (s_r + 2 N s_o) bytes per nonzero, a little under twice COO.
 #pragma once
 
 #include <Kokkos_Core.hpp>

@@ -63,7 +63,7 @@ struct MttkrpSorted {
     bool is_first;
     Index hoisted_index;
     Row hoisted;  // the factor's row at hoisted_index
-    Row run_sum;  // of the nonzeros with this row and this hoisted_index
+    Row run_sum;  // over the nonzeros with this row and this hoisted_index
   };
 
   // Forced inline, here and below. GCC 12 did not inline operations on rows of 32 doubles. The run was then

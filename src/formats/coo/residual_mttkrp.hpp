@@ -60,7 +60,7 @@ struct ResidualMttkrp {
   struct Run {
     Index row;
     Row c;    // C(row, :)
-    Row sum;  // of the residuals times products so far
+    Row sum;  // residuals times products, summed so far
     bool is_first;
   };
 

@@ -47,7 +47,7 @@ namespace polyad::detail {
 template <class Scalar>
 struct RowSolveSizes {
   int J;
-  count_t scalars;  // of the pad and of U
+  count_t scalars;  // scalars of the pad and of U
 
   RowSolveSizes(int columns, int J_width, int R_width, int tile_rows)
       : J(columns),

@@ -10,7 +10,7 @@ namespace polyad::detail {
 
 /// Consecutive rows of a mode, and the positions of their nonzeros in the mode's order.
 struct SolvedRows {
-  count_t const* starts;  // of the rows, and the end of the last one
+  count_t const* starts;  // where the rows start, and the end of the last one
   count_t rows;
   count_t begin;       // the first position
   count_t end;         // one past the last

@@ -21,7 +21,7 @@ template <class Scalar, class Index>
 struct CooFibers {
   struct Cursor {};
 
-  Index const* data;  // of nonzero i in column c: data[i * nonzero_step + c * column_step]
+  Index const* data;  // nonzero i in column c: data[i * nonzero_step + c * column_step]
   Scalar const* values;
   count_t nnz;
   count_t chunk;
@@ -60,7 +60,7 @@ struct CooFibers {
 inline count_t spread_of(count_t bins) {
   if (bins < 3 || bins >> 32 != 0) return 1;
   count_t spread = bins / 1000 * 618 + bins % 1000 * 618 / 1000;
-  while (std::gcd(spread, bins) != 1) ++spread;  // of bins - 1 at the latest
+  while (std::gcd(spread, bins) != 1) ++spread;  // ends at bins - 1 at the latest
   return spread;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // sorted: for each mode a copy of the nonzeros in that mode's order (formats/coo/sorted_copy.hpp). It has the
 // fastest MTTKRP if memory allows N copies. If memory does not, or on request, it has one copy and
-// permutations (coo-permuted). Storage: N (s_r + N s_o) bytes a nonzero, each copy rounded up to whole packs
-// of four, and s_o bytes for each output row that a walk does not store itself.
+// permutations (coo-permuted). Storage: N (s_r + N s_o) bytes per nonzero, each copy rounded up to whole
+// packs of four, and s_o bytes for each output row that a walk does not store itself.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -22,7 +22,8 @@ struct SortedOptions {
   enum class Storage { automatic, copies, permutations };
   Storage storage    = Storage::automatic;  // automatic: copies where they fit
   bool deterministic = false;  // the same bits at every run on one device, and on hosts at any thread count
-  std::optional<count_t> block_rows = {};  // of locality blocks (SortedCopy), 0: none; unset: where they pay
+  /// Rows of a locality block (SortedCopy). 0: no blocks; unset: blocks where they pay.
+  std::optional<count_t> block_rows = {};
   std::string runs =
       {};  // "hoisted" or "each" (formats/coo/sorted_tuning.hpp); empty: by their length and the machine
   int only_mode = -1;  // the only mode that gets a copy; -1: all get one

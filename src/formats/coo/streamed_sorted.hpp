@@ -5,10 +5,10 @@
 // compute, and a long row delays only its own buffer. If a row is longer than a buffer, least squares read it
 // from host memory. Other operations take it in pieces. So no row is too long.
 //
-// Bytes sent a nonzero: s_r, and for each of the other modes 2 if it has at most 65,536 rows, otherwise s_o.
-// The device makes the mode's own indices from the starts of its rows. Walks alternate their direction, so a
-// second walk of the same mode finds the last stretches in the buffers. Storage, in host memory:
-// N (s_r + N s_o) bytes a nonzero, 2 for each of the other modes that is short, and 8 a row.
+// Bytes sent per nonzero: s_r, and for each of the other modes 2 if it has at most 65,536 rows, otherwise
+// s_o. The device makes the mode's own indices from the starts of its rows. Walks alternate their direction,
+// so a second walk of the same mode finds the last stretches in the buffers. Storage, in host memory: N (s_r
+// + N s_o) bytes per nonzero, 2 for each of the other modes that is short, and 8 per row.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -31,7 +31,7 @@
 namespace polyad::detail {
 
 struct StreamedSortedOptions {
-  count_t buffer_bytes = 0;      // of all buffers; 0: a quarter of the free memory, but no more than pays
+  count_t buffer_bytes = 0;      // for all buffers; 0: a quarter of the free memory, but no more than pays
   bool deterministic   = false;  // the same bits at every run on one device, and on hosts at any thread count
 
   void read(OptionText& text) {
@@ -106,7 +106,7 @@ public:
   using workspace_type = StreamedSortedWorkspace<Scalar, Index, Space>;
   using host_space     = HostOf<Space>;
   using Buffers        = StretchBuffers<Scalar, Index, Space>;
-  using Pinned         = Kokkos::SharedHostPinnedSpace;  // a device copies from it while the host goes on
+  using Pinned         = Kokkos::SharedHostPinnedSpace;  // a device copies from it while the host continues
 
   static constexpr char const* name = "streamed-sorted";
   static constexpr bool streams     = true;
@@ -120,11 +120,12 @@ public:
     Kokkos::View<Scalar*, Pinned> values;   // P
     Kokkos::View<count_t*, Pinned> starts;  // I_n + 1
     count_t rows    = 0;                    // that occur
-    count_t runs    = 0;                    // of equal indices of the first two of modes
+    count_t runs    = 0;                    // runs of equal indices of the first two of modes
     count_t longest = 0;                    // row
   };
 
-  /// Built on the host, with 40 bytes a nonzero beside the tensor and the result. Waits for `space`.
+  /// Built on the host, with 40 bytes per nonzero in addition to the tensor and the result. Waits for
+  /// `space`.
   /// \throws MemoryError
   template <class From>
   static StreamedSorted build(Space const& space, CooTensor<Scalar, Index, From> const& coo,
@@ -248,8 +249,7 @@ void least_squares_rows(Space const& space, StreamedSorted<Scalar, Index, Space>
                         RowProblem<Scalar, Space> const& problem, RowStarts<Space> const& starts,
                         FactorMatrix<Scalar, Space> const& A, RowShrinkage const& shrinkage = {});
 
-/// Least squares for the rows of a stretch. Defined in row_least_squares.hpp, and compiled beside the
-/// kernels.
+/// Least squares for the rows of a stretch. Defined in row_least_squares.hpp, and compiled with the kernels.
 /// \param A  those rows
 template <class Space, class Scalar, class Index>
 void solve_stretch(Space const& space, SortedCopy<Scalar, Index, Space> const& stretch,

@@ -32,7 +32,7 @@ template <class Starts, class Indices>
 struct FillRows {
   Starts starts;
   count_t first, last;  // rows
-  count_t begin;        // of the stretch
+  count_t begin;        // the begin of the stretch
   Indices indices;
   KOKKOS_FUNCTION void operator()(count_t i) const {
     using Index   = typename Indices::non_const_value_type;
@@ -41,8 +41,9 @@ struct FillRows {
 };
 
 /// Enqueues the copy of a stretch, unless the buffer holds it, and the kernels that make whole indices of it.
-/// \param rows  of the stretch
-/// \param with_rows  whether the indices of the mode itself are wanted, too
+
+/// \param rows  those of the stretch
+/// \param with_rows  whether the indices of the mode itself are needed, too
 template <class Scalar, class Index, class Space>
 void send(StretchBuffers<Scalar, Index, Space> const& buffers, StretchBuffer<Scalar, Index, Space>& buffer,
           StreamedSorted<Scalar, Index, Space> const& X, StretchRows const& rows, bool with_rows) {
@@ -168,7 +169,7 @@ void residual_mttkrp(Space const& space, StreamedSorted<Scalar, Index, Space> co
   zero_matrix(space, G);
   if (X.nnz() == 0) return;
   using Copy              = SortedCopy<Scalar, Index, Space>;
-  count_t const residuals = work.residuals.extent(0) / stretch_buffers;  // of a buffer
+  count_t const residuals = work.residuals.extent(0) / stretch_buffers;  // residuals per buffer
   for_each_piece(space, X, work.format, mode, [&](Space const& on, Copy const& copy, std::size_t b) {
     ResidualWorkspace<Scalar, SortedWorkspace<Scalar, Index, Space>, Space> own;
     own.format    = work.format.borders[b];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The builders of a CsfTree. The nonzeros are sorted by the levels' modes. Each nonzero gets a byte that
-// tells which nodes begin at it. Scans over these bytes write the levels.
+// The builders of a CsfTree. The nonzeros are sorted by the levels' modes. Each nonzero gets a byte that says
+// which nodes begin at it. Scans over these bytes write the levels.
 #pragma once
 
 #include <Kokkos_Core.hpp>

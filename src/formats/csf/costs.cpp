@@ -42,7 +42,7 @@ ModeTerms root_walk(CostInput const& input, int mode) {
   ModeTerms terms   = costs::walk(input, mode, tree_bytes(input, mode) / nnz);
   auto const levels = costs::ordered_modes(input, mode);
   auto const nodes  = nodes_of(input, levels);
-  for (std::size_t l = 1; l + 1 < levels.size(); ++l)  // the leaf's rows are one a nonzero anyway
+  for (std::size_t l = 1; l + 1 < levels.size(); ++l)  // the leaf has one row per nonzero anyway
     terms.upper += nodes[l] / nnz * costs::gather_seconds(input, levels[l], costs::row_bytes(input));
   costs::add_atomics(terms, input, mode,
                      costs::border_rows(input, mode));  // the slices at the borders of bins

@@ -41,7 +41,7 @@ public:
 
   static constexpr char const* name = "csf";
 
-  /// \throws UsageError, before anything is allocated, when the root or the levels are no modes, the
+  /// \throws UsageError, before anything is allocated, if the root or the levels are not modes, the
   ///         threshold is not positive or Index cannot number the nonzeros; MemoryError
   static Csf build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                    options_type const& options = {});

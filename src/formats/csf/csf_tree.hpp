@@ -40,7 +40,7 @@ struct CsfTree {
 
   int order          = 0;
   int pointer_levels = 0;
-  Kokkos::Array<int, max_order> modes{};      // of the levels
+  Kokkos::Array<int, max_order> modes{};      // modes of the levels
   std::array<array_type, max_order> indices;  // [l]: nodes(l)
   // [l]: nodes(l) + 1. Index numbers the nonzeros too: 32 bits while they are fewer than 2^32.
   std::array<array_type, max_order> pointers;

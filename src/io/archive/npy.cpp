@@ -104,7 +104,7 @@ NpyArray parse_npy(std::string const& file, std::string const& name, std::string
   auto const refuse = [&](std::string const& reason) {
     throw InputError(file, 0, 0, in_quotes(name) + reason);
   };
-  if (content.size() < 12 || !content.starts_with(npy_magic)) refuse(" is no array of numpy");
+  if (content.size() < 12 || !content.starts_with(npy_magic)) refuse(" is not an array of numpy");
   auto const byte = [&](std::size_t k) {
     return static_cast<std::size_t>(static_cast<unsigned char>(content[k]));
   };
@@ -114,7 +114,7 @@ NpyArray parse_npy(std::string const& file, std::string const& name, std::string
       first ? byte(8) | byte(9) << 8 : byte(8) | byte(9) << 8 | byte(10) << 16 | byte(11) << 24;
   if (length > content.size() - start) refuse(" is damaged: its header is cut short");
   auto array = parse_dictionary(content.substr(start, length));
-  if (!array) refuse(" is no array of integers, floats or doubles in this machine's byte order");
+  if (!array) refuse(" is not an array of integers, floats or doubles in this machine's byte order");
   content.remove_prefix(start + length);
   std::uint64_t size = array->bytes;
   for (std::uint64_t const extent : array->shape)

@@ -15,7 +15,7 @@ namespace polyad::io {
 /// An array of an archive. Its elements are in the archive's bytes, or in the unpacked content.
 struct NpyArray {
   char kind           = 'f';  // f floating point, i integer, u unsigned integer, b boolean; S and U: text
-  std::uint64_t bytes = 8;    // of an element
+  std::uint64_t bytes = 8;    // size of an element
   bool column_major   = false;
   std::vector<std::uint64_t> shape;
   std::string_view elements;

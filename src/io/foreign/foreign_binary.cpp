@@ -177,7 +177,7 @@ TensorFile read_genten_binary(RawInput& file, ReadOptions const& options) {
   std::string const head = head_of(file);
   FieldReader reader(file.name(), head);
   if (!reads_binary_files) reader.refuse("binary files are read on little-endian machines only");
-  if (reader.take(4) != "sptn"sv) reader.refuse("is no binary file of GenTen");
+  if (reader.take(4) != "sptn"sv) reader.refuse("is not a binary file of GenTen");
   std::uint64_t const order = checked_order(reader, reader.u32()), value_bits = reader.u32();
   if (value_bits != 32 && value_bits != 64)
     reader.refuse("holds values of " + std::to_string(value_bits) + " bits; 32 and 64 are supported");
@@ -218,7 +218,7 @@ TensorFile read_splatt_binary(RawInput& file, ReadOptions const& options) {
   if (kind == 1) reader.refuse("holds a CSF tensor of SPLATT; its coordinate files (.bin) are read");
   auto const is_width = [](std::uint64_t bytes) { return bytes == 4 || bytes == 8; };
   if (kind != 0 || !is_width(index_bytes) || !is_width(value_bytes))
-    reader.refuse("is no binary file of SPLATT");
+    reader.refuse("is not a binary file of SPLATT");
   std::uint64_t const order = checked_order(reader, reader.field(index_bytes));
   std::vector<std::uint64_t> extents;
   for (std::uint64_t n = 0; n < order; ++n)

@@ -36,7 +36,7 @@ public:
   /// How many bytes may still be taken: within the limit, and free.
   [[nodiscard]] std::uint64_t left() const;
 
-  /// Blocks of text that are small enough for so many threads to have some each.
+  /// Blocks of text that are small enough for each of the given number of threads to get several.
   [[nodiscard]] std::size_t chunk_bytes(std::size_t wanted, int threads) const;
 
 private:

@@ -9,7 +9,8 @@ namespace polyad::io {
 
 namespace {
 
-/// Of x86-64 and of AArch64 with pages of 4 KiB; elsewhere the advice merely finds fewer whole pages.
+/// The size on x86-64, and on AArch64 with pages of 4 KiB; elsewhere the advice merely finds fewer whole
+/// pages.
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 
 }  // namespace

@@ -59,7 +59,7 @@ void read_mode(NpzReader const& archive, NpzArray&& factor, HostFastTucker& mode
   if (bias) model.biases.push_back(std::move(bias->elements));
 }
 
-/// The drifts of biases, where there are any.
+/// Reads the drifts of the biases, if there are any.
 void read_drifts(NpzReader const& archive, HostFastTucker& model) {
   auto const time = archive.read("time_mode", 1);
   for (std::size_t n = 0; n < model.extents.size(); ++n) {

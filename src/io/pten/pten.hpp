@@ -21,7 +21,7 @@ struct PtenOptions {
   bool packed = false;
   /// Indices of 64 bits even where 32 suffice.
   bool wide = false;
-  /// Nonzeros a block, at most most_block_nonzeros. 2^16 of order 3 are 1.3 MB: they stay in a second-level
+  /// Nonzeros per block, at most most_block_nonzeros. 2^16 of order 3 are 1.3 MB: they stay in a second-level
   /// cache while they are checked.
   std::uint64_t block_nonzeros = std::uint64_t{1} << 16;
   /// Threads that make blocks; 0 takes as many as the machine has.

@@ -19,7 +19,7 @@ constexpr CrcTable crc32c_table = make_crc_table(0x82F63B78U);
 // linear map of 32 bits, by tables.
 constexpr std::size_t stretch = 4096;
 
-/// shift[k][b]: the checksum register b << 8k behind `stretch` zero bytes.
+/// shift[k][b]: the checksum register b << 8k after `stretch` zero bytes.
 consteval std::array<std::array<std::uint32_t, 256>, 4> make_shift_table() {
   // The map of one zero byte, squared until it is the map of `stretch` = 2^12 of them.
   std::array<std::uint32_t, 32> columns{};

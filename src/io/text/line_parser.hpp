@@ -27,7 +27,7 @@ enum class Symmetry { none, symmetric, skew };
 
 /// The rules for the lines of a file.
 struct LineRules {
-  int order;       // of lines without a header one less than their numbers; may then be out of range: refused
+  int order;       // without a header, one less than the numbers of a line; refused later if out of range
   int index_base;  // 0, 1, or -1: not known yet
   bool allow_non_finite;
   bool has_value      = true;   // false: a pattern, whose values are 1
@@ -55,7 +55,7 @@ struct Fault {
   std::string reason;
 };
 
-/// The numbers of one block, indices as they stand in the text.
+/// The numbers of one block, with the indices as written in the text.
 struct ParsedBlock {
   std::variant<Piece<std::uint32_t>, Piece<std::uint64_t>> indices;
   Piece<double> values;
@@ -67,7 +67,7 @@ struct ParsedBlock {
   std::optional<Fault> last_index;
 };
 
-/// Parses until the end of the block or its first fault. The numbers lie in memory of `slabs`.
+/// Parses until the end of the block or its first fault. The numbers are stored in memory of `slabs`.
 [[nodiscard]] ParsedBlock parse_block(TextBlock const& block, LineRules const& rules, SlabAllocator& slabs);
 
 /// One data line, comment or empty line, without its line end, checked in every respect.

@@ -25,7 +25,7 @@ struct TextHeader {
   LineRules rules{0, -1, false};
   /// Declared extents; empty where nothing declares them.
   std::vector<std::uint64_t> extents;
-  /// Declared nonzeros, and where the declaration stands.
+  /// Declared nonzeros, and the place of the declaration.
   std::optional<std::uint64_t> nnz;
   std::uint64_t nnz_line = 0, nnz_column = 0;
   /// Lines to pass over: up to the header's last.

@@ -129,14 +129,14 @@ public:
       extents[n] = m_found[first_extent + n] + (base == 0 ? 1 : 0);
     return extents;
   }
-  /// Of the file.
+  /// The number of lines of the file.
   [[nodiscard]] std::uint64_t lines() const noexcept { return m_header.lines + m_found[lines_read]; }
   [[nodiscard]] std::uint64_t text_bytes() const noexcept {
     return m_stretch.is_whole() ? m_found[text_read] : m_input.size();
   }
 
   [[nodiscard]] std::deque<ParsedBlock>& results() noexcept { return m_results; }
-  /// Of the numbers of all blocks, as they count in the memory's account.
+  /// The bytes of the numbers of all blocks, as they count in the memory's account.
   [[nodiscard]] std::uint64_t piece_bytes() const noexcept { return m_piece_bytes; }
   [[nodiscard]] TextHeader const& header() const noexcept { return m_header; }
 
@@ -239,19 +239,19 @@ private:
   std::mutex m_mutex;
   TextBlocks m_blocks;  // under m_mutex while threads run, like m_held and the length of m_results
   LeadingBlocks m_leading;
-  std::optional<TextBlocks> m_lines;  // of this part, where the file is read in parts; like m_blocks
+  std::optional<TextBlocks> m_lines;  // those of this part, if the file is read in parts; like m_blocks
   TextHeader m_header;
   bool m_holds_lines = false;
   std::deque<TextBlock> m_held;       // read with the header, not parsed yet
   std::deque<ParsedBlock> m_results;  // a deque: results stay where they are while others are added
   std::atomic<bool> m_stopped{false};
   std::atomic<std::uint64_t> m_piece_bytes{0};
-  Words m_found;                     // of all parts
-  std::uint64_t m_lines_before = 0;  // of the file, before this part's
+  Words m_found;                     // found by all parts
+  std::uint64_t m_lines_before = 0;  // lines of the file before those of this part
 };
 
-/// Copies the blocks behind one another, indices counted from 0, and frees each. The list takes the place of
-/// the blocks: memory is taken when it is first written.
+/// Copies the blocks one after another, with indices that count from 0, and frees each. The list takes the
+/// place of the blocks: memory is taken when it is first written.
 template <class Index>
 UninitializedVector<Index> assemble(BlockParser& parser, int order, int base, int threads,
                                     UninitializedVector<double>& values, ReadMemory& memory) {

@@ -50,7 +50,8 @@ constexpr std::string_view without_plus(std::string_view token) {
   return token;
 }
 
-/// The reason why `token` is no number from 0 to 2^64 - 1, or nothing. `name` begins the reason: "index 2".
+/// Says why `token` is not a number from 0 to 2^64 - 1, or nothing if it is. `name` begins the reason: "index
+/// 2".
 [[nodiscard]] std::optional<std::string> read_unsigned(std::string_view token, std::string const& name,
                                                        std::uint64_t& value);
 

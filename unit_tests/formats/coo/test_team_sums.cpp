@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sums that a team's threads leave to be added together: rows that go on over threads, teams and blocks of
+// Sums that a team's threads leave to be added together: rows that extend over threads, teams and blocks of
 // columns, threads that leave nothing or have no chunk. On hosts a team is as many threads as there are.
 #include <Kokkos_Core.hpp>
 #include <algorithm>
