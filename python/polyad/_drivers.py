@@ -95,7 +95,7 @@ def cp_als(
     time_limit_s : float
         Stop after the iteration that passes ``time_limit_s`` seconds.
     seed : int
-        Of the random start.
+        Seed of the random start.
     time_phases : bool
         Time the phases of each iteration for the report; this costs a little time.
     kkt_tolerance : float
@@ -259,7 +259,7 @@ def tucker(
     time_limit_s : float
         Stop after the iteration that passes ``time_limit_s`` seconds.
     seed : int
-        Of the random start.
+        Seed of the random start.
     checkpoint : path, optional
         Write checkpoints to this file, the last one at the end.
     checkpoint_every : int
@@ -393,7 +393,7 @@ def fast_tucker(
         ``sweeps`` (10): Sweeps over the modes in the fit of the biases. ``damping`` (5.0): Damp each bias as ``damping``
         entries would.
     seed : int
-        Of the start and of what is held out.
+        Seed of the start and of the held-out entries.
     max_epochs : int
         Most epochs.
     ridge : float, optional

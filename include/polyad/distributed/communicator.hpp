@@ -44,7 +44,7 @@ constexpr Word word_of() {
   return word == Word::u32 || word == Word::f32 ? 4 : 8;
 }
 
-/// A back end: the calls of RankGroup on memory of one kind, sizes checked before.
+/// A back end: the calls of RankGroup on memory of one kind, with sizes that were already checked.
 class Collectives {
 public:
   virtual ~Collectives()                                                                         = default;
@@ -62,7 +62,7 @@ public:
 
 }  // namespace detail
 
-/// Ranks that exchange arrays in memory of one kind, host or device. Counts are of elements, 64-bit. T is
+/// Ranks that exchange arrays in memory of one kind, host or device. Counts are of elements, in 64 bits. T is
 /// float, double, std::uint32_t or std::uint64_t. A copy shares the back end and the count of words.
 class RankGroup {
 public:
@@ -97,9 +97,9 @@ public:
                   std::span<count_t const> from) const {
     all_to_all(sent, to, received, from, detail::word_of<T>());
   }
-  /// How many elements each rank has for this one, for `from` of all_to_all.
+  /// How many elements each rank has for this one, as needed for `from` of all_to_all.
   [[nodiscard]] std::vector<count_t> counts_from(std::span<count_t const> to) const;
-  /// `data` of rank `root` for all.
+  /// Copies `data` of rank `root` to all ranks.
   template <class T>
   void broadcast(T* data, count_t count, int root) const {
     broadcast(data, count, root, detail::word_of<T>());
@@ -108,8 +108,8 @@ public:
   /// The ranks of the same color, in the order of their keys. They count into this group's words.
   [[nodiscard]] RankGroup split(int color, int key) const;
 
-  /// Elements that this rank has sent so far, by algorithms that send least. A reduce-scatter sends all but
-  /// the own part, an all-gather the own part to each other rank. An all-reduce does both.
+  /// Elements that this rank has sent so far, if algorithms send the least possible. A reduce-scatter sends
+  /// all but the own part, an all-gather the own part to each other rank. An all-reduce does both.
   [[nodiscard]] count_t words_sent() const { return *m_words; }
 
 private:
@@ -150,7 +150,7 @@ private:
   RankGroup m_host;
 };
 
-/// Whether this build has them (-DPOLYAD_ENABLE_MPI=ON, -DPOLYAD_ENABLE_NCCL=ON).
+/// Whether this build has MPI or NCCL (-DPOLYAD_ENABLE_MPI=ON, -DPOLYAD_ENABLE_NCCL=ON).
 [[nodiscard]] bool mpi_is_built() noexcept;
 [[nodiscard]] bool nccl_is_built() noexcept;
 /// "Open MPI v4.1.4 ..."; empty without MPI.
@@ -158,7 +158,7 @@ private:
 /// Whether a launcher (mpirun, srun) started this process as one of several ranks.
 [[nodiscard]] bool started_by_launcher();
 
-/// Starts MPI, unless the program has, and ends what it started. Construct it before Kokkos starts.
+/// Starts MPI unless the program has done so, and ends it in that case. Construct it before Kokkos starts.
 class MpiScope {
 public:
   /// \throws UsageError in a build without MPI; BackendError when MPI does not start
@@ -169,7 +169,7 @@ public:
 
   [[nodiscard]] int rank() const { return m_rank; }
   [[nodiscard]] int size() const { return m_size; }
-  /// Among the ranks of this machine.
+  /// This rank's number among the ranks of this machine.
   [[nodiscard]] int local_rank() const { return m_local_rank; }
   [[nodiscard]] int local_size() const { return m_local_size; }
   /// Ends all ranks with this exit code.

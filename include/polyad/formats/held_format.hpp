@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // AnyFormat's view of the format inside (formats/any_format.hpp): the contract of formats/format.hpp as
-// virtual functions, and the class that implements them for any format. The concepts tell which operations a
-// format offers. A format written outside the library is therefore held like one of the library's.
+// virtual functions, and the class that implements them for any format. The concepts decide which operations
+// a format offers, so a user-defined format is treated like one of the library's.
 #pragma once
 
 #include <memory>
@@ -72,7 +72,7 @@ public:
   virtual void do_read_nonzeros(Space const&, count_t first, NonzeroBlock<Scalar, Space> const&) const = 0;
 };
 
-/// Throws UsageError for a format that is known to hold duplicates: no driver of least squares takes these,
+/// Throws UsageError for a format that is known to hold duplicates. No least-squares driver accepts them,
 /// since their squares do not add up to the norm of their sum.
 template <class Scalar, class Space>
 void expect_no_duplicates(ErasedFormat<Scalar, Space> const& X) {

@@ -13,7 +13,7 @@ namespace polyad {
 template <RowForm Form>
 using row_form_constant = std::integral_constant<RowForm, Form>;
 
-/// Calls f(row_form_constant<Form>), with the strided form where rows should be packed and are not.
+/// Calls f(row_form_constant<Form>), with the strided form if rows should be packed but are not.
 template <class Space, class F>
 void with_row_form(bool packed, F&& f) {
   if constexpr (row_form<Space> == RowForm::packed)

@@ -71,7 +71,7 @@ struct FastTuckerState {
   bool operator==(FastTuckerState const&) const = default;
 };
 
-/// The state of a run whose matrices stay where they are: a checkpoint reads them in blocks.
+/// The state of a run, without copies of its matrices: a checkpoint reads them in blocks.
 struct FastTuckerSnapshot {
   struct Matrix {
     std::uint64_t rows = 0, columns = 0;

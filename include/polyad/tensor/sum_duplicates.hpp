@@ -87,7 +87,7 @@ bool increases(Space const& space, CooTensor<Scalar, Index, Space> const& tensor
   return disorder == 0;
 }
 
-/// How many runs there are. Waits for `space`.
+/// The number of runs. Waits for `space`.
 template <class Space, class Merge>
 count_t count_runs(Space const& space, Merge const& merge) {
   count_t distinct = 0;
@@ -100,9 +100,8 @@ count_t count_runs(Space const& space, Merge const& merge) {
 
 }  // namespace detail
 
-/// How many nonzeros have the coordinates of another one that is counted already. Reads the coordinates once
-/// where they are in lexicographic order; otherwise linear in the nonzeros (N radix sorts at most). Waits for
-/// `space`. \throws MemoryError
+/// The number of nonzeros that have the coordinates of an earlier one. If they are in lexicographic order,
+/// reads the coordinates once; otherwise linear in the nonzeros. Waits for `space`. \throws MemoryError
 template <class Scalar, class Index, class Space>
 [[nodiscard]] count_t count_duplicates(Space const& space, CooTensor<Scalar, Index, Space> const& tensor) {
   if (detail::increases(space, tensor)) return 0;

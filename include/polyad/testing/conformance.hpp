@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // check_format: whether a storage format fulfils the core of the contract (formats/format.hpp). It builds the
-// format from small tensors, each of a kind that some kernel may get wrong. It checks extents, nonzeros and
+// format from small tensors, each of a kind that some kernel may get wrong, checks extents, nonzeros and
 // norm, and compares the MTTKRPs with the oracle, within the derived bound. Other operations of the format
 // are not checked.
 //
@@ -44,11 +44,11 @@ enum class RowLayout {
 
 inline constexpr std::array all_layouts{RowLayout::padded, RowLayout::roomy, RowLayout::wide,
                                         RowLayout::tight, RowLayout::subview};
-/// Those that kernels must take (formats/format.hpp): only packed rows on a device.
+/// The layouts that kernels must accept (formats/format.hpp): only packed rows on a device.
 template <class Space>
 inline constexpr std::span<RowLayout const> kernel_layouts =
     std::span(all_layouts).first(takes_packed_rows<Space> ? 3 : all_layouts.size());
-/// One of them in turn, for a running number.
+/// One of these layouts in turn, for a running number.
 template <class Space>
 constexpr RowLayout kernel_layout(std::size_t number) {
   return kernel_layouts<Space>[number % kernel_layouts<Space>.size()];
@@ -167,7 +167,7 @@ struct ConformanceReport {
   std::vector<std::string> failures;
 
   [[nodiscard]] bool passed() const { return checks > 0 && failures.empty(); }
-  /// Counts a check, and keeps `text` where it is not empty.
+  /// Counts a check, and keeps `text` if it is not empty.
   void add(std::string const& where, std::string const& text) {
     ++checks;
     if (!text.empty()) failures.push_back(where + ": " + text);
@@ -187,8 +187,8 @@ void check_facts(F const& X, HostTensor const& tensor, std::string const& where,
 }
 
 /// Checks extents, nonzeros, norm and the MTTKRP of every mode, for every kind of small tensor, orders 2 to 5
-/// and 10, and ranks 1, 3, 16 and 33. The layouts of rows that kernels must take come in turn. A second or so
-/// on a host. Waits for `space`. \throws what F throws
+/// and 10, and ranks 1, 3, 16 and 33. The layouts of rows that kernels must accept are used in turn. Takes
+/// about a second on a host. Waits for `space`. \throws what F throws
 template <Format F>
 ConformanceReport check_format(typename F::space_type const& space,
                                typename F::options_type const& options = {}) {
