@@ -11,7 +11,7 @@
 
 namespace polyad::detail {
 
-/// The options, with the rank of the start. \param extents  of the whole tensor
+/// The options, with the rank of the start. \param extents  those of the whole tensor
 /// \throws UsageError as cp_als
 template <class Scalar, class Space>
 [[nodiscard]] CpAlsOptions checked_options(ErasedFormat<Scalar, Space> const& X, CpAlsOptions options,

@@ -53,16 +53,17 @@ std::string constraints_text(std::vector<double> const& numbers) {
   return text.empty() ? "none" : text;
 }
 
-/// The factors of a checkpoint that has all rows, of the rows that `run` stores. All updates of an iteration
-/// make the rows that do not occur zero, so the Gram matrices stay the same.
+/// Reduces the factors of a checkpoint that has all rows to the rows that `run` stores. All updates of an
+/// iteration make the rows that do not occur zero, so the Gram matrices stay the same.
 void keep_stored_rows(io::Checkpoint& found, io::Checkpoint const& run) {
   if (run.rows.empty() || !found.rows.empty()) return;
   io::HostKtensor all{std::vector<double>(found.rank, 1.0), found.extents, std::move(found.factors), {}};
   found.factors = io::with_rows(std::move(all), run.rows).factors;
 }
 
-/// What `found` is, if it is of another tensor than `run` or of options that give other iterates; otherwise
-/// empty. \param keeps_format  whether iterates of other formats, which differ by rounding alone, are others
+/// Says what `found` is, if it belongs to another tensor than `run` or to options that give other iterates;
+/// otherwise empty. \param keeps_format  whether iterates of other formats, which differ only by rounding,
+/// count as others
 std::string difference_of_runs(io::Checkpoint const& found, io::Checkpoint const& run, bool keeps_format) {
   using io::difference_of;
   for (auto const& difference :

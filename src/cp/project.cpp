@@ -68,7 +68,7 @@ void expect_projectable(Ktensor<Scalar, Space> const& model, ErasedFormat<Scalar
   expect_no_duplicates(X);
 }
 
-/// s of a mode with a ridge alone: the share of the weights that its columns have in a model without weights.
+/// s of a mode with only a ridge: the share of the weights that its columns have in a model without weights.
 /// At the minimum, all modes of this kind have the same penalty, ridge s^2 / 2 (Acar, Dunlavy & Kolda, 2011).
 template <class Scalar, class Space>
 std::vector<double> scales_of(Ktensor<Scalar, Space> const& model, int mode) {

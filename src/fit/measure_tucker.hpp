@@ -16,7 +16,7 @@ template <class Scalar, class Space>
 struct StoredTucker {
   using Matrix = FactorMatrix<Scalar, Space>;
   std::vector<Matrix> factors;  // with a row for each index of this rank's nonzeros
-  std::vector<Matrix> owned;    // rows that no other rank has as well, of all modes
+  std::vector<Matrix> owned;    // rows that no other rank owns, for all modes
   Matrix core;                  // R_{N-1} x the product of the other ranks (tensor/tucker_model.hpp)
 };
 

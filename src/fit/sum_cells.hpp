@@ -14,16 +14,16 @@
 
 namespace polyad::detail {
 
-/// Nonzeros of a block at most. They take 2 MiB a mode.
+/// The most nonzeros in a block. They take 2 MiB per mode.
 inline constexpr count_t cells_at_a_time = count_t(1) << 18;
 
 /// Calls use(block) for the nonzeros of X, block by block. The calls may enqueue work on `space`.
-/// \throws UsageError where X is not readable
+/// \throws UsageError if X is not readable
 template <class Scalar, class Space, class Use>
 void for_each_block(Space const& space, ErasedFormat<Scalar, Space> const& X, Use const& use) {
   using Block         = NonzeroBlock<Scalar, Space>;
   count_t const order = X.extents().order();
-  // The end of a run must not fail for lack of memory: a smaller block does as well.
+  // The end of a run must not fail for lack of memory: a smaller block also works.
   count_t const fitting = available_memory(space) / 4 / (order * sizeof(count_t) + sizeof(Scalar));
   count_t const count   = std::min(X.nnz(), std::clamp<count_t>(fitting, 1, cells_at_a_time));
   auto const made       = [&](char const* label) {
@@ -89,8 +89,8 @@ struct ScaledNorm {
   double scale   = 1;
 };
 
-/// The norm as X's format has it if that is inside the range, else from the values of X.
-/// \param squared  the format's ||X||^2, of all ranks together
+/// The norm from X's format if it is inside the range, else from the values of X.
+/// \param squared  the format's ||X||^2, for all ranks together
 template <class Scalar, class Space>
 ScaledNorm scaled_norm(Space const& space, ErasedFormat<Scalar, Space> const& X, double squared,
                        RankSums const& ranks) {

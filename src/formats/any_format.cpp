@@ -51,7 +51,7 @@ typename F::options_type options_of(std::string const& text, AnyFormatOptions co
 template <class F>
 concept CountsDuplicates = requires(F const& X) { X.duplicates(); };
 
-/// The instance on which a tensor's coordinates are looked at: the device's, or the host's for those in host
+/// The instance that examines a tensor's coordinates: the device's, or the host's for coordinates in host
 /// memory.
 template <class Coordinates, class Space>
 typename Coordinates::space_type instance_of(Space const& space) {
@@ -61,7 +61,7 @@ typename Coordinates::space_type instance_of(Space const& space) {
     return {};
 }
 
-/// `coo`, with its duplicates summed if the options say so. \throws UsageError where they are refused
+/// `coo`, with its duplicates summed if the options require it. \throws UsageError if they are refused
 template <class Coordinates, class Space>
 Coordinates settled(Space const& space, Coordinates const& coo, Duplicates duplicates, count_t found) {
   if (found == 0) return coo;
@@ -101,8 +101,8 @@ public:
   Builder(Space const& space, Source const& source) : m_space(space), m_source(source) {}
 
   /// \param text  the format with its options
-  /// \param because  why the tensor is to be streamed, where it is
-  /// \param buffer_bytes  of the nonzeros under way, where it streams; 0: what is free
+  /// \param because  why the tensor is to be streamed, if it is
+  /// \param buffer_bytes  for the nonzeros under way, if it streams; 0: all free memory
   /// \throws UsageError; MemoryError
   Built<Scalar, Space> operator()(std::string const& text, std::string const& because,
                                   AnyFormatOptions const& wish, count_t buffer_bytes) {
@@ -119,7 +119,7 @@ public:
     });
     return built;
   }
-  /// The same from coordinates that are there.
+  /// The same from coordinates that are already in memory.
   template <class F, class Coordinates>
   Built<Scalar, Space> build(Coordinates const& coo, typename F::options_type const& options,
                              Duplicates duplicates) {
@@ -135,7 +135,7 @@ public:
     m_coordinates_bytes = offers<F>(Capability::streaming) ? 0 : coo.storage_bytes();
     return built;
   }
-  /// The coordinates, none outside the extents. \throws UsageError if one is
+  /// The coordinates, all within the extents. \throws UsageError if one is not
   template <class On>
   CooTensor<Scalar, Index, On> checked(On const& space, CooTensor<Scalar, Index, On> coo) const {
     if (!m_source.is_checked) expect_coordinates_inside(space, coo);
@@ -380,7 +380,7 @@ std::vector<FormatShape> detail::try_shapes(Space const& space, CooTensor<Scalar
   return shapes;
 }
 
-// Not the whole class: its other members are compiled where they are used.
+// The whole class is not instantiated: its other members are compiled where they are used.
 #define POLYAD_ANY_FORMAT(Scalar, Index)                                                                    \
   template AnyFormat<Scalar, Kokkos::DefaultExecutionSpace>                                                 \
   AnyFormat<Scalar, Kokkos::DefaultExecutionSpace>::build(                                                  \

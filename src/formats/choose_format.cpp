@@ -45,7 +45,7 @@ double total(FormatCandidate const& candidate, FormatWish const& wish) {
                             : candidate.total_s;
 }
 
-/// Whether the build alone takes longer than the run may. Such a format is for runs that nothing limits.
+/// Whether the build alone takes longer than the run may. Such a format only suits runs without a limit.
 bool builds_too_long(FormatCandidate const& candidate, FormatWish const& wish) {
   auto const& known = candidate.measured ? candidate.measured : candidate.predicted;
   return known && known->load_s + known->build_s > wish.time_limit_s;
@@ -65,9 +65,9 @@ bool is_better(FormatCandidate const& a, FormatCandidate const& b, FormatWish co
   return total(a, wish) < total(b, wish);
 }
 
-/// Whether a device is better served by streaming than by the best format that fits its memory. What is
-/// streamed may be a faster format, of which most stays on the device. The prediction has to be clear. A
-/// measured time is not given up for a predicted one.
+/// Whether a device is better served by streaming than by the best format that fits its memory. The streamed
+/// format may be a faster one, most of which stays on the device. The prediction has to be clear. A measured
+/// time is not given up for a predicted one.
 bool streams_faster(FormatCandidate const& streamed, FormatCandidate const& in_memory,
                     FormatWish const& wish) {
   constexpr double margin = 1.25;
@@ -80,7 +80,7 @@ bool streams_faster(FormatCandidate const& streamed, FormatCandidate const& in_m
   std::uint64_t const need = smallest ? smallest->need_bytes : 0;
   throw MemoryError("the tensor in any format", need,
                     (smallest ? smallest->name : "no format") + " needs the least, " + bytes_text(need) +
-                        ", and " + bytes_text(wish.bytes) + " are free; " +
+                        ", but only " + bytes_text(wish.bytes) + " are free; " +
                         (wish.deterministic
                              ? "without a fixed order of summation (--deterministic) a smaller format may fit"
                              : "a smaller rank (-r), or floats (--precision f32), need less"));
@@ -92,7 +92,7 @@ FormatWish within_limit(std::vector<FormatCandidate> const& candidates, FormatWi
   double fastest = std::numeric_limits<double>::infinity();
   for (auto const& c : candidates)
     if (c.fits && c.predicted) fastest = std::min(fastest, c.predicted->iteration_s);
-  // Nothing is predicted, or in no time: the product is infinite or not above the limit.
+  // Either nothing is predicted, or no time at all: the product is infinite or not above the limit.
   if (std::isfinite(fastest) && wish.iterations * fastest > wish.time_limit_s)
     wish.iterations = std::min(wish.iterations, std::max(1.0, wish.time_limit_s / fastest));
   return wish;
@@ -159,20 +159,20 @@ FormatChoice choose(std::vector<FormatCandidate> const& candidates, FormatWish c
   if (wanted && wanted != best && !is_open(*wanted)) {
     choice.because = wanted->name + ", the fastest, ";
     choice.because += failed.contains(wanted->name) ? "did not fit when it was built"
-                                                    : "needs " + bytes_text(wanted->need_bytes) + " and " +
-                                                          bytes_text(wish.bytes) + " are free";
+                                                    : "needs " + bytes_text(wanted->need_bytes) +
+                                                          " but only " + bytes_text(wish.bytes) + " are free";
     if (best->streams)
       choice.because += second && !second->streams
                             ? "; " + second->name + ", the fastest that fits, takes " +
                                   duration_text(total(*second, wish)) + " and this one " +
                                   duration_text(total(*best, wish)) + " (predicted)"
-                            : ", and so it is with every other in memory";
+                            : "; no other in-memory format fits either";
     return choice;
   }
   if (wish.deterministic) {
     choice.because = "it sums in a fixed order";
   } else if (!best->predicted && !best->measured) {
-    choice.because = "the model knows no other on this machine";
+    choice.because = "the cost model covers no other format on this machine";
   } else {
     choice.because = std::to_string(std::llround(wish.iterations)) + " " + wish.what +
                      (wish.iterations < whole.iterations ? " in the time limit" : "") +

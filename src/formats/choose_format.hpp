@@ -20,17 +20,17 @@ namespace polyad::detail {
 
 /// The requirements of a run on its format.
 struct FormatWish {
-  double iterations   = 1;      // that it is expected to take
+  double iterations   = 1;      // the expected number
   bool deterministic  = false;  // a fixed order of summation
   bool residual       = false;  // the residual sweep of FastTucker
-  bool rows           = false;  // its least squares for rows
+  bool rows           = false;  // FastTucker's least squares for rows
   bool may_stream     = true;   // from host memory
   std::uint64_t bytes = 0;      // free memory where the tensor goes
-  bool one_memory     = false;  // on a host these are host memory, and no limit that simulates a device
+  bool one_memory     = false;  // on a host: `bytes` is host memory, not the limit of a simulated device
   /// AnyFormatOptions::loading_bytes
   std::uint64_t loading_bytes = 0;
   char const* what            = "iterations";
-  /// Seconds after which the run ends, or infinity. The build does not count in them.
+  /// Seconds after which the run ends, or infinity. They do not include the build.
   double time_limit_s = std::numeric_limits<double>::infinity();
 };
 
@@ -40,7 +40,7 @@ struct FormatWish {
 
 /// All formats that the wish allows. First come those that fit in memory, the fastest first, then those that
 /// are streamed, then those that lose digits of the longest row, then those that do not fit. On a device, a
-/// streamed format is first if it is clearly faster than all that fit. Formats that the model does not know
+/// streamed format is first if it is clearly faster than all that fit. Formats that the model does not cover
 /// on this machine are last in the first group.
 [[nodiscard]] std::vector<FormatCandidate> candidates(CostInput const& input, FormatWish const& wish);
 
@@ -63,7 +63,7 @@ template <class Space>
 void sort_candidates(std::vector<FormatCandidate>& candidates, FormatWish const& wish);
 
 struct FormatChoice {
-  std::size_t candidate = 0;  // its place
+  std::size_t candidate = 0;  // its position
   std::string because;
 };
 
@@ -74,7 +74,7 @@ struct FormatChoice {
                                   std::set<std::string> const& failed = {});
 
 /// Calls take(candidate, because) for the best candidate. If it throws a MemoryError, because the model was
-/// wrong, the next best follows, until one succeeds.
+/// wrong, the next best is tried, until one succeeds.
 /// \param may_go_on  called after such a failure; false if the coordinates to build from are no longer there
 /// \throws MemoryError when none is left
 template <class Take, class MayGoOn>

@@ -38,7 +38,7 @@ KOKKOS_FORCEINLINE_FUNCTION Row row_times_matrix(Scalar const* x, int length, Sc
   return sum;
 }
 
-/// The rows of C of each level: read where C is kept, otherwise formed from A and B (J R multiplications a
+/// The rows of C of each level: read if C is kept, otherwise formed from A and B (J R multiplications per
 /// row).
 template <class Scalar>
 struct LevelRows {
@@ -125,8 +125,8 @@ KOKKOS_FORCEINLINE_FUNCTION Scalar interaction(LevelRows<Scalar> const& factors,
   return sum_over_lanes<Row::lanes>(sum);
 }
 
-/// Calls f(std::integral_constant<int, Block>). Block is 16 if all rows are that short, and on hosts 8 if
-/// they are. Otherwise, and for coordinates of 64 bits, it is 32.
+/// Calls f(std::integral_constant<int, Block>). Block is 16 if all rows are that short, and 8 on hosts if
+/// rows are even shorter. Otherwise, and for coordinates of 64 bits, it is 32.
 template <class Space, class Index, class F>
 void with_fiber_block(count_t longest_row, F&& f) {
   constexpr int narrowest = sizeof(Index) == 8 ? full_block : narrowest_block<Space>(16, 8);

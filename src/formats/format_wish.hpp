@@ -33,8 +33,8 @@ Ceilings ceilings_for(Space const& space, AnyFormatOptions const& options, doubl
   return usual_ceilings_of<Space>(static_cast<int>(space.concurrency()), sizeof(Scalar));
 }
 
-/// \param chooses  among formats; otherwise one was named
-/// \param held_bytes  of coordinates that are in the tensor's memory and are released later
+/// \param chooses  whether to choose among formats; otherwise one was named
+/// \param held_bytes  bytes of coordinates that are in the tensor's memory and are released later
 template <class Space>
 FormatWish wish_of(Space const& space, AnyFormatOptions const& options, bool chooses, count_t held_bytes) {
   FormatWish wish{.iterations    = options.iterations,

@@ -398,7 +398,7 @@ TEST_CASE("a device streams what is clearly faster than all that fits", "[format
     return name + " because " + choice.because;
   };
   CHECK(chosen(1) ==
-        "streamed because large, the fastest, needs 10 B and 1000 B are free; fits, the fastest that "
+        "streamed because large, the fastest, needs 10 B but only 1000 B are free; fits, the fastest that "
         "fits, takes 2 s and this one 1 s (predicted)");
   CHECK(chosen(1.7).rfind("fits because", 0) == 0);
   measured = true;
