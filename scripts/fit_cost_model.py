@@ -376,7 +376,6 @@ def markdown(found, chosen):
 
 
 def draw(cases, chosen, folder):
-
     """Two pictures per device, of presets and of real tensors: the time of each format for 1, 10 and 50 iterations, as a multiple of
     the best (R = 32, f32)."""
     picks = {key[:5]: key[5] for key in chosen}

@@ -84,7 +84,6 @@ public:
 using TensorPtr = std::shared_ptr<Tensor const>;
 
 /// Wraps arrays without a copy, unless they are in host memory and a device computes: indices nnz x N,
-
 /// row-major, from 0; values nnz. Both are in the same memory. \throws UsageError
 [[nodiscard]] TensorPtr wrap(std::vector<std::uint64_t> const& extents, Array const& indices,
                              Array const& values);

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Fuzzes all targets at once, with sanitizers and without, and counts: campaign.py BUILD_FOLDER [--minutes N] [--jobs J].
 
-
 Each job runs one target for two minutes at a time, and the target that had least of the cores comes next. The corpora
 start as the stored inputs and grow in BUILD_FOLDER/corpus; failing inputs are stored in BUILD_FOLDER. A later campaign
 continues from there. `summary` in the folder says what was executed. --built: the programs are there, whatever their

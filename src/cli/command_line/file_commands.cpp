@@ -86,7 +86,6 @@ void FileCommands::add_check() {
   command.add_flag("--force", m_check.force, "That file may be TENSOR, which it replaces when it is whole");
   add_common(command);
   command.footer(
-
       "The exit status is 8 if it finds any of them, and 3 if the file cannot be read. Empty slices are "
       "listed too, but they are not faults.\nExample: polyad check ratings.tns --fix ratings.pten");
 }

@@ -41,7 +41,6 @@ struct FillRows {
 };
 
 /// Enqueues the copy of a stretch, unless the buffer holds it, and the kernels that make whole indices of it.
-
 /// \param rows  those of the stretch
 /// \param with_rows  whether the indices of the mode itself are needed, too
 template <class Scalar, class Index, class Space>
