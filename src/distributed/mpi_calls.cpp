@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MpiScope and MessageCalls by MPI. This is the only file that includes mpi.h.
+// MpiScope and MpiApi by MPI. This is the only file that includes mpi.h.
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "distributed/message_calls.hpp"
+#include "distributed/mpi_api.hpp"
 #include "polyad/core/error.hpp"
 
 namespace polyad {
@@ -52,7 +52,7 @@ bool is_running() {
 }
 
 /// On a communicator of its own, so that the messages do not mix with the program's.
-class MpiCalls final : public MessageCalls {
+class MpiCalls final : public MpiApi {
 public:
   explicit MpiCalls(MPI_Comm comm) : m_comm(comm) {
     expect(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
@@ -96,7 +96,7 @@ public:
            "MPI_Waitall");
     m_requests.clear();
   }
-  [[nodiscard]] std::unique_ptr<MessageCalls> split(int color, int key) override {
+  [[nodiscard]] std::unique_ptr<MpiApi> split(int color, int key) override {
     MPI_Comm part = MPI_COMM_NULL;
     expect(MPI_Comm_split(m_comm, color, key, &part), "MPI_Comm_split");
     return std::make_unique<MpiCalls>(part);
@@ -113,7 +113,7 @@ private:
 
 }  // namespace
 
-std::unique_ptr<MessageCalls> mpi_calls(std::optional<int> fortran) {
+std::unique_ptr<MpiApi> mpi_calls(std::optional<int> fortran) {
   if (!is_running()) throw BackendError("MPI was not started, or was ended: make an MpiScope first");
   MPI_Comm const of = fortran ? MPI_Comm_f2c(static_cast<MPI_Fint>(*fortran)) : MPI_COMM_WORLD;
   MPI_Comm own      = MPI_COMM_NULL;

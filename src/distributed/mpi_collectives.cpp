@@ -29,7 +29,7 @@ std::vector<int> as_ints(std::span<count_t const> parts) {
 
 }  // namespace
 
-MpiCollectives::MpiCollectives(std::unique_ptr<MessageCalls> calls, char const* name, count_t most)
+MpiCollectives::MpiCollectives(std::unique_ptr<MpiApi> calls, char const* name, count_t most)
     : m_calls(std::move(calls)), m_name(name), m_most(most) {}
 
 void MpiCollectives::all_reduce(void* data, count_t count, Word word) {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <span>
 
-#include "distributed/message_calls.hpp"
+#include "distributed/mpi_api.hpp"
 
 namespace polyad::detail {
 
@@ -15,7 +15,7 @@ public:
   static constexpr count_t most_of_a_call = 2147483647;
 
   /// \param most  elements of a call; tests take few
-  explicit MpiCollectives(std::unique_ptr<MessageCalls> calls, char const* name = "MPI",
+  explicit MpiCollectives(std::unique_ptr<MpiApi> calls, char const* name = "MPI",
                           count_t most = most_of_a_call);
 
   [[nodiscard]] char const* name() const override { return m_name; }
@@ -37,7 +37,7 @@ private:
       f(first, static_cast<int>(count - first < m_most ? count - first : m_most));
   }
 
-  std::unique_ptr<MessageCalls> m_calls;
+  std::unique_ptr<MpiApi> m_calls;
   char const* m_name;
   count_t m_most;
 };

@@ -21,7 +21,7 @@ struct Call {
 };
 
 /// Rank 1 of 3.
-class CountingCalls final : public MessageCalls {
+class CountingCalls final : public MpiApi {
 public:
   explicit CountingCalls(std::vector<Call>& calls) : m_calls(calls) {}
   [[nodiscard]] int rank() const override { return 1; }
@@ -41,7 +41,7 @@ public:
   void begin_send(void const* data, int count, int to, Word) override { note("send", data, count, to); }
   void begin_receive(void* data, int count, int from, Word) override { note("receive", data, count, from); }
   void wait() override { note("wait", nullptr, 0, -1); }
-  [[nodiscard]] std::unique_ptr<MessageCalls> split(int, int) override {
+  [[nodiscard]] std::unique_ptr<MpiApi> split(int, int) override {
     return std::make_unique<CountingCalls>(m_calls);
   }
 

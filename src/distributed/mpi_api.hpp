@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MessageCalls: the calls of MPI that MpiCollectives uses, with counts in int as in MPI. A test replaces it
+// MpiApi: the calls of MPI that MpiCollectives uses, with counts in int as in MPI. A test replaces it
 // by one that only counts.
 #pragma once
 
@@ -11,9 +11,9 @@
 
 namespace polyad::detail {
 
-class MessageCalls {
+class MpiApi {
 public:
-  virtual ~MessageCalls() = default;
+  virtual ~MpiApi() = default;
 
   [[nodiscard]] virtual int rank() const = 0;
   [[nodiscard]] virtual int size() const = 0;
@@ -26,15 +26,15 @@ public:
   virtual void all_gather(void* data, std::span<int const> parts, std::span<int const> begins, Word word) = 0;
   virtual void broadcast(void* data, int count, int root, Word word)                                      = 0;
   /// Messages between two ranks arrive in the order in which they were begun; wait() ends all.
-  virtual void begin_send(void const* data, int count, int to, Word word)       = 0;
-  virtual void begin_receive(void* data, int count, int from, Word word)        = 0;
-  virtual void wait()                                                           = 0;
-  [[nodiscard]] virtual std::unique_ptr<MessageCalls> split(int color, int key) = 0;
+  virtual void begin_send(void const* data, int count, int to, Word word) = 0;
+  virtual void begin_receive(void* data, int count, int from, Word word)  = 0;
+  virtual void wait()                                                     = 0;
+  [[nodiscard]] virtual std::unique_ptr<MpiApi> split(int color, int key) = 0;
 };
 
 /// MPI's. \param fortran  MPI_Comm_c2f's number of a communicator; unset: all ranks
 /// \throws UsageError in a build without MPI; BackendError
-[[nodiscard]] std::unique_ptr<MessageCalls> mpi_calls(std::optional<int> fortran);
+[[nodiscard]] std::unique_ptr<MpiApi> mpi_calls(std::optional<int> fortran);
 
 /// Whether MPI reports that it accepts pointers to device memory.
 [[nodiscard]] bool mpi_takes_device_memory();
