@@ -29,15 +29,15 @@ void expect(int status, char const* call) {
   throw BackendError(std::string(call) + " failed: " + text);
 }
 
-MPI_Datatype type_of(Word word) {
-  switch (word) {
-    case Word::u32:
+MPI_Datatype type_of(ElementType type) {
+  switch (type) {
+    case ElementType::u32:
       return MPI_UINT32_T;
-    case Word::u64:
+    case ElementType::u64:
       return MPI_UINT64_T;
-    case Word::f32:
+    case ElementType::f32:
       return MPI_FLOAT;
-    case Word::f64:
+    case ElementType::f64:
       return MPI_DOUBLE;
   }
   return MPI_DATATYPE_NULL;
@@ -68,28 +68,29 @@ public:
   [[nodiscard]] int rank() const override { return m_rank; }
   [[nodiscard]] int size() const override { return m_size; }
 
-  void all_reduce(void* data, int count, Word word) override {
-    expect(MPI_Allreduce(MPI_IN_PLACE, data, count, type_of(word), MPI_SUM, m_comm), "MPI_Allreduce");
+  void all_reduce(void* data, int count, ElementType type) override {
+    expect(MPI_Allreduce(MPI_IN_PLACE, data, count, type_of(type), MPI_SUM, m_comm), "MPI_Allreduce");
   }
-  void reduce(void const* data, void* sum, int count, int root, Word word) override {
-    expect(MPI_Reduce(data, sum, count, type_of(word), MPI_SUM, root, m_comm), "MPI_Reduce");
+  void reduce(void const* data, void* sum, int count, int root, ElementType type) override {
+    expect(MPI_Reduce(data, sum, count, type_of(type), MPI_SUM, root, m_comm), "MPI_Reduce");
   }
-  void reduce_scatter(void const* data, void* own, std::span<int const> parts, Word word) override {
-    expect(MPI_Reduce_scatter(data, own, parts.data(), type_of(word), MPI_SUM, m_comm), "MPI_Reduce_scatter");
+  void reduce_scatter(void const* data, void* own, std::span<int const> parts, ElementType type) override {
+    expect(MPI_Reduce_scatter(data, own, parts.data(), type_of(type), MPI_SUM, m_comm), "MPI_Reduce_scatter");
   }
-  void all_gather(void* data, std::span<int const> parts, std::span<int const> begins, Word word) override {
+  void all_gather(void* data, std::span<int const> parts, std::span<int const> begins,
+                  ElementType type) override {
     expect(MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data, parts.data(), begins.data(),
-                          type_of(word), m_comm),
+                          type_of(type), m_comm),
            "MPI_Allgatherv");
   }
-  void broadcast(void* data, int count, int root, Word word) override {
-    expect(MPI_Bcast(data, count, type_of(word), root, m_comm), "MPI_Bcast");
+  void broadcast(void* data, int count, int root, ElementType type) override {
+    expect(MPI_Bcast(data, count, type_of(type), root, m_comm), "MPI_Bcast");
   }
-  void begin_send(void const* data, int count, int to, Word word) override {
-    expect(MPI_Isend(data, count, type_of(word), to, tag, m_comm, &m_requests.emplace_back()), "MPI_Isend");
+  void begin_send(void const* data, int count, int to, ElementType type) override {
+    expect(MPI_Isend(data, count, type_of(type), to, tag, m_comm, &m_requests.emplace_back()), "MPI_Isend");
   }
-  void begin_receive(void* data, int count, int from, Word word) override {
-    expect(MPI_Irecv(data, count, type_of(word), from, tag, m_comm, &m_requests.emplace_back()), "MPI_Irecv");
+  void begin_receive(void* data, int count, int from, ElementType type) override {
+    expect(MPI_Irecv(data, count, type_of(type), from, tag, m_comm, &m_requests.emplace_back()), "MPI_Irecv");
   }
   void wait() override {
     expect(MPI_Waitall(static_cast<int>(m_requests.size()), m_requests.data(), MPI_STATUSES_IGNORE),

@@ -21,12 +21,12 @@ public:
   [[nodiscard]] char const* name() const override { return m_name; }
   [[nodiscard]] int rank() const override { return m_calls->rank(); }
   [[nodiscard]] int size() const override { return m_calls->size(); }
-  void all_reduce(void* data, count_t count, Word word) override;
-  void reduce_scatter(void const* data, void* own, std::span<count_t const> parts, Word word) override;
-  void all_gather(void* data, std::span<count_t const> parts, Word word) override;
+  void all_reduce(void* data, count_t count, ElementType type) override;
+  void reduce_scatter(void const* data, void* own, std::span<count_t const> parts, ElementType type) override;
+  void all_gather(void* data, std::span<count_t const> parts, ElementType type) override;
   void all_to_all(void const* sent, std::span<count_t const> to, void* received,
-                  std::span<count_t const> from, Word word) override;
-  void broadcast(void* data, count_t count, int root, Word word) override;
+                  std::span<count_t const> from, ElementType type) override;
+  void broadcast(void* data, count_t count, int root, ElementType type) override;
   [[nodiscard]] std::unique_ptr<Collectives> split(int color, int key) override;
 
 private:
