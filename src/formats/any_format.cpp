@@ -240,8 +240,8 @@ auto AnyFormat<Scalar, Space>::build(Space const& space, TensorSource<Scalar, In
     build_as(usual, "", options);
     return X;
   }
-  FormatWish const wish = wish_of(space, options, chooses, source.held_bytes);
-  auto list             = candidates_of<Scalar, Index>(space, options, wish);
+  ChoiceInput const wish = choice_input_of(space, options, chooses, source.held_bytes);
+  auto list              = candidates_of<Scalar, Index>(space, options, wish);
   Ceilings const any_machine;
   count_t const model =
       model_bytes({*options.survey, any_machine, options.rank, sizeof(Scalar), sizeof(Index)});
@@ -314,7 +314,7 @@ FormatBytes detail::format_bytes(Space const& space, Extents const& extents, cou
   bytes.name = split_format_text(options.format).name;
   if (bytes.name == "auto") bytes.name = usual_format<Scalar, Index, Space>(options.needs, options.only_mode);
   if (bytes.name.empty()) {
-    auto const list = candidates_of<Scalar, Index>(space, asked, wish_of(space, asked, true, 0));
+    auto const list = candidates_of<Scalar, Index>(space, asked, choice_input_of(space, asked, true, 0));
     if (!list.empty()) bytes.name = list.front().name;
   }
   auto const machine = ceilings_for<Scalar>(space, options, 0);

@@ -11,7 +11,7 @@
 namespace polyad::detail {
 namespace {
 
-FormatCandidate candidate(FormatCosts const& format, CostInput const& input, FormatWish const& wish) {
+FormatCandidate candidate(FormatCosts const& format, CostInput const& input, ChoiceInput const& wish) {
   CostInput with_memory     = input;
   with_memory.free_bytes    = wish.bytes;
   with_memory.one_memory    = wish.one_memory && !input.machine.is_device;
@@ -38,7 +38,7 @@ FormatCandidate candidate(FormatCosts const& format, CostInput const& input, For
   return found;
 }
 
-double total(FormatCandidate const& candidate, FormatWish const& wish) {
+double total(FormatCandidate const& candidate, ChoiceInput const& wish) {
   auto const& known = candidate.measured ? candidate.measured : candidate.predicted;
   if (!known) return std::numeric_limits<double>::infinity();
   return candidate.measured ? known->load_s + known->build_s + wish.iterations * known->iteration_s
@@ -46,7 +46,7 @@ double total(FormatCandidate const& candidate, FormatWish const& wish) {
 }
 
 /// Whether the build alone takes longer than the run may. Such a format only suits runs without a limit.
-bool builds_too_long(FormatCandidate const& candidate, FormatWish const& wish) {
+bool builds_too_long(FormatCandidate const& candidate, ChoiceInput const& wish) {
   auto const& known = candidate.measured ? candidate.measured : candidate.predicted;
   return known && known->load_s + known->build_s > wish.time_limit_s;
 }
@@ -54,7 +54,7 @@ bool builds_too_long(FormatCandidate const& candidate, FormatWish const& wish) {
 /// The order of preference: formats that fit in memory, the fastest first, then those that are streamed, then
 /// those that fit but lose digits. In each of these groups formats whose build exceeds the time limit come
 /// last. Among the streamed ones the smallest comes first, since the free host memory is not known.
-bool is_better(FormatCandidate const& a, FormatCandidate const& b, FormatWish const& wish) {
+bool is_better(FormatCandidate const& a, FormatCandidate const& b, ChoiceInput const& wish) {
   auto const rank = [](FormatCandidate const& c) {
     return c.fits ? (c.loses_digits ? 2 : 0) + (c.streams ? 1 : 0) : 4;
   };
@@ -69,14 +69,14 @@ bool is_better(FormatCandidate const& a, FormatCandidate const& b, FormatWish co
 /// format may be a faster one, most of which stays on the device. The prediction has to be clear. A measured
 /// time is not given up for a predicted one.
 bool streams_faster(FormatCandidate const& streamed, FormatCandidate const& in_memory,
-                    FormatWish const& wish) {
+                    ChoiceInput const& wish) {
   constexpr double margin = 1.25;
   return streamed.on_device && streamed.fits && in_memory.fits &&
          (!streamed.loses_digits || in_memory.loses_digits) && (streamed.measured || !in_memory.measured) &&
          margin * total(streamed, wish) < total(in_memory, wish);
 }
 
-[[noreturn]] void refuse(FormatCandidate const* smallest, FormatWish const& wish) {
+[[noreturn]] void refuse(FormatCandidate const* smallest, ChoiceInput const& wish) {
   std::uint64_t const need = smallest ? smallest->need_bytes : 0;
   throw MemoryError("the tensor in any format", need,
                     (smallest ? smallest->name : "no format") + " needs the least, " + bytes_text(need) +
@@ -88,7 +88,7 @@ bool streams_faster(FormatCandidate const& streamed, FormatCandidate const& in_m
 
 }  // namespace
 
-FormatWish within_limit(std::vector<FormatCandidate> const& candidates, FormatWish wish) {
+ChoiceInput within_limit(std::vector<FormatCandidate> const& candidates, ChoiceInput wish) {
   double fastest = std::numeric_limits<double>::infinity();
   for (auto const& c : candidates)
     if (c.fits && c.predicted) fastest = std::min(fastest, c.predicted->iteration_s);
@@ -98,8 +98,8 @@ FormatWish within_limit(std::vector<FormatCandidate> const& candidates, FormatWi
   return wish;
 }
 
-std::vector<FormatCandidate> candidates(CostInput const& input, FormatWish const& wish) {
-  auto const all_for = [&](FormatWish const& planned) {
+std::vector<FormatCandidate> candidates(CostInput const& input, ChoiceInput const& wish) {
+  auto const all_for = [&](ChoiceInput const& planned) {
     std::vector<FormatCandidate> list;
     for (auto const& format : all_format_costs()) {
       if (wish.deterministic && !format.deterministic) continue;
@@ -116,7 +116,7 @@ std::vector<FormatCandidate> candidates(CostInput const& input, FormatWish const
 }
 
 std::vector<FormatCandidate> candidates(TensorSurvey const& tensor, std::uint64_t rank, int scalar_bytes,
-                                        int index_bytes, FormatWish const& wish,
+                                        int index_bytes, ChoiceInput const& wish,
                                         std::function<Ceilings(double)> const& machine_of) {
   auto const by = [&](Ceilings const& machine) {
     return candidates(CostInput{tensor, machine, rank, scalar_bytes, index_bytes}, wish);
@@ -125,8 +125,8 @@ std::vector<FormatCandidate> candidates(TensorSurvey const& tensor, std::uint64_
   return by(machine_of(usual.empty() ? 0 : usual.front().total_s));
 }
 
-void sort_candidates(std::vector<FormatCandidate>& candidates, FormatWish const& whole) {
-  FormatWish const wish = within_limit(candidates, whole);
+void sort_candidates(std::vector<FormatCandidate>& candidates, ChoiceInput const& whole) {
+  ChoiceInput const wish = within_limit(candidates, whole);
   std::stable_sort(candidates.begin(), candidates.end(),
                    [&](auto const& a, auto const& b) { return is_better(a, b, wish); });
   auto const streamed =
@@ -136,9 +136,9 @@ void sort_candidates(std::vector<FormatCandidate>& candidates, FormatWish const&
     std::rotate(candidates.begin(), streamed, streamed + 1);
 }
 
-FormatChoice choose(std::vector<FormatCandidate> const& candidates, FormatWish const& whole,
+FormatChoice choose(std::vector<FormatCandidate> const& candidates, ChoiceInput const& whole,
                     std::set<std::string> const& failed) {
-  FormatWish const wish       = within_limit(candidates, whole);
+  ChoiceInput const wish      = within_limit(candidates, whole);
   auto const is_open          = [&](FormatCandidate const& c) { return c.fits && !failed.contains(c.name); };
   FormatCandidate const *best = nullptr, *wanted = nullptr, *second = nullptr, *smallest = nullptr,
                         *streamed = nullptr;

@@ -370,7 +370,7 @@ TEST_CASE("any_format falls back by memory", "[any_format]") {
 }
 
 TEST_CASE("a device streams what is clearly faster than all that fits", "[formats]") {
-  FormatWish const wish{.iterations = 3, .bytes = 1000};
+  ChoiceInput const wish{.iterations = 3, .bytes = 1000};
   bool on_device       = true;
   auto const candidate = [&](char const* name, bool streams, double seconds) {
     FormatCandidate c;
@@ -409,7 +409,7 @@ TEST_CASE("a device streams what is clearly faster than all that fits", "[format
 }
 
 TEST_CASE("any_format gives way to the next best when a build does not fit", "[any_format]") {
-  FormatWish const wish{.iterations = 3, .bytes = 1000};
+  ChoiceInput const wish{.iterations = 3, .bytes = 1000};
   auto const candidate = [](char const* name, double seconds) {
     FormatCandidate c;
     c.name       = name;
