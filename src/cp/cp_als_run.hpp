@@ -371,7 +371,7 @@ private:
   Space m_space;
   Space m_algebra;
   Tensor m_facts;
-  std::shared_ptr<ErasedFormat<Scalar, Space> const> m_tensor;
+  std::shared_ptr<FormatInterface<Scalar, Space> const> m_tensor;
   RowDistribution<Scalar, Space>& m_rows;
   ScaledNorm m_norm;  // all numbers here but state()'s are those of the tensor times m_norm.scale
   CpAlsOptions m_options;

@@ -17,8 +17,8 @@ namespace polyad::detail {
 /// \param ranks  they throw if one of them lacks the memory
 template <class Scalar, class Space>
 [[nodiscard]] Fit measured_fit_or(Fit const& otherwise, Space const& space,
-                                  ErasedFormat<Scalar, Space> const& X, StoredCp<Scalar, Space> const& model,
-                                  double scale, RunRanks const& ranks) {
+                                  FormatInterface<Scalar, Space> const& X,
+                                  StoredCp<Scalar, Space> const& model, double scale, RunRanks const& ranks) {
   try {
     return measure_cp_fit(space, X, model, scale, ranks.rank_sums());
   } catch (MemoryError const&) {

@@ -24,12 +24,12 @@ struct StoredCp {
 /// everything is computed again in DoubleDouble. Waits for `space`. All ranks call it, and get the same fit.
 /// \throws NumericalError as fit_of; MemoryError; UsageError if X is not readable
 template <class Scalar, class Space>
-[[nodiscard]] Fit measure_cp_fit(Space const& space, ErasedFormat<Scalar, Space> const& X,
+[[nodiscard]] Fit measure_cp_fit(Space const& space, FormatInterface<Scalar, Space> const& X,
                                  StoredCp<Scalar, Space> const& model, double scale, RankSums const& ranks);
 
-#define POLYAD_MEASURE_CP_FIT(Scalar)                                                                   \
-  template Fit measure_cp_fit(                                                                          \
-      Kokkos::DefaultExecutionSpace const&, ErasedFormat<Scalar, Kokkos::DefaultExecutionSpace> const&, \
+#define POLYAD_MEASURE_CP_FIT(Scalar)                                                                      \
+  template Fit measure_cp_fit(                                                                             \
+      Kokkos::DefaultExecutionSpace const&, FormatInterface<Scalar, Kokkos::DefaultExecutionSpace> const&, \
       StoredCp<Scalar, Kokkos::DefaultExecutionSpace> const&, double, RankSums const&)
 POLYAD_EACH_SCALAR(extern, POLYAD_MEASURE_CP_FIT);
 

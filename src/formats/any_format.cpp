@@ -90,7 +90,7 @@ F build_settled(typename F::space_type const& space, Coordinates const& coo,
 }
 
 template <class Scalar, class Space>
-using Built = std::shared_ptr<detail::ErasedFormat<Scalar, Space> const>;
+using Built = std::shared_ptr<detail::FormatInterface<Scalar, Space> const>;
 
 /// A format of the registry's, once it is chosen.
 template <class Scalar, class Index, class Space>
@@ -129,7 +129,8 @@ public:
     m_warning = warning_of_lost_digits(instance_of<Coordinates>(m_space), F::name, coo);
     m_space.fence("polyad::build");
     Kokkos::Timer const clock;
-    auto built = std::make_shared<detail::HeldFormat<F>>(build_settled<F>(m_space, coo, options, duplicates));
+    auto built =
+        std::make_shared<detail::FormatModel<F>>(build_settled<F>(m_space, coo, options, duplicates));
     m_space.fence("polyad::build");
     m_seconds           = clock.seconds();
     m_coordinates_bytes = offers<F>(Capability::streaming) ? 0 : coo.storage_bytes();

@@ -113,7 +113,7 @@ public:
   /// Holds a format of any class, including user-defined ones (any_format below).
   template <Format F>
     requires(!std::is_same_v<F, AnyFormat>)
-  explicit AnyFormat(F format) : m_format(std::make_shared<detail::HeldFormat<F>>(std::move(format))) {}
+  explicit AnyFormat(F format) : m_format(std::make_shared<detail::FormatModel<F>>(std::move(format))) {}
 
   /// The name of the format inside.
   [[nodiscard]] std::string chosen() const { return m_format->name(); }
@@ -129,12 +129,12 @@ public:
   /// All candidates, the best first; empty if a format was named.
   [[nodiscard]] std::vector<FormatCandidate> const& candidates() const { return m_candidates; }
   /// The format inside, as virtual functions. It is for the library's drivers only.
-  [[nodiscard]] std::shared_ptr<detail::ErasedFormat<Scalar, Space> const> const& inside() const {
+  [[nodiscard]] std::shared_ptr<detail::FormatInterface<Scalar, Space> const> const& erased() const {
     return m_format;
   }
 
 private:
-  using Inside = std::shared_ptr<detail::ErasedFormat<Scalar, Space> const>;
+  using Inside = std::shared_ptr<detail::FormatInterface<Scalar, Space> const>;
 
   AnyFormat() = default;
 
@@ -160,7 +160,7 @@ void mttkrp(Space const& space, AnyFormat<Scalar, Space> const& X,
             FactorMatrices<Scalar, Space> const& factors, int mode, AnyWorkspace& workspace,
             FactorMatrix<Scalar, Space> const& V) {
   detail::on_packed_rows(space, factors, V, [&](auto const& packed, auto const& output) {
-    X.inside()->do_mttkrp(space, packed, mode, workspace.held.get(), output);
+    X.erased()->do_mttkrp(space, packed, mode, workspace.held.get(), output);
   });
 }
 
@@ -170,14 +170,14 @@ void mttkrp(Space const& space, AnyFormat<Scalar, Space> const& X,
 template <class Scalar, class Space>
 [[nodiscard]] AnyWorkspace make_residual_workspace(Space const& space, AnyFormat<Scalar, Space> const& X,
                                                    count_t rank) {
-  return {X.inside()->do_make_residual_workspace(space, rank)};
+  return {X.erased()->do_make_residual_workspace(space, rank)};
 }
 template <class Scalar, class Space>
 void residual_mttkrp(Space const& space, AnyFormat<Scalar, Space> const& X,
                      FactorMatrices<Scalar, Space> const& C, int mode, AnyWorkspace& workspace,
                      FactorMatrix<Scalar, Space> const& G) {
   detail::on_packed_rows(space, C, G, [&](auto const& packed, auto const& output) {
-    X.inside()->do_residual_mttkrp(space, packed, mode, workspace.held.get(), output);
+    X.erased()->do_residual_mttkrp(space, packed, mode, workspace.held.get(), output);
   });
 }
 template <class Scalar, class Space>
@@ -185,19 +185,19 @@ void least_squares_rows(Space const& space, AnyFormat<Scalar, Space> const& X,
                         FactorMatrices<Scalar, Space> const& C, int mode,
                         RowProblem<Scalar, Space> const& problem, RowStarts<Space> const& starts,
                         FactorMatrix<Scalar, Space> const& A, RowShrinkage const& shrinkage = {}) {
-  X.inside()->do_least_squares_rows(space, C, mode, problem, starts, A, shrinkage);
+  X.erased()->do_least_squares_rows(space, C, mode, problem, starts, A, shrinkage);
 }
 template <class Scalar, class Space>
 void sgd_factor_sweep(Space const& space, AnyFormat<Scalar, Space> const& X,
                       FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
                       int mode, SgdStep step, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace) {
-  X.inside()->do_sgd_factor_sweep(space, model, C, mode, step, form, workspace);
+  X.erased()->do_sgd_factor_sweep(space, model, C, mode, step, form, workspace);
 }
 template <class Scalar, class Space>
 void sgd_core_sweep(Space const& space, AnyFormat<Scalar, Space> const& X,
                     FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
                     int mode, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace) {
-  X.inside()->do_sgd_core_sweep(space, model, C, mode, form, workspace);
+  X.erased()->do_sgd_core_sweep(space, model, C, mode, form, workspace);
 }
 
 template <class Scalar, class Space>
@@ -207,7 +207,7 @@ void spttmc(Space const& space, AnyFormat<Scalar, Space> const& X,
   std::vector<FactorMatrix<Scalar, Space>> packed;
   for (auto const& matrix : U) packed.push_back(with_packed_rows<Scalar, Space>(space, matrix));
   detail::on_packed_rows(space, FactorMatrices<Scalar, Space>(), Y, [&](auto const&, auto const& output) {
-    X.inside()->do_spttmc(space, packed, mode, output);
+    X.erased()->do_spttmc(space, packed, mode, output);
   });
 }
 

@@ -30,14 +30,14 @@ private:
 /// \throws UsageError for an operation that the format does not offer, or a workspace of another format or
 ///         rank
 template <class Scalar, class Space>
-class ErasedFormat {
+class FormatInterface {
 public:
   using Matrix    = FactorMatrix<Scalar, Space>;
   using Factors   = FactorMatrices<Scalar, Space>;
   using Model     = FastTuckerModel<Scalar, Space>;
   using Workspace = std::unique_ptr<ErasedWorkspace>;
 
-  virtual ~ErasedFormat()                                     = default;
+  virtual ~FormatInterface()                                  = default;
   [[nodiscard]] virtual char const* name() const              = 0;
   [[nodiscard]] virtual bool can(Capability capability) const = 0;
   [[nodiscard]] virtual std::string note() const              = 0;
@@ -75,24 +75,24 @@ public:
 /// Throws UsageError for a format that is known to hold duplicates. No least-squares driver accepts them,
 /// since their squares do not add up to the norm of their sum.
 template <class Scalar, class Space>
-void expect_no_duplicates(ErasedFormat<Scalar, Space> const& X) {
+void expect_no_duplicates(FormatInterface<Scalar, Space> const& X) {
   count_t const found = X.duplicates().value_or(0);
   POLYAD_EXPECTS(found == 0, found, " nonzeros of the tensor have the coordinates of an earlier one: sum ",
                  "duplicates first (sum_duplicates, or Duplicates::sum of any_format)");
 }
 
 template <Format F>
-class HeldFormat final : public ErasedFormat<typename F::scalar_type, typename F::space_type> {
+class FormatModel final : public FormatInterface<typename F::scalar_type, typename F::space_type> {
 public:
   using Scalar    = typename F::scalar_type;
   using Space     = typename F::space_type;
-  using Base      = ErasedFormat<Scalar, Space>;
+  using Base      = FormatInterface<Scalar, Space>;
   using Matrix    = typename Base::Matrix;
   using Factors   = typename Base::Factors;
   using Model     = typename Base::Model;
   using Workspace = typename Base::Workspace;
 
-  explicit HeldFormat(F format) : m_format(std::move(format)) {}
+  explicit FormatModel(F format) : m_format(std::move(format)) {}
 
   [[nodiscard]] char const* name() const override { return F::name; }
   [[nodiscard]] bool can(Capability capability) const override {
