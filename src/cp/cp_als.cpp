@@ -52,7 +52,7 @@ CpAlsResult<Scalar, Space> run_cp_als(Space const& space, HeldTensor<Scalar, Spa
   };
   if (options.restarts == 1) return make(space, options.seed)->run(callback);
   // A streamed tensor uses all free memory.
-  bool const side_by_side = X.rows->runs_side_by_side() && !X.format->can(Capability::streaming);
+  bool const side_by_side = X.rows->runs_side_by_side() && !X.format->supports(Capability::streaming);
   std::vector<Space> instances{space};
   if (side_by_side) instances = make_instances(space, instances_side_by_side<Space>(options.restarts));
   space.fence("polyad::cp_als");  // X is ready on all instances

@@ -180,7 +180,8 @@ private:
     X.rows()->expect_supported(facts.runs_on_ranks, facts.name);
     for (auto const& format : X.formats())
       for (Capability const capability : facts.needs)
-        POLYAD_EXPECTS(format.can(capability), "the format ", X.chosen(), " has no ", to_string(capability));
+        POLYAD_EXPECTS(format.supports(capability), "the format ", X.chosen(), " has no ",
+                       to_string(capability));
     POLYAD_EXPECTS(facts.ridge_per_entry || !options.ridge_per_entry, facts.name, " has no ridge per entry");
   }
 

@@ -165,7 +165,7 @@ void expect_hooi_arguments(TensorByRank<Scalar, Space> const& X, TuckerOptions c
     POLYAD_EXPECTS(U.extent(0) == extents[n] && U.extent(1) == options.ranks[n], "the start of mode ", n,
                    " is ", U.extent(0), " x ", U.extent(1));
   }
-  POLYAD_EXPECTS(X.format(0).can(Capability::ttmc), "the format ", X.chosen(), " has no ",
+  POLYAD_EXPECTS(X.format(0).supports(Capability::ttmc), "the format ", X.chosen(), " has no ",
                  to_string(Capability::ttmc));
   expect_run_limits(options.vectors.max_iterations, options.vectors.tolerance);
   for (auto const& format : X.formats()) expect_no_duplicates(*format.erased());

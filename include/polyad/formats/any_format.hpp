@@ -108,7 +108,7 @@ public:
   }
 
   /// Whether the format inside offers an operation. Every operation below throws a UsageError if it does not.
-  [[nodiscard]] bool can(Capability capability) const { return m_format->can(capability); }
+  [[nodiscard]] bool supports(Capability capability) const { return m_format->supports(capability); }
 
   /// Holds a format of any class, including user-defined ones (any_format below).
   template <Format F>

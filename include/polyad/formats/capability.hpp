@@ -8,7 +8,7 @@
 
 namespace polyad {
 
-/// What a format can do. Every format has the MTTKRP; AnyFormat::can says which others.
+/// What a format can do. Every format has the MTTKRP; AnyFormat::supports says which others.
 enum class Capability {
   mttkrp,             // Format
   residual_sweep,     // ResidualFormat: als and adam of fast_tucker

@@ -61,7 +61,7 @@ namespace polyad {
 ///
 /// A format may also have:
 ///
-///   f.can(capability) -> bool                if that depends on how f was built
+///   f.supports(capability) -> bool           if that depends on how f was built
 ///   f.note() -> std::string                  why it is not stored as its name says; empty otherwise
 ///   f.duplicates() -> count_t                how many nonzeros have the coordinates of an earlier one, where
 ///                                            build sees that at no cost; or a std::optional of it
@@ -340,7 +340,7 @@ concept ReadableFormat =
       { read_nonzeros(space, format, count_t(), block) } -> std::same_as<void>;
     };
 
-/// Whether formats of class F have the capability; f.can(capability) may still return false.
+/// Whether formats of class F have the capability; f.supports(capability) may still return false.
 template <Format F>
 [[nodiscard]] constexpr bool offers(Capability capability) {
   switch (capability) {

@@ -37,14 +37,14 @@ public:
   using Model     = FastTuckerModel<Scalar, Space>;
   using Workspace = std::unique_ptr<ErasedWorkspace>;
 
-  virtual ~FormatInterface()                                  = default;
-  [[nodiscard]] virtual char const* name() const              = 0;
-  [[nodiscard]] virtual bool can(Capability capability) const = 0;
-  [[nodiscard]] virtual std::string note() const              = 0;
-  [[nodiscard]] virtual Extents const& extents() const        = 0;
-  [[nodiscard]] virtual count_t nnz() const                   = 0;
-  [[nodiscard]] virtual count_t storage_bytes() const         = 0;
-  [[nodiscard]] virtual double norm_squared() const           = 0;
+  virtual ~FormatInterface()                                       = default;
+  [[nodiscard]] virtual char const* name() const                   = 0;
+  [[nodiscard]] virtual bool supports(Capability capability) const = 0;
+  [[nodiscard]] virtual std::string note() const                   = 0;
+  [[nodiscard]] virtual Extents const& extents() const             = 0;
+  [[nodiscard]] virtual count_t nnz() const                        = 0;
+  [[nodiscard]] virtual count_t storage_bytes() const              = 0;
+  [[nodiscard]] virtual double norm_squared() const                = 0;
   /// How many nonzeros have the coordinates of an earlier one, if the format knows.
   [[nodiscard]] virtual std::optional<count_t> duplicates() const = 0;
 
@@ -95,9 +95,9 @@ public:
   explicit FormatModel(F format) : m_format(std::move(format)) {}
 
   [[nodiscard]] char const* name() const override { return F::name; }
-  [[nodiscard]] bool can(Capability capability) const override {
-    if constexpr (requires { m_format.can(capability); })
-      return offers<F>(capability) && m_format.can(capability);
+  [[nodiscard]] bool supports(Capability capability) const override {
+    if constexpr (requires { m_format.supports(capability); })
+      return offers<F>(capability) && m_format.supports(capability);
     else
       return offers<F>(capability);
   }
@@ -198,7 +198,7 @@ private:
     return held->workspace;
   }
   void expect(Capability capability) const {
-    POLYAD_EXPECTS(can(capability), "the format ", F::name, " has no ", to_string(capability));
+    POLYAD_EXPECTS(supports(capability), "the format ", F::name, " has no ", to_string(capability));
   }
 
   F m_format;

@@ -91,7 +91,7 @@ public:
   [[nodiscard]] FormatIdentity identity() const { return m_identity; }
 
   /// SGD needs the modes at the leaves, and the residual sweep needs them at the roots.
-  [[nodiscard]] bool can(Capability capability) const {
+  [[nodiscard]] bool supports(Capability capability) const {
     return capability == Capability::sgd              ? m_leaves
            : capability == Capability::residual_sweep ? !m_leaves
                                                       : true;
