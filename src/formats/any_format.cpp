@@ -165,9 +165,9 @@ std::string usual_format(std::vector<Capability> const& needs, int only_mode) {
     using F = typename decltype(identity)::type;
     bool const all =
         std::ranges::all_of(needs, [](Capability c) { return c == Capability::mttkrp || offers<F>(c); });
-    if constexpr (requires { F::usual_for(Capability::mttkrp); })
-      if (all && std::ranges::any_of(needs, F::usual_for)) usual = F::name;
-    if constexpr (requires { F::usual_for_one_mode; })
+    if constexpr (requires { F::default_for(Capability::mttkrp); })
+      if (all && std::ranges::any_of(needs, F::default_for)) usual = F::name;
+    if constexpr (requires { F::default_for_one_mode; })
       if (all && only_mode >= 0) usual = F::name;
   });
   return usual;

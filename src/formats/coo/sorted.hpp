@@ -57,8 +57,8 @@ public:
   using workspace_type = SortedWorkspace<Scalar, Index, Space>;
   using copy_type      = SortedCopy<Scalar, Index, Space>;
 
-  static constexpr char const* name        = "sorted";
-  static constexpr bool usual_for_one_mode = true;
+  static constexpr char const* name          = "sorted";
+  static constexpr bool default_for_one_mode = true;
 
   /// \throws UsageError when Index cannot number the nonzeros, or permutations or blocks are to be
   ///         deterministic; MemoryError

@@ -65,7 +65,7 @@ public:
 
   static constexpr char const* name = "b-csf";
   /// FasterTucker's kernels are made for the fibers of this format.
-  static constexpr bool usual_for(Capability capability) { return capability == Capability::sgd; }
+  static constexpr bool default_for(Capability capability) { return capability == Capability::sgd; }
 
   /// Linear in the nonzeros; waits for `space`.
   /// \throws UsageError, before anything is allocated, when the levels are not the modes, a threshold is not

@@ -49,7 +49,7 @@ public:
   using nonzeros_type  = FlaggedNonzeros<Scalar, Index, Space>;
 
   static constexpr char const* name = "f-coo";
-  static constexpr bool usual_for(Capability capability) { return capability == Capability::ttmc; }
+  static constexpr bool default_for(Capability capability) { return capability == Capability::ttmc; }
 
   /// One sort a mode, on the device. Waits for `space`.
   /// \throws UsageError when Index cannot number the nonzeros, or an option is out of range; MemoryError
