@@ -292,9 +292,9 @@ void add_atomics(ModeTerms& terms, CostInput const& input, int mode, double rows
 [[nodiscard]] std::uint64_t sort_bytes(CostInput const& input, int key_bytes);
 /// The most that a build holds which makes one copy after the other. The nonzeros are sorted, which takes
 /// `sort` bytes. Once these are free again, the copy is made, in addition to the positions that the sort
-/// found and `beside` more bytes.
+/// found and `extra` more bytes.
 [[nodiscard]] std::uint64_t build_in_turn(CostInput const& input, std::vector<std::uint64_t> const& copies,
-                                          std::uint64_t sort, std::uint64_t beside);
+                                          std::uint64_t sort, std::uint64_t extra);
 
 }  // namespace costs
 

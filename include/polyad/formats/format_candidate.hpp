@@ -13,8 +13,8 @@ namespace polyad {
 struct DensePart {
   double algebra_s = 0;  // the R x R algebra of one mode
   /// It runs at the same time as the mode's MTTKRP, as on devices (CpAlsOptions::one_instance).
-  bool beside   = false;
-  double rest_s = 0;
+  bool overlaps_mttkrp = false;
+  double rest_s        = 0;
 
   /// Seconds of an iteration whose MTTKRPs take mode_s, one number per mode.
   [[nodiscard]] double iteration_s(std::vector<double> const& mode_s) const;
