@@ -117,7 +117,7 @@ struct OrthogonalRows {
       for (int e = 0; e < Row::width; ++e)
         if (e < columns.count) P[(columns.first + e) * stride + t] = numbers[e];
     });
-    Products::template multiply<Blocks::lower>(
+    Products::template multiply<Triangle::lower>(
         member, n, R, stride, [&](int i, int r) { return P[r * stride + i]; }, P, gram, false);
     set_system(member, n, gram, stride, weight, system);
     Kokkos::parallel_for(Kokkos::TeamVectorRange(member, n), [&](int const i) {

@@ -116,7 +116,7 @@ struct RowLeastSquares {
       });
       member.team_barrier();
     }
-    Products::template multiply<Blocks::all>(
+    Products::template multiply<Triangle::all>(
         member, J, R, width, [&](int j, int r) { return j < J ? B[j * B_stride + r] : Scalar(0); }, pad.S, U,
         false);
     // B' is in global memory. Its rows of J numbers need not be whole blocks.

@@ -43,7 +43,7 @@ struct RowPad {
 };
 
 /// Which blocks of a product are computed. The lower triangle of a symmetric one suffices.
-enum class Blocks { all, lower };
+enum class Triangle { all, lower };
 
 template <class Space, class Scalar, class Index, int Block, class Source>
 struct RowProducts {
@@ -85,7 +85,7 @@ struct RowProducts {
   /// out (rows x columns) = [out +] the sum over k < inner of left(i, k) right(k, :). right and out are rows
   /// of whole blocks in the scratch pad. The rows after the last one, up to a multiple of `height`, are
   /// computed too.
-  template <Blocks which, class Member, class Left>
+  template <Triangle which, class Member, class Left>
   KOKKOS_FUNCTION static void multiply(Member const& member, int rows, int inner, int columns,
                                        Left const& left, Scalar const* right, Scalar* out, bool accumulate) {
     int const groups = (rows + height - 1) / height;
@@ -93,7 +93,7 @@ struct RowProducts {
     Kokkos::parallel_for(Kokkos::TeamThreadRange(member, groups * blocks), [&](int const item) {
       int const i     = item % groups * height;
       int const block = item / groups * Block;
-      if (which == Blocks::lower && block >= i + height) return;
+      if (which == Triangle::lower && block >= i + height) return;
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Row::lanes), [&](int const lane) {
         Columns const own{Row::columns(block, columns, lane).first, Row::width};  // blocks are whole
         Row sum[height];
@@ -175,7 +175,7 @@ struct RowProducts {
         for (int t = 0; t < count; ++t) sum += pad.x[t] * pad.tile[t * width + r];
         pad.y[r] += sum;
       });
-      multiply<Blocks::lower>(
+      multiply<Triangle::lower>(
           member, R, count, width, [&](int r, int t) { return pad.tile[t * width + r]; }, pad.tile, pad.S,
           true);
     }
