@@ -136,11 +136,11 @@ void launch_permuted(Space const& space, CooPermuted<Scalar, Index, Space> const
   ChunkWalk const walk{X.nnz(), chunk_length(space, X.nnz(), Row::lanes), blocks};
   count_t const chunks = ceil_div(X.nnz(), walk.chunk);
   with_team_sums<Space, Scalar, Row::form>(chunks, X.extents()[mode], [&](auto together) {
-    launch_copied("polyad::mttkrp_permuted",
-                  policy_with_team_sums<together(), Row, Row::block, Scalar, Index>(space, walk),
-                  MttkrpPermuted<Row, Index, Order, together()>{
-                      X.permutation(mode).data(), X.coo().indices().data(), X.coo().values().data(),
-                      OtherFactors<Scalar, Order>(factors, mode), mode, RowsAt<Scalar>(V), walk});
+    launch_with_local_copy("polyad::mttkrp_permuted",
+                           policy_with_team_sums<together(), Row, Row::block, Scalar, Index>(space, walk),
+                           MttkrpPermuted<Row, Index, Order, together()>{
+                               X.permutation(mode).data(), X.coo().indices().data(), X.coo().values().data(),
+                               OtherFactors<Scalar, Order>(factors, mode), mode, RowsAt<Scalar>(V), walk});
   });
 }
 

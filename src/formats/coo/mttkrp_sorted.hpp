@@ -181,10 +181,11 @@ void launch_sorted(Space const& space, SortedCopy<Scalar, Index, Space> const& c
     with_team_sums<Space, Scalar>(adding, copy.rows, [&](auto together) {
       using Kernel = MttkrpSorted<Row, Index, Order, decltype(strategy), together()>;
       using Bounds = Kokkos::LaunchBounds<device_team_threads, Kernel::teams>;
-      launch_copied("polyad::mttkrp_sorted",
-                    policy_with_team_sums<together(), Row, Row::block, Scalar, Index, Bounds>(space, walk),
-                    Kernel{copy.indices.data(), copy.indices.stride(0), copy.values.data(),
-                           OtherFactors<Scalar, Order>(factors, copy.modes), writer, walk});
+      launch_with_local_copy(
+          "polyad::mttkrp_sorted",
+          policy_with_team_sums<together(), Row, Row::block, Scalar, Index, Bounds>(space, walk),
+          Kernel{copy.indices.data(), copy.indices.stride(0), copy.values.data(),
+                 OtherFactors<Scalar, Order>(factors, copy.modes), writer, walk});
     });
   });
 }

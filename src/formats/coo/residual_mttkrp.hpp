@@ -169,7 +169,7 @@ void launch_residual(char const* label, Space const& space, Kernel const& kernel
   auto policy = kernel.chunks.template policy<Row>(space);
   if constexpr (Together)
     reserve_team_sums<Row, Row::block, typename Kernel::Scalar, typename Kernel::index_type>(policy);
-  launch_copied(label, policy, kernel);
+  launch_with_local_copy(label, policy, kernel);
 }
 
 /// Kernels for orders 3 and 4, and one for any order.

@@ -184,7 +184,7 @@ void sum_flagged(Space const& space, char const* label, FlaggedNonzeros<Scalar, 
   while (static_cast<count_t>(Kernel::Heads::bytes(team)) > device_team_scratch && team > 1) team /= 2;
   auto policy = team_policy<Bounds>(space, chunks.shape(team, lanes));
   policy.set_scratch_size(0, Kokkos::PerTeam(Kernel::Heads::bytes(team)));
-  detail::launch_copied(label, policy, Kernel{terms, FlaggedSegments<Index>(X), chunks});
+  detail::launch_with_local_copy(label, policy, Kernel{terms, FlaggedSegments<Index>(X), chunks});
 }
 
 }  // namespace polyad::detail
