@@ -95,12 +95,12 @@ io::Checkpoint checkpoint_to_resume(RunRanks const& ranks, std::filesystem::path
     run = std::move(found);
   });
   double facts[] = {static_cast<double>(run.iteration), run.fit, static_cast<double>(run.gram_fallbacks)};
-  ranks.agree(facts, std::size(facts));
+  ranks.broadcast_from_root(facts, std::size(facts));
   run.iteration      = static_cast<std::uint64_t>(facts[0]);
   run.fit            = facts[1];
   run.gram_fallbacks = static_cast<std::uint64_t>(facts[2]);
   for (auto* const numbers : {&run.grams, &run.weights, &run.scales})
-    ranks.agree(numbers->data(), numbers->size());
+    ranks.broadcast_from_root(numbers->data(), numbers->size());
   run.factors.resize(run.extents.size());
   return run;
 }

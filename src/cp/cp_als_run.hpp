@@ -147,7 +147,7 @@ public:
     if (m_updates.are_constrained())
       m_work.host_numbers(largest_change) = m_rows.largest(numbers(largest_change));
     // All ranks have the same sums, but a bit could differ between different machines.
-    m_rows.agree(numbers.data(), numbers.size());
+    m_rows.broadcast_from_root(numbers.data(), numbers.size());
     auto const known      = known_numbers();
     double const previous = m_result.fit;
     int const iteration   = m_iterations + 1;
@@ -264,7 +264,7 @@ private:
     sum_penalties();
     Kokkos::deep_copy(m_space, m_work.host_numbers, all);
     m_space.fence("polyad::cp_als");
-    m_rows.agree(m_work.host_numbers.data(), m_work.host_numbers.size());
+    m_rows.broadcast_from_root(m_work.host_numbers.data(), m_work.host_numbers.size());
   }
   void measure_start() {
     compute_start_numbers();

@@ -137,8 +137,8 @@ public:
     });
     m_epoch = static_cast<int>(state.epoch);
     for (int n = 0; n < m_run->order(); ++n) {
-      rows.agree(m_run->model.B(n));
-      rows.agree(m_run->C[n]);
+      rows.broadcast_from_root(m_run->model.B(n));
+      rows.broadcast_from_root(m_run->C[n]);
       rows.from_root(n, state.factors[n], m_run->model.A(n));
     }
     m_optimizer->restore(state);

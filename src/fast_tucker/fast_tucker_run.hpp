@@ -266,7 +266,7 @@ private:
         from_host<Scalar>(m_space, m_state.kept[2 * static_cast<std::size_t>(n) + 1], m_kept.B[n]);
     });
     for (int n = 0; n < m_model.order(); ++n) {
-      m_rows.agree(m_kept.B[n]);
+      m_rows.broadcast_from_root(m_kept.B[n]);
       m_rows.from_root(n, m_state.kept[2 * static_cast<std::size_t>(n)], m_kept.A[n]);
     }
   }

@@ -48,9 +48,9 @@ public:
   virtual void sum(std::uint64_t* /*numbers*/, count_t /*count*/) const {}
   virtual void sum(Matrix const& /*numbers*/) const {}
   /// Replaces numbers on the device by those of the first rank.
-  using RunRanks::agree;
-  virtual void agree(Matrix const& /*numbers*/) const {}
-  virtual void agree_on_device(double* /*numbers*/, count_t /*count*/) const {}
+  using RunRanks::broadcast_from_root;
+  virtual void broadcast_from_root(Matrix const& /*numbers*/) const {}
+  virtual void broadcast_on_device(double* /*numbers*/, count_t /*count*/) const {}
 
   /// Fills A with the random start of the whole factor, whatever the distribution. Returns A's rows that the
   /// tensor has. \param stored  the rows that the whole tensor stores (CpAlsOptions::rows)

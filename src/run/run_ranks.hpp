@@ -35,7 +35,7 @@ public:
   /// The same for the exact sums of a fit.
   [[nodiscard]] virtual RankSums rank_sums() const { return {}; }
   /// Replaces numbers by those of the first rank.
-  virtual void agree(double* /*numbers*/, std::uint64_t /*count*/) const {}
+  virtual void broadcast_from_root(double* /*numbers*/, std::uint64_t /*count*/) const {}
   /// The first rank's numbers, copied to all ranks.
   [[nodiscard]] std::vector<double> from_root(std::vector<double> numbers) const;
   /// Whether a run has to be resumed in the format of its checkpoint. Several ranks each choose their own.
@@ -87,7 +87,7 @@ public:
     constexpr double ended = -1;
     double request[3]      = {ended, 0, 0};
     auto const is_request  = [&] {
-      agree(request, 3);
+      broadcast_from_root(request, 3);
       return request[0] != ended;
     };
     auto const requested = [&] {
@@ -110,12 +110,12 @@ public:
           request[0] = static_cast<double>(k);
           request[1] = static_cast<double>(first);
           request[2] = static_cast<double>(count);
-          agree(request, 3);
+          broadcast_from_root(request, 3);
           return requested();
         });
       });
     request[0] = ended;
-    if (is_root()) agree(request, 3);
+    if (is_root()) broadcast_from_root(request, 3);
     throw_together(thrown);
   }
 

@@ -191,8 +191,8 @@ private:
     Kokkos::parallel_for(
         "polyad::range_eigenvectors", team_policy(m_space, launch_shape<Space>(1, 8, 32)),
         detail::SortedEigenvectors<Scalar, Space>{scratch.G, scratch.V, scratch.numbers, T, basis});
-    m_division->agree(T);
-    m_division->agree_on_device(scratch.values.data(), scratch.values.size());
+    m_division->broadcast_from_root(T);
+    m_division->broadcast_on_device(scratch.values.data(), scratch.values.size());
     Kokkos::deep_copy(m_space, scratch.host_values, scratch.values);
     m_space.fence("polyad::leading_vectors");
     return scratch;

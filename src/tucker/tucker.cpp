@@ -255,8 +255,8 @@ public:
       facts[0] = static_cast<double>(found.iteration);
       facts[1] = found.fit;
     });
-    m_rows.agree(facts, std::size(facts));
-    for (auto const& U : m_result.model.factors) m_rows.agree(U);
+    m_rows.broadcast_from_root(facts, std::size(facts));
+    for (auto const& U : m_result.model.factors) m_rows.broadcast_from_root(U);
     m_space.fence("polyad::tucker");
     m_iterations = static_cast<int>(facts[0]);
     m_result.fit = facts[1];

@@ -69,8 +69,8 @@ namespace polyad {
 ///   options.serve(FormatRequest const&)      what a run requires of it
 ///   options.deterministic                    a bool: sums are taken in a fixed order
 ///   F::streams = true                        build takes a tensor in host memory
-///   F::default_for(capability) -> bool        any_format chooses it if the cost model cannot decide
-///   F::default_for_one_mode = true            any_format chooses it if only_mode is set
+///   F::default_for(capability) -> bool       any_format chooses it if the cost model cannot decide
+///   F::default_for_one_mode = true           any_format chooses it if only_mode is set
 ///   tune(space, f, R) -> trials              its shapes, timed, the fastest first: each has `seconds` and
 ///                                            `options`, whose text() is accepted by read()
 template <class F>
