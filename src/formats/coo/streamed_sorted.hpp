@@ -49,18 +49,18 @@ inline constexpr count_t most_short_rows = count_t(1) << 16;
 inline constexpr std::size_t stretch_buffers = 4;
 
 /// Consecutive nonzeros of one mode's order.
-struct Stretch {
-  int mode                                               = -1;
-  count_t begin                                          = 0;
-  count_t end                                            = 0;
-  friend bool operator==(Stretch const&, Stretch const&) = default;
+struct StreamChunk {
+  int mode                                                       = -1;
+  count_t begin                                                  = 0;
+  count_t end                                                    = 0;
+  friend bool operator==(StreamChunk const&, StreamChunk const&) = default;
 };
 
 /// As many rows as fit a buffer, or a single longer row.
 struct StretchRows {
   count_t first = 0;
   count_t last  = 0;  // one past
-  Stretch nonzeros;
+  StreamChunk nonzeros;
 };
 
 /// A buffer for stretches, and the stretch that is in it.
@@ -71,7 +71,7 @@ struct StretchBuffer {
   typename SortedCopy<Scalar, Index, Space>::indices_type indices;  // N x capacity
   Shorts shorts;                                                    // as sent, N - 1 x capacity at most
   typename SortedCopy<Scalar, Index, Space>::values_type values;
-  Stretch holds;
+  StreamChunk holds;
   bool has_rows = false;  // the indices of the mode itself are there too
 };
 
