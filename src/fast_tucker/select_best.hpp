@@ -18,7 +18,7 @@
 
 namespace polyad::detail {
 
-/// The best rows so far, a row of the Views for each list.
+/// The best rows so far; each list has a row of the Views.
 template <class Space>
 struct BestLists {
   Kokkos::View<double**, Kokkos::LayoutRight, typename Space::device_type> scores;
@@ -87,7 +87,7 @@ struct SelectBest {
     bool whole;  // all of the bin are taken
   };
 
-  /// A list's scores: the best so far, then the kept columns of the block.
+  /// The scores of a list: the best so far, then the kept columns of the block.
   struct Items {
     SelectBest const& kernel;
     count_t list, q, begin, carried;

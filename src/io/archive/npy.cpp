@@ -19,7 +19,7 @@ using namespace std::string_view_literals;
 constexpr auto npy_magic  = "\x93NUMPY"sv;
 constexpr char host_order = std::endian::native == std::endian::little ? '<' : '>';
 
-/// The text behind 'key': in the dictionary, blanks skipped.
+/// The text after 'key': in the dictionary, with blanks skipped.
 std::optional<std::string_view> entry(std::string_view dictionary, std::string const& key) {
   std::size_t at = dictionary.find("'" + key + "'");
   if (at == std::string_view::npos) return std::nullopt;

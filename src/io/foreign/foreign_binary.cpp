@@ -30,7 +30,7 @@ struct ColumnBlock {
   std::uint64_t stride, bytes;
 };
 
-/// Hands the elements of a column's block, of type Stored, to take(p, element).
+/// Calls take(p, element) for the elements of a column's block, of type Stored.
 template <class Stored, class Take>
 void walk(ColumnBlock const& column, BinaryBlock const& block, Take const& take) {
   for (std::uint64_t k = 0; k < block.count; ++k)
@@ -66,8 +66,8 @@ void fill_values(ColumnBlock const& column, BinaryBlock const& block, ReadOption
   if (column.bytes == 8) walk<double>(column, block, take);
 }
 
-/// Copies a block of all columns out of the file, which has one after the other, or one nonzero after the
-/// other.
+/// Copies a block of all columns out of the file, which stores one column after the other, or one nonzero
+/// after the other.
 class ColumnBlocks {
 public:
   ColumnBlocks(RawInput const& file, std::vector<Column> const& columns) : m_file(file), m_columns(columns) {}
@@ -90,7 +90,7 @@ private:
   std::string m_bytes;
 };
 
-/// `columns`: N of indices and the values.
+/// `columns` are N columns of indices, and the values.
 CoordinateList fill(RawInput const& file, std::vector<std::uint64_t> const& extents, std::uint64_t nnz,
                     std::vector<Column> const& columns, ReadOptions const& options, ReadMemory& memory) {
   CoordinateList list = make_list(extents, nnz, memory);
