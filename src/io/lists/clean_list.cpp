@@ -22,7 +22,7 @@ namespace polyad::io {
 
 namespace {
 
-/// The first nonzero of each place: a hash table of positions, at most half full.
+/// The first nonzero at each place: a hash table of positions, at most half full.
 template <class Index, class Position>
 class Places {
 public:

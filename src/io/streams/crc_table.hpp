@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checksums of 32 bits by tables, eight bytes a step, for any reflected polynomial.
+// Checksums of 32 bits by tables, eight bytes per step, for any reflected polynomial.
 #pragma once
 
 #include <array>

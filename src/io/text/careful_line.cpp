@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The careful path of the line parser: every form that is allowed, and the words for every fault.
+// The careful path of the line parser: every form that is allowed, and the message for every fault.
 #include <charconv>
 #include <cmath>
 #include <limits>

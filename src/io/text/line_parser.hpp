@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Parses blocks of coordinate lines: `order` indices and a value a line. There are two paths. The short path
-// takes plain lines of digits, as nearly all lines are. The careful path takes any line, and it alone reports
-// faults. Both give the same numbers to the last bit.
+// Parses blocks of coordinate lines: `order` indices and a value per line. There are two paths. The short
+// path handles plain lines of digits, as nearly all lines are. The careful path handles any line, and it
+// alone reports faults. Both give the same numbers to the last bit.
 #pragma once
 
 #include <array>
@@ -36,7 +36,7 @@ struct LineRules {
   /// The largest index of each mode that base 1 allows: the declared extents, or no_limit.
   std::array<std::uint64_t, most_modes> limits = unlimited();
 
-  /// Whether an entry of row i and column j is one that a symmetric matrix lists.
+  /// Whether a symmetric matrix lists the entry of row i and column j.
   [[nodiscard]] bool may_stand_at(std::uint64_t i, std::uint64_t j) const noexcept {
     return symmetry == Symmetry::none || i > j || (i == j && symmetry == Symmetry::symmetric);
   }
@@ -48,7 +48,7 @@ struct LineRules {
   }
 };
 
-/// Something wrong in a block; line and column count from 1, the line within the block.
+/// A fault in a block; line and column count from 1, the line from the beginning of the block.
 struct Fault {
   std::uint64_t line   = 0;
   std::uint64_t column = 0;
