@@ -88,7 +88,7 @@ def cp_als(
     rank : int
         R. 0: that of the start, or of the Format, or 16.
     max_iterations : int
-        Most iterations; 0: the fit of the start.
+        Maximum number of iterations; 0: only the fit of the start.
     tolerance : float
         Stop when an iteration changes the fit by at most ``tolerance`` s (1 - s^2)^(1/2), s = 1 - fit; 0: never.
         What is left, s, and what is explained both count.
@@ -110,7 +110,7 @@ def cp_als(
         Instead of a start. Its tensor, rank, precision, format, bounds and penalties must be those of the run;
         ``format="auto"`` takes its format. The tool's checkpoints may be resumed here, and the reverse.
     restarts : int
-        Random starts, side by side on a device; the best fit wins. They have the seeds from the given one on.
+        Number of random starts, concurrent on a device; the best fit wins. Their seeds count up from the given one.
         A run that breaks down is left out. Not with checkpoints, and with `start` only if some of its modes are fixed.
     start : "nvecs", CPModel, pyttb.ktensor or sequence of array_like, optional
         "nvecs": the leading left singular vectors of the unfolded tensor. Matrices are I_n x R each, and copied. Rows that a model does not store are zero. The scale of their columns matters to a run without iterations only: it reports the
@@ -253,7 +253,7 @@ def tucker(
     ranks : int or sequence of int
         R_n, each at most I_n and the product of the others. One number is that of all modes.
     max_iterations : int
-        Most iterations; 0: the fit of the start.
+        Maximum number of iterations; 0: only the fit of the start.
     tolerance : float
         Stop when an iteration changes the fit by at most ``tolerance`` s (1 - s^2)^(1/2), s = 1 - fit; 0: never.
     time_limit_s : float
@@ -395,7 +395,7 @@ def fast_tucker(
     seed : int
         Seed of the start and of the held-out entries.
     max_epochs : int
-        Most epochs.
+        Maximum number of epochs.
     ridge : float, optional
         Ridge of a row of a factor, in place of the shrinkage; unset: 5 for adam and sgd.
     ridge_per_entry : bool

@@ -67,7 +67,8 @@ struct OptionRow {
 /// The rows of the limits that all iterative decompositions have.
 template <class Options, class Visitor>
 void for_each_limit(Options& options, Visitor&& visit) {
-  visit(OptionRow("max_iterations", "-i,--iterations N", "Most iterations; 0: the fit of the start")
+  visit(OptionRow("max_iterations", "-i,--iterations N",
+                  "Maximum number of iterations; 0: only the fit of the start")
             .at_least(0),
         options.max_iterations);
   visit(OptionRow(

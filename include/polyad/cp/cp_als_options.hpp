@@ -87,8 +87,8 @@ void for_each_option(Options& options, Visitor&& visit) {
         options.fixed_modes);
   for_each_checkpoint_option(options, visit, "Iterations between checkpoints");
   visit(OptionRow("restarts", "--restarts K",
-                  "Random starts, side by side on a device; the best fit wins. They have the seeds from the "
-                  "given one on")
+                  "Number of random starts, concurrent on a device; the best fit wins. Their seeds count "
+                  "up from the given one")
             .at_least(1),
         options.restarts);
 }

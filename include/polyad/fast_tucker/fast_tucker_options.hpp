@@ -277,7 +277,8 @@ void for_each_option(Options& options, Visitor&& visit) {
             .stored_as("optimizer")
             .declared_by_python("the tool declares --optimizer; Python takes the name, too"),
         options.optimizer);
-  visit(OptionRow("max_epochs", "-i,--iterations N", "Most epochs").at_least(0), options.max_epochs);
+  visit(OptionRow("max_epochs", "-i,--iterations N", "Maximum number of epochs").at_least(0),
+        options.max_epochs);
   detail::for_each_regularization(options, visit);
   detail::for_each_adam_rate(options.adam, visit);
   detail::for_each_sgd_rate(options.sgd, visit);

@@ -116,12 +116,12 @@ void add_fast_tucker(Command command, TrainOptions& options) {
              "Observed entries, zeros too, in any form; others are unknown; - is stdin");
   add_duplicates(command, options.duplicates, {"keep", "sum", "last", "error"});
   command.add_input("--test", options.test, "Entries to report errors on")->type_name("FILE");
-  command.add_option("--split", options.split, "Hold this share of the entries out, to report errors on")
+  command.add_option("--split", options.split, "Hold out this share of the entries to report errors on")
       ->type_name("SHARE");
   add_splits(command, options);
   command
       .add_option("--validate", options.validate,
-                  "Hold this share of the training entries out, for --patience; chosen as the test set is")
+                  "Hold out this share of the training entries for --patience, chosen like the test set")
       ->type_name("SHARE");
   command
       .add_option("-j,--factor-columns", options.columns,
@@ -131,7 +131,7 @@ void add_fast_tucker(Command command, TrainOptions& options) {
       ->type_name("J[,J...]");
   command
       .add_option("-r,--rank", options.typed_rank,
-                  "Rank of the core; unset: the largest J, or chosen where -j is unset too")
+                  "Rank of the core; unset: the largest J, or chosen if -j is unset too")
       ->type_name("R");
   command.add_choice("--optimizer", options.optimizer_name, names_of_optimizers(), summaries_of_optimizers())
       ->type_name("NAME");
@@ -243,7 +243,7 @@ template <class Asked>
 void add_rows_of_mode(Command& command, Asked& options) {
   command.add_input("MODEL", options.model, "A model of fast-tucker (.npz)")->required()->type_name("");
   add_mode(command, options.mode, "The mode whose rows you want", 0);
-  command.add_option("-n,--count", options.count, "How many")->type_name("N")->capture_default_str();
+  command.add_option("-n,--count", options.count, "Number of rows")->type_name("N")->capture_default_str();
   command
       .add_option("--index-base", options.index_base,
                   "Number of the first row, 0 or 1; unset: as in the model's training set")

@@ -26,7 +26,7 @@ ProductCommands::ProductCommands(CLI::App& app, MeantCommands const& meant) : m_
 }
 
 void ProductCommands::add_ttm() {
-  Command command(m_app, "ttm", "The tensor times a matrix along one mode", m_ttm.common);
+  Command command(m_app, "ttm", "Multiply a tensor by a matrix along one mode", m_ttm.common);
   add_tensor(command, m_ttm.tensor, m_ttm.index_base);
   add_duplicates(command, m_ttm.duplicates, {"sum", "last", "error"});
   add_mode(command, m_ttm.mode_text, "The mode that is multiplied", 1);
@@ -43,7 +43,7 @@ void ProductCommands::add_ttm() {
 }
 
 void ProductCommands::add_ttmc() {
-  Command command(m_app, "ttmc", "The tensor times the matrices of all modes but one", m_ttmc.common);
+  Command command(m_app, "ttmc", "Multiply a tensor by the matrices of all modes but one", m_ttmc.common);
   add_tensor(command, m_ttmc.tensor, m_ttmc.index_base);
   add_duplicates(command, m_ttmc.duplicates, {"sum", "last", "error"});
   add_mode(command, m_ttmc.mode_text, "The mode that stays", 1);
@@ -83,7 +83,7 @@ void ProductCommands::add_tucker() {
 }
 
 void ProductCommands::add_project() {
-  Command command(m_app, "project", "Rows of one mode of a CP model for new slices of a tensor",
+  Command command(m_app, "project", "Compute rows of a mode of a CP model for new slices of a tensor",
                   m_project.common);
   command.add_input("MODEL", m_project.model, "The model: its other modes, bounds and penalties stay")
       ->required()

@@ -36,7 +36,7 @@ void set_columns(Table& table, std::string const& typed) {
 constexpr TableOption table_options[] = {
     {"--delimiter", "delimiter", "NAME",
      [](Table& table, std::string const& typed) { table.delimiter = io::delimiter(typed); },
-     "Of a table of text: comma, tab, semicolon, pipe, colons, blanks; unset: by the first lines"},
+     "Delimiter of a table of text: comma, tab, semicolon, pipe, colons, blanks; unset: by the first lines"},
     {"--header", "header", "yes|no",
      [](Table& table, std::string const& typed) {
        if (typed != "yes" && typed != "no")
@@ -77,7 +77,7 @@ void add_common(Command& command) {
 
 void add_max_memory(Command& command) {
   add_bytes(command, "--max-memory", command.common().max_memory,
-            "Most memory to read with, in bytes or as 8G; unset: what is free");
+            "Maximum memory for reading, in bytes or as 8G; unset: what is free");
 }
 
 void add_table(Command& command) {
@@ -127,7 +127,7 @@ CLI::Option* add_rank(Command& command, std::uint64_t& rank, std::string const& 
 }
 
 void add_seed(Command& command, std::uint64_t& seed, std::string const& of) {
-  command.add_option("--seed", seed, "Of " + of, unlisted)->type_name("S")->capture_default_str();
+  command.add_option("--seed", seed, "Seed of " + of, unlisted)->type_name("S")->capture_default_str();
   command.after_parsing([&seed, &common = command.common()] { common.seed = seed; });
 }
 
@@ -136,7 +136,7 @@ void add_format(Command& command, std::string& format, std::string const& meanin
 }
 
 void add_precision(Command& command, std::string& precision, std::string const& of) {
-  command.add_choice("--precision", precision, {"f32", "f64"}, "Of " + of);
+  command.add_choice("--precision", precision, {"f32", "f64"}, "Precision of " + of);
 }
 
 void add_device_memory(Command& command, std::optional<std::uint64_t>& bytes, std::string const& meaning) {
