@@ -104,7 +104,7 @@ public:
            groups() * (1 + g) * sizeof(Index) + m_long_rows.storage_bytes();
   }
 
-  /// Scratch for the private rows of any mode, for the locks if a mode has too many of them, and for the
+  /// Scratch for the private rows of any mode, for the locks if a mode has too many private rows, and for the
   /// doubles of long rows.
   [[nodiscard]] workspace_type make_workspace(Space const& space, count_t rank) const {
     count_t rows  = 0;
@@ -149,7 +149,7 @@ public:
   /// The chunks that have copies of each group of rows of mode n.
   [[nodiscard]] MergeList merge_list(int n) const { return m_merge_lists[n].list(); }
   [[nodiscard]] LongRowStops<Space> const& long_rows() const { return m_long_rows; }
-  /// Whether mode n has too many private rows for copies. Its rows are locked then.
+  /// Whether mode n has too many private rows for copies. Its rows are then locked.
   [[nodiscard]] bool locked(int n) const { return m_locked >> n & 1U; }
   /// Private rows that mode n needs copies of.
   [[nodiscard]] count_t copied_rows(int n) const { return locked(n) ? 0 : m_private.copied_rows(n); }

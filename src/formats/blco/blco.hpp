@@ -81,7 +81,7 @@ public:
   [[nodiscard]] count_t duplicates() const { return m_duplicates; }
   [[nodiscard]] count_t storage_bytes() const { return m_blocks.storage_bytes() + m_chunks.storage_bytes(); }
 
-  /// Room for the copies, and for the doubles of long rows, of the modes that need most of them.
+  /// Memory for the copies, and for the doubles of long rows, of the modes that need most of them.
   /// \throws MemoryError
   [[nodiscard]] workspace_type make_workspace(Space const& space, count_t rank) const;
   /// The same for all copies of this format; workspaces keep it (formats/workspace_owner.hpp).

@@ -27,7 +27,7 @@ struct BlcoNonzeros {
   BlcoEncoding encoding;
   count_t first = 0;  // where the section begins among all P nonzeros, by which blocks are counted
 
-  /// The block of nonzero i of these.
+  /// The block of nonzero i of this section.
   [[nodiscard]] KOKKOS_FUNCTION count_t block_of(count_t i) const {
     count_t const p = first + i;
     count_t low     = block_map[p / block_map_step];

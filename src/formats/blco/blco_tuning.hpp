@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The strategies of `blco` and `alto` on each machine, with their numbers. Each strategy is a class here,
-// with a kernel of its own that compiles for any backend. The library has only the strategies in use. The
-// tests and polyad_perf also compile the others (CONTRIBUTING.md, "Strategies", has the measured times).
+// The strategies of `blco` and `alto` on each machine, with their parameters. Each strategy is a class here,
+// with its own kernel that compiles for any backend. The library has only the strategies in use. The tests
+// and polyad_perf also compile the others (CONTRIBUTING.md, "Strategies", has the measured times).
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ struct AltoAtomics {
   static constexpr char const* walk = "atomics";
   static constexpr bool has_chunks  = false;
 };
-/// A device has too many threads to give each of them copies.
+/// Whether threads get copies: a device has too many threads for that.
 template <class Space>
 using AltoStrategy = std::conditional_t<is_device_space<Space>, AltoAtomics, AltoPrivateRows>;
 

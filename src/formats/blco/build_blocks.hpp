@@ -26,7 +26,7 @@ struct OrderedIndices {
   [[nodiscard]] KOKKOS_FUNCTION auto operator()(count_t i, int n) const { return indices(permutation(i), n); }
 };
 
-/// Counts the keys (the stripped bits of all modes), or lists where each begins.
+/// Counts the keys (the stripped bits of all modes), or lists where each key begins.
 template <class Ordered>
 struct KeyStarts {
   Ordered ordered;

@@ -43,12 +43,12 @@ struct MttkrpBlcoTiles {
   using Scalar                    = typename Row::scalar_type;
   static constexpr int Block      = Row::block;
   static constexpr bool has_stash = Stash;
-  /// Teams of 256 threads that a multiprocessor should hold, limited by registers: 64 a thread are enough for
-  /// doubles (two columns a lane), 80 for floats (four). An unknown order needs 128.
+  /// Teams of 256 threads that a multiprocessor should hold, limited by registers: 64 per thread are enough
+  /// for doubles (two columns per lane), 80 for floats (four). An unknown order needs 128.
   static constexpr int resident_teams = Order == any_order                           ? 2
                                         : sizeof(Scalar) == sizeof(double) && !Stash ? 4
                                                                                      : 3;
-  /// Scratch memory of a nonzero.
+  /// Scratch memory per nonzero.
   static count_t nonzero_bytes(int order) { return sizeof(Scalar) + order * sizeof(Index); }
 
   /// Nonzeros gathered at the same time: four would spill registers.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The terms that nonzeros add to a row k of the output. The walks of `blco` and `alto` take the term as a
-// policy. One walk then serves both the MTTKRP and the residual sweep (the concept ResidualFormat of
+// The terms that nonzeros add to a row k of the output. The term is a policy of the walks of `blco` and
+// `alto`. One walk then serves both the MTTKRP and the residual sweep (the concept ResidualFormat of
 // formats/format.hpp):
 //
 //   ProductTerm    x p, with p the product of the other modes' rows

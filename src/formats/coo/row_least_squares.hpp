@@ -16,7 +16,7 @@
 //   system = U B' + ridge I, with B y as one more row             operator()
 //   a = the solution, by elimination                              solve_row_system()
 //
-// Memory is O(J R + R^2) a team. Multiply-adds: R^2 a nonzero, and J R (J + R) + J^3 / 6 a row.
+// Memory is O(J R + R^2) per team. Multiply-adds: R^2 per nonzero, and J R (J + R) + J^3 / 6 per row.
 #pragma once
 
 #include <Kokkos_Core.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rows that least squares take, and whether its arguments fit the tensor and each other.
+// The rows that least squares solve for, and whether the arguments fit the tensor and each other.
 #pragma once
 
 #include <Kokkos_Core.hpp>

@@ -4,9 +4,9 @@
 // after tile, in its scratch memory.
 //
 // A single team would take long for a row of millions of nonzeros. So the positions of a mode's order are
-// divided into chunks of row_chunk(R) nonzeros. First, a team of its own sums each chunk that lies within one
-// row (SumChunks). Then the team that solves for a row adds these sums to those of the row's two ends. The
-// chunks depend on the positions alone, so the sums have the same bits in every run.
+// divided into chunks of row_chunk(R) nonzeros. First, a separate team sums each chunk that is within one row
+// (SumChunks). Then the team that solves for a row adds these sums to those of the row's two ends. The chunks
+// depend only on the positions, so the sums have the same bits in every run.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -56,7 +56,7 @@ struct RowProducts {
   static constexpr int height = items_per_thread<Space>(2, 4);
   static_assert(Block % height == 0);
   static constexpr int tile_rows = items_per_thread<Space>(32, 16);
-  /// Nonzeros between one that is read and one that is asked for: those of a tile.
+  /// Nonzeros between one that is read and one that is prefetched: those of a tile.
   static constexpr count_t prefetched_ahead = tile_rows;
   [[nodiscard]] KOKKOS_FUNCTION static constexpr int whole_blocks(int columns) {
     return (columns + Block - 1) / Block * Block;

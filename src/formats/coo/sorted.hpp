@@ -68,7 +68,7 @@ public:
   [[nodiscard]] Extents const& extents() const { return m_extents; }
   [[nodiscard]] count_t nnz() const { return m_nnz; }
   [[nodiscard]] double norm_squared() const { return m_norm_squared; }
-  /// How many nonzeros have the coordinates of an earlier one. Permutations do not tell.
+  /// How many nonzeros have the coordinates of an earlier one. Permutations do not show this.
   [[nodiscard]] std::optional<count_t> duplicates() const { return m_duplicates; }
   [[nodiscard]] count_t storage_bytes() const {
     if (m_permuted) return m_permuted->storage_bytes();
@@ -112,7 +112,7 @@ public:
     return format;
   }
 
-  /// The same with other values of mode n, in the order of its copy. Do not ask the result for its norm.
+  /// The same with other values of mode n, in the order of its copy. The norm of the result is undefined.
   [[nodiscard]] Sorted with_values(int n, typename copy_type::values_type values) const {
     Sorted other             = *this;
     other.m_copies[n].values = std::move(values);
@@ -138,8 +138,8 @@ void mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
             FactorMatrices<Scalar, Space> const& factors, int mode,
             SortedWorkspace<Scalar, Index, Space>& workspace, FactorMatrix<Scalar, Space> const& V);
 
-/// The residual sweep (formats/format.hpp). Where borders are merged (SortedOptions::deterministic) the bits
-/// are the same at every run, and on hosts at any thread count.
+/// The residual sweep (formats/format.hpp). If borders are merged (SortedOptions::deterministic), the bits
+/// are the same in every run, and on hosts at any thread count.
 template <class Space, class Scalar, class Index>
 void residual_mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
                      FactorMatrices<Scalar, Space> const& C, int mode,

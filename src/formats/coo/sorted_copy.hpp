@@ -21,8 +21,8 @@ namespace polyad::detail {
 enum class Borders {
   /// Added to the output one after another.
   atomics,
-  /// Atomics would wait for each other. A team adds up its own sums first, and a walk without team sums
-  /// merges.
+  /// Atomics would wait for each other. A team first adds up its own sums, and a walk without team sums
+  /// merges them.
   hot,
   /// Listed, then summed in a fixed order: the same bits at every run. Also for rows of floats that would
   /// lose digits if all chunks added to them.

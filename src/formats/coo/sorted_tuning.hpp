@@ -45,7 +45,7 @@ struct SortedTuning {
     if (!deterministic) return ordered_chunk(space, nnz, rows);
     return is_device_space<Space> ? longest_ordered_chunk(nnz, rows) : 4096;
   }
-  /// Hoisting pays from four nonzeros a run on. It does not pay for doubles on a device, where it needs two
+  /// Hoisting pays from four nonzeros per run on. It does not pay for doubles on a device, where it needs two
   /// more rows in registers: nell2 and vast lose 5 to 8 %. In float they gain as much.
   static constexpr bool may_hoist = !is_device_space<Space> || sizeof(Scalar) == sizeof(float);
   [[nodiscard]] bool hoist() const { return may_hoist && nnz >= 4 * runs; }

@@ -182,7 +182,7 @@ public:
   /// The starts of the rows on the device, and the buffers. \throws MemoryError
   [[nodiscard]] RowStarts<Space> make_row_workspace(Space const& space) const;
 
-  /// The buffers made before. \throws UsageError if there are none
+  /// The buffers that a workspace made. \throws UsageError if there are none
   [[nodiscard]] Buffers& buffers() const {
     POLYAD_EXPECTS(*m_buffers, "a workspace comes first: it makes the buffers of ", name);
     return **m_buffers;

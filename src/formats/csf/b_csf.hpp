@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // b-csf: balanced CSF (Nisa et al., IPDPS 2019, section IV), with one tree per mode, rooted at that mode.
 // Long fibers are split into segments (fbr-split), and heavy slices get several workers (slc-split:
-// formats/csf/csf_bins.hpp). Storage, order 3: per mode s_r M + s_o (2S + 2F + M) bytes and an end a level,
+// formats/csf/csf_bins.hpp). Storage, order 3: per mode s_r M + s_o (2S + 2F + M) bytes and an end per level,
 // with F counted after the split.
 #pragma once
 
@@ -157,8 +157,8 @@ void residual_mttkrp(Space const& space, BCsf<Scalar, Index, Space> const& X,
                      FactorMatrix<Scalar, Space> const& G);
 
 /// The FastTucker sweeps (formats/format.hpp) over the tree whose leaf is the mode, fiber by fiber:
-/// FasterTucker_B-CSF and, with p and w formed once a fiber, FasterTucker. They launch on `space` and return
-/// without waiting.
+/// FasterTucker_B-CSF and, with p and w formed once per fiber, FasterTucker. They launch on `space` and
+/// return without waiting.
 /// \throws UsageError when the arguments do not fit each other, the modes are at the roots or, on devices,
 ///         rows do not allow 16-byte packs
 template <class Space, class Scalar, class Index>

@@ -38,7 +38,7 @@ struct WriteSlices {
   }
 };
 
-/// Nonzeros of the groups, by their numbers.
+/// The number of nonzeros of each group.
 struct GroupSizes {
   count_t nnz[3] = {0, 0, 0};
   KOKKOS_FUNCTION GroupSizes& operator+=(GroupSizes const& other) {

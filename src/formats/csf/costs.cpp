@@ -81,7 +81,7 @@ BuildTerms csf_build(CostInput const& input) {
   return costs::sorted_build(input, csf_bytes(input), 1);
 }
 
-// --- b-csf, hb-csf: a tree a mode
+// --- b-csf, hb-csf: a tree per mode
 
 std::uint64_t b_csf_bytes(CostInput const& input) {
   double bytes = 0;
@@ -89,7 +89,7 @@ std::uint64_t b_csf_bytes(CostInput const& input) {
   return static_cast<std::uint64_t>(bytes);
 }
 
-/// Next to a tree that is made there is a byte for each nonzero.
+/// While a tree is made, there is an additional byte for each nonzero.
 std::uint64_t b_csf_build_bytes(CostInput const& input) {
   std::vector<std::uint64_t> trees;
   for (int n = 0; n < input.tensor.order(); ++n)

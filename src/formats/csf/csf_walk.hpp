@@ -18,7 +18,7 @@
 
 namespace polyad::detail {
 
-/// The arrays of a tree. Order is N where a kernel is compiled for it, or any_order.
+/// The arrays of a tree. Order is N if a kernel is compiled for it, or any_order.
 template <class Scalar, class Index, int Order>
 struct TreeArrays {
   static constexpr int capacity = Order > 0 ? Order : max_order;
