@@ -177,7 +177,7 @@ private:
       }
   }
 
-  /// Rank is 16 or 32 where it is compiled for, else 0.
+  /// Rank is 16 or 32 for the ranks that are compiled, else 0.
   template <int Rank>
   void run(FactorMatrices<Scalar, Space> const& factors, int mode, workspace_type& workspace,
            FactorMatrix<Scalar, Space> const& V) const {

@@ -132,7 +132,7 @@ typename CooTensor<double, Index, Space>::indices_type indices_view(Array const&
   return where_views_are<View, Index>(array, array.shape[0], array.shape[1]);
 }
 
-/// The same of all factors.
+/// The same for all factors.
 template <class T>
 FactorMatrices<T, Space> matrix_views(std::vector<Array> const& arrays, Extents const& extents) {
   POLYAD_EXPECTS(arrays.size() == static_cast<std::size_t>(extents.order()), arrays.size(),

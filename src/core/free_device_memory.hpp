@@ -6,7 +6,7 @@
 
 namespace polyad::detail {
 
-/// Bytes; the largest number where they are unknown, or there is no device: the allocation itself decides
+/// Bytes; the largest number if they are unknown, or there is no device: the allocation itself decides
 /// then. It is in spaces.cpp.
 [[nodiscard]] count_t free_device_memory();
 

@@ -14,7 +14,7 @@ class MpiCollectives final : public Collectives {
 public:
   static constexpr count_t most_of_a_call = 2147483647;
 
-  /// \param most  elements of a call; tests take few
+  /// \param most  the most elements per call; tests use few
   explicit MpiCollectives(std::unique_ptr<MpiApi> calls, char const* name = "MPI",
                           count_t most = most_of_a_call);
 

@@ -106,7 +106,7 @@ public:
   using Model     = FastTuckerModel<Scalar, Space>;
 
   /// \param model  the start, which becomes the result. Its A^(n) have the rows that this rank owns
-  /// \param state  to resume, with the matrices on the first rank, or the choice of the options alone
+  /// \param state  to resume, with the matrices on the first rank, or only the choice of the options
   /// \param unscaled  multiplies errors of scaled values to errors of the original values
   FastTuckerBody(Space const& space, Tensor const& X, DataSplits<Scalar, Index, Space> const& sets,
                  FastTuckerOptions const& options, Model const& model, FastTuckerState&& state,

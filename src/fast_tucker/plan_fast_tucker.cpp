@@ -160,7 +160,7 @@ public:
     return held;
   }
 
-  /// CandidateRun. \param most  a larger rank, and with it every J, is reduced to it
+  /// CandidateRun. \param most  larger ranks, and with them every J, are reduced to it
   [[nodiscard]] std::vector<Held> of_candidate(count_t nnz, count_t rank, count_t most) {
     auto options = m_options;
     options.rank = std::min(rank, most);

@@ -56,7 +56,7 @@ public:
     put(folder + "/memory.stat",
         "anon 4096\nfile 4096\ninactive_file " + bytes(inactive) + "\nactive_file 1\n");
   }
-  /// The same of version 1.
+  /// The same for version 1.
   void first_group(std::string const& folder, std::string const& limit, int usage, int inactive,
                    std::string const& above = "9223372036854771712") const {
     put(folder + "/memory.limit_in_bytes", limit + '\n');

@@ -123,7 +123,7 @@ void add_readers(std::vector<Case>& cases, io::CoordinateList const& list,
       put(cases, "read " + kind.name + (threads > 1 ? " by threads" : ""),
           [path, threads] { return sum_of(io::read_tensor(path, {.threads = threads}).tensor); });
   }
-  // Packed by scripts/torture, where it has the programs.
+  // Packed by scripts/torture, if it has the programs.
   for (char const* name : {"in.tns.gz", "in.tns.xz", "in.tns.zst"})
     if (auto const path = folder / name; std::filesystem::exists(path))
       put(cases, std::string("read ") + name,

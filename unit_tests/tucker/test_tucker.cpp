@@ -171,7 +171,7 @@ TEST_CASE("hooi: a tensor of low rank is found", "[tucker]") {
   options.ranks    = {3, 2, 4};
   auto const three = decompose<double>(low_rank_tensor({12, 9, 11}, {3, 2, 4}), options);
   CHECK(three.fit > 1 - 1e-12);
-  CHECK(three.reason == StopReason::rounding);  // the tolerance asks for 1e-9 where nothing is left
+  CHECK(three.reason == StopReason::rounding);  // the tolerance requires 1e-9, but nothing is left
   options.ranks = {2, 3, 2, 2};
   CHECK(decompose<double>(low_rank_tensor({6, 7, 5, 4}, {2, 3, 2, 2}), options).fit > 1 - 1e-12);
   CHECK(decompose<float>(low_rank_tensor({6, 7, 5, 4}, {2, 3, 2, 2}), options).fit > 1 - 1e-6);

@@ -74,7 +74,7 @@ struct PredictionRange {
   double highest = std::numeric_limits<double>::infinity();
 };
 
-/// alpha of implicit feedback where none is named.
+/// alpha of implicit feedback if none is given.
 inline constexpr double usual_alpha = 40;
 
 /// The ridge of implicit feedback, unless the options have one. On ratings of 4 and more of ml-latest-small,

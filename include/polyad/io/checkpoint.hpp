@@ -34,7 +34,7 @@ struct Checkpoint {
   std::vector<std::vector<double>> factors;
   /// Their Gram matrices, N x R x R.
   std::vector<double> grams;
-  /// lambda, R powers of two; empty in files of version 1, where all are 1.
+  /// lambda, R powers of two; empty in files of version 1, in which all are 1.
   std::vector<double> weights;
   /// The ridge of each mode, and with it the powers of two of the columns of all modes (s of
   /// cp/factor_update.hpp), N x R; both empty if there is none.

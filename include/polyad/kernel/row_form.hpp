@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The form of TinyVec for a launch: SIMD registers on a host, packed rows on a device. GenTen's strided form
-// is used where it is faster, where it is requested, and where parts of rows are not aligned.
+// is used if it is faster, if it is requested, and if parts of rows are not aligned.
 #pragma once
 
 #include <type_traits>

@@ -60,7 +60,7 @@ void add_deterministic(Command& command, bool& deterministic, std::string const&
 /// \param old_base  what -m counted from, which took its place before
 void add_mode(Command& command, std::string& mode, std::string const& meaning, int old_base);
 
-/// A mode as the report lists it: as a number where it is one.
+/// A mode as the report lists it: as a number if it is one.
 void list_mode(OptionList& list, std::string const& name, std::string const& text);
 
 /// -o

@@ -29,7 +29,7 @@ namespace polyad::cli {
 /// types from which the device copies. A streamed format stays there: `stored` bytes, which are made of
 /// coordinates in host memory by a sort, and may have to have duplicates summed first. Models and checkpoints
 /// are written in blocks.
-/// \param stored  of a format that streams; 0: of one on the device
+/// \param stored  the bytes of a streaming format; 0: the format is on the device
 [[nodiscard]] std::uint64_t host_bytes_of_device(io::CoordinateList const& list, int scalar_bytes,
                                                  std::uint64_t stored = 0);
 

@@ -23,7 +23,7 @@ struct EntriesForModel {
 
 /// Reads the file; texts count from `base`, unless their dialect says otherwise. If it has a mode less than
 /// the model, what it gives as values are numbers of the last mode's rows; the values are then 0.
-/// \param names, extents  of the model
+/// \param names, extents  those of the model
 /// \throws InputError for a file that is damaged, or of another number of modes; UsageError for rows that
 ///         are called otherwise than the model's
 [[nodiscard]] EntriesForModel read_for_model(TensorInput input, int base, io::RowNames const& names,

@@ -23,7 +23,7 @@ struct NumberColumn {
 /// others blanks. An npz or a .pten is written by io::write_tensor, as are entries without labels in other
 /// files.
 /// \param names  for all rows of the list; the index base counts for numbers in text
-/// \param columns  in place of the values, for .csv and .tsv alone; empty: the values
+/// \param columns  in place of the values, only for .csv and .tsv; empty: the values
 /// \throws as io::write_tensor
 void write_entries(std::filesystem::path const& path, io::CoordinateList const& list,
                    io::RowNames const& names, CommonOptions const& common,

@@ -15,7 +15,7 @@ namespace polyad::cli {
 
 class Session {
 public:
-  /// \param threads  of the host; 0 leaves the choice to Kokkos
+  /// \param threads  those of the host; 0 leaves the choice to Kokkos
   /// \param verbose  lets Kokkos print its warnings
   /// \param device_memory  bytes to keep to on the device
   /// On several ranks each takes a device by its number on its machine, and its share of the cores.

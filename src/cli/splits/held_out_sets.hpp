@@ -20,7 +20,7 @@ struct HeldOutSet {
 
 /// Holds the test set out of the entries; `held` is empty unless options.splits(). Of a list of which each
 /// rank has a part, each divides its own.
-/// \param labels  of the entries' modes; may be empty
+/// \param labels  those of the entries' modes; may be empty
 /// \throws UsageError
 [[nodiscard]] HeldOutSet hold_out_test(TrainOptions const& options, io::CoordinateList&& list,
                                        io::Labels const& labels);

@@ -26,7 +26,7 @@ namespace polyad::cli {
 /// \throws InputError, with the line for a duplicate that is an error
 [[nodiscard]] io::CoordinateList read_input(TensorInput const& input, CommonOptions const& common,
                                             Report& report, io::FilePart const& part = {});
-/// The same of a file that is open already.
+/// The same for a file that is already open.
 [[nodiscard]] io::CoordinateList read_input(io::InputFile& file, TensorInput const& input,
                                             CommonOptions const& common, Report& report);
 

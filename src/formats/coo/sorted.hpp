@@ -102,7 +102,7 @@ public:
   [[nodiscard]] RowStarts<Space> make_row_workspace(Space const& space) const;
 
   /// A format with the copy of one mode only, for operations on that mode.
-  /// \param identity  of the format whose workspaces serve it
+  /// \param identity  that of the format whose workspaces serve it
   static Sorted of_copy(FormatIdentity identity, Extents const& extents, copy_type const& copy) {
     Sorted format;
     format.m_identity              = identity;

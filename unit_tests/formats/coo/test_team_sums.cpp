@@ -12,7 +12,7 @@
 
 namespace polyad::test {
 
-/// Chunk c leaves c + 1 in every column to rows(c), or nothing where that is `nothing`.
+/// Chunk c leaves c + 1 in every column to rows(c), or nothing if that is `nothing`.
 template <class Scalar, int Block>
 struct LeaveEnds {
   static constexpr std::uint32_t nothing = 1000000;
