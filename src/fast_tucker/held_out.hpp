@@ -177,7 +177,7 @@ auto hold_out(Space const& space, CooTensor<Scalar, Index, Space> const& X, doub
                   [&](count_t kept) { return make_coo_tensor<Scalar, Index>(space, X.extents(), kept); });
 }
 
-/// The same for Entries: the kept ones stay on the host or the device, the held-out ones are on the device.
+/// The same for Entries: kept ones stay on the host or the device, held-out ones are on the device.
 template <class Scalar, class Index, class Space>
 auto hold_out(Space const& space, Entries<Scalar, Index, Space> const& X, double share, int fold = 0) {
   using Held   = CooTensor<Scalar, Index, Space>;

@@ -86,8 +86,8 @@ private:
   std::vector<AnyWorkspace> m_workspaces;  // one for each format
 };
 
-/// One optimizer. Its constructor takes the run, and allocates everything; go_on() follows before the first
-/// epoch.
+/// One optimizer. Its constructor takes the run and allocates everything; go_on() follows before the
+/// first epoch.
 class Optimizer {
 public:
   virtual ~Optimizer() = default;

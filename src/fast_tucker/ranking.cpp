@@ -26,8 +26,8 @@ struct LeaveOutEmpty {
   }
 };
 
-/// turned(b, k): the drift of row first + k in bin b; if times are ranked, whether time first + k is in bin
-/// b.
+/// turned(b, k): the drift of row first + k in bin b; if times are ranked, whether time first + k is in
+/// bin b.
 template <class Scalar, class Space>
 struct TurnDrifts {
   FactorMatrix<Scalar, Space> drift;  // the ranked mode's
