@@ -5,7 +5,7 @@
     check_links.py HTML_FOLDER EXTERNAL_LINKS_FILE
 
 Every link to a page, a file or an anchor of the site must have its target. Links that lead outside are written to the
-file, one per line. Ends with 1 if a target is missing."""
+file, one a line. Ends with 1 when a target is missing."""
 
 import sys
 from html.parser import HTMLParser

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The C++ reference as Markdown, a page for each public header. Doxygen's XML says what there is, where it is and
+"""The C++ reference as Markdown, a page for each public header. Doxygen's XML says what there is, where it stands and
 what its comment means. The declarations are cut out of the headers, so that they look as they are written."""
 
 import re
@@ -46,7 +46,7 @@ FOLDERS = {
 
 
 def escape(text):
-    """Text as Markdown shows it. What is in backticks stays."""
+    """Text as Markdown shows it. What stands in backticks stays."""
     return "".join(part if k % 2 else re.sub(r"([\\*_<>\[\]|$`])", r"\\\1", part)
                    for k, part in enumerate(re.split(r"(`[^`]+`)", text)))
 
@@ -149,7 +149,7 @@ def with_formulas(comment):
 
 
 def start_of(lines, at):
-    """The first line of the declaration at line `at`: its template and requires clauses belong to it."""
+    """The first line of the declaration that stands at line `at`: its template and requires clauses belong to it."""
     first = at
     while first > 1:
         above = lines[first - 2].strip()

@@ -184,7 +184,7 @@ def f_coo(path):
         picture.frame(x + 1 + CELL * 3 * b, y - 4, CELL * 3 - 2, 126)
         picture.text(x + CELL * 3 * (b + 0.5), y + 140, f"partition {b}", 12, "#d62728")
     picture.note(20, 190, "For mode 0: index i is gone. A flag of 1 ends a row's segment. A thread sums each segment of its")
-    picture.note(20, 207, "partition (threadlen = 3 here); a segment that continues is passed to the next thread.")
+    picture.note(20, 207, "partition (threadlen = 3 here); a segment that goes on is passed to the next thread.")
     picture.save(path)
 
 

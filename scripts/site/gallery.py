@@ -134,7 +134,7 @@ def write(root, build, out):
             (out / "gallery").mkdir(parents=True, exist_ok=True)
             (out / "gallery" / f"{path.stem}-{name}").write_bytes(picture)
             page.append(f"![What {path.name} draws](gallery/{path.stem}-{name})")
-    page += ["## Notebooks", "They are in `python/examples`, without their outputs. `jupyter lab` or an editor opens them."]
+    page += ["## Notebooks", "They lie in `python/examples`, without their outputs. `jupyter lab` or an editor opens them."]
     for notebook in sorted((root / "python" / "examples").glob("*.ipynb")):
         page += notebook_section(notebook, interpreter, root, out)
     (out / "gallery.md").write_text("\n\n".join(page) + "\n", encoding="utf-8")

@@ -61,9 +61,8 @@ void keep_stored_rows(io::Checkpoint& found, io::Checkpoint const& run) {
   found.factors = io::with_rows(std::move(all), run.rows).factors;
 }
 
-/// Says what `found` is, if it belongs to another tensor than `run` or to options that give other iterates;
-/// otherwise empty. \param keeps_format  whether iterates of other formats, which differ only by rounding,
-/// count as others
+/// What `found` is, if it is of another tensor than `run` or of options that give other iterates; otherwise
+/// empty. \param keeps_format  whether iterates of other formats, which differ by rounding alone, are others
 std::string difference_of_runs(io::Checkpoint const& found, io::Checkpoint const& run, bool keeps_format) {
   using io::difference_of;
   for (auto const& difference :

@@ -24,7 +24,7 @@
 
 namespace polyad::detail {
 
-/// Registers for six teams per multiprocessor, as in the other walks (docs/design-notes.md).
+/// Registers for six teams a multiprocessor, as the other walks have them (docs/design-notes.md).
 using SgdBounds = Kokkos::LaunchBounds<device_team_threads, 6>;
 
 /// Reads a lane's columns of a row that other threads may be adding to, as Li et al. intend: any mixture of

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The guarantee of completion: a model that held-out entries choose is not worse than mean and biases, for
-// rows with few entries and for rows with many, and it is used if it is better. Small random sets of six
+// rows with few entries and for rows with many, and it is taken where it is better. Small random sets of six
 // kinds, whose values without noise are known, judge it.
 //
 //   polyad_unit_tests "[guarantee]"                               30 sets, a part of ctest

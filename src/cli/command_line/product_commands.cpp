@@ -83,7 +83,7 @@ void ProductCommands::add_tucker() {
 }
 
 void ProductCommands::add_project() {
-  Command command(m_app, "project", "Compute rows of a mode of a CP model for new slices of a tensor",
+  Command command(m_app, "project", "Rows of one mode of a CP model for new slices of a tensor",
                   m_project.common);
   command.add_input("MODEL", m_project.model, "The model: its other modes, bounds and penalties stay")
       ->required()

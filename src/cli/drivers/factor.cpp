@@ -61,7 +61,7 @@ public:
     options.time_limit_s  = m_options.restarts * m_options.time_limit_s;
     options.deterministic = m_options.deterministic;
     options.duplicates    = Duplicates::keep;            // the sources below have summed them
-    options.no_fallback   = m_options.format == "auto";  // auto says itself what takes its place
+    options.as_named      = m_options.format == "auto";  // auto says itself what takes its place
     options.hooks         = hooks();
     std::string because;
     expect_host_holds(m_list, sizeof(Scalar));

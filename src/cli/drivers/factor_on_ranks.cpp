@@ -105,7 +105,7 @@ private:
     options.format        = m_options.format;
     options.deterministic = m_options.deterministic;
     options.duplicates    = Duplicates::keep;  // distribute() has summed them
-    options.no_fallback   = m_options.format == "auto";
+    options.as_named      = m_options.format == "auto";
     auto X                = tensor_by_rank(m_world, share, options);
     // From here on only the format keeps the coordinates. The plan needs the block's extents.
     share.block = CooTensor<Scalar, Index, Space>(

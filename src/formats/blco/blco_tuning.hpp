@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The strategies of `blco` and `alto` on each machine, with their parameters. Each strategy is a class here,
-// with its own kernel that compiles for any backend. The library has only the strategies in use. The tests
-// and polyad_perf also compile the others (CONTRIBUTING.md, "Strategies", has the measured times).
+// The strategies of `blco` and `alto` on each machine, with their numbers. Each strategy is a class here,
+// with a kernel of its own that compiles for any backend. The library has only the strategies in use. The
+// tests and polyad_perf also compile the others (CONTRIBUTING.md, "Strategies", has the measured times).
 #pragma once
 
 #include <algorithm>

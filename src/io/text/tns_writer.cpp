@@ -19,7 +19,7 @@ constexpr std::uint64_t text_block_nonzeros = std::uint64_t{1} << 15;
 template <class Index>
 std::string lines_of(Index const* indices, double const* values, std::uint64_t count, int order,
                      std::uint64_t base) {
-  // An index takes 20 digits and a blank, and a value at most 24 bytes and a line end.
+  // 20 digits and a blank an index, 24 bytes and a line end the longest shortest double.
   std::string text(count * (static_cast<std::uint64_t>(order) * 21 + 25), '\0');
   char* p = text.data();
   for (std::uint64_t k = 0; k < count; ++k) {
