@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// free_device_memory: what the driver of a device says, whatever a DeviceMemoryAccount allows.
+// free_device_memory: the free memory that the driver of a device reports, whatever a DeviceMemoryAccount
+// allows.
 #pragma once
 
 #include "polyad/core/types.hpp"

@@ -22,7 +22,7 @@ using count_t = std::uint64_t;
 
 constexpr count_t unlimited = std::numeric_limits<count_t>::max();
 
-/// Empty where the file cannot be read.
+/// Empty if the file cannot be read.
 std::string content_of(Path const& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
@@ -108,7 +108,7 @@ bool has_word(std::string const& list, std::string_view word) {
   return false;
 }
 
-/// Where a hierarchy is mounted, and the group that is mounted there.
+/// The folder where a hierarchy is mounted, and the group that is mounted there.
 struct Mount {
   Path folder, group;
   GroupFiles const* files;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Compiled where a backend takes it (dense/dense_tuning.hpp), and for the tests of all.
+// Compiled for backends that use it (dense/dense_tuning.hpp), and for the tests of all backends.
 #include "dense/blas.hpp"
 
 #include <KokkosBlas3_gemm.hpp>

@@ -231,7 +231,7 @@ int gram_teams(Space const& space, Kernel const& kernel, count_t chunks) {
       std::clamp<count_t>(ceil_div(4 * multiprocessors(space), chunks), 1, std::max<count_t>(parts / 16, 1)));
 }
 
-/// So many teams, with the kernel's scratch.
+/// The given number of teams, with the kernel's scratch.
 template <class Space, class Kernel>
 auto gram_policy(Space const& space, Kernel const& kernel, count_t teams) {
   constexpr int lanes = Kernel::Row::lanes;

@@ -6,7 +6,7 @@
 // Q's rows become the eigenvectors, so that all loops run along rows. Lanes walk through neighbouring columns
 // on a device, and SIMD registers hold them on a host.
 //
-// The shifts need the tridiagonal matrix alone. One thread makes the rotations of R / 2 sweeps ahead. All
+// The shifts need only the tridiagonal matrix. One thread makes the rotations of R / 2 sweeps ahead. All
 // threads then apply these to columns of Q, each to its own, without a barrier.
 //
 // Errors of the eigenvalues are relative to the largest one, not to each.

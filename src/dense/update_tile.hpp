@@ -56,7 +56,7 @@ struct UpdateTile {
   static constexpr int sums_each    = (sums + team - 1) / team;
 
   static constexpr int stride = Block + pack;  // from row to row of the pad: rows begin in different banks
-  /// Bytes of a tile of so many rows, with room for the parts of all workers.
+  /// Bytes of a tile with this number of rows, and of the parts of all workers.
   static constexpr int bytes_of_tile(int rows) {
     return std::max(rows * stride, workers * height * width) * int(sizeof(Sum));
   }

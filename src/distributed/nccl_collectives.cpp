@@ -27,7 +27,7 @@ namespace {
 
 using Space = Kokkos::DefaultExecutionSpace;
 
-/// We keep NVLink multicast off unless the user asks for it. Set while the library is loaded, before NCCL
+/// We keep NVLink multicast off unless the user requests it. Set while the library is loaded, before NCCL
 /// reads its environment and before a program has threads: setenv may move the environment while they read
 /// it.
 [[maybe_unused]] int const multicast_off = set_default_environment("NCCL_NVLS_ENABLE", "0");

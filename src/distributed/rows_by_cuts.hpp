@@ -20,7 +20,7 @@
 namespace polyad::detail {
 
 /// Each rank owns the rows that it holds of a factor A^(n) of fast_tucker. It holds all rows of C^(n), and of
-/// U^(n) of tucker, but its products have the owned rows alone.
+/// U^(n) of tucker, but its products have only the owned rows.
 template <class Scalar, class Index, class Space>
 class RowsByCuts final : public OverRanks<NonzeroDistribution<Scalar, Index, Space>, Space> {
   using Base = OverRanks<NonzeroDistribution<Scalar, Index, Space>, Space>;
@@ -131,7 +131,7 @@ public:
   [[nodiscard]] Matrix owned(int n, Matrix const& C) const override {
     return Kokkos::subview(C, Kokkos::make_pair(first_row(n), first_row(n) + rows(n)), Kokkos::ALL);
   }
-  /// Products are of the owned rows alone. Those of a rank without rows have one row.
+  /// Products have only the owned rows. Those of a rank without rows have one row.
   [[nodiscard]] Matrix sum_rows(int n, Matrix const& V) override {
     return Kokkos::subview(V, Kokkos::make_pair(count_t(0), rows(n)), Kokkos::ALL);
   }

@@ -44,7 +44,7 @@ count_t product_bytes(Space const& space, count_t J, count_t R, count_t rows) {
   return sums_bytes(space, MemoryPlan::product({height, width, sizeof(double)}), rows);
 }
 
-/// EigenScratch for L columns, whose Gram matrix is that of so many rows.
+/// EigenScratch for L columns, whose Gram matrix has that many rows.
 template <class Scalar, class Space>
 count_t eigen_bytes(Space const& space, count_t L, count_t rows) {
   count_t const sums = MemoryPlan::product(

@@ -13,7 +13,7 @@ struct GeneratedTensor {
   io::HostKtensor model;  // for low-rank, the model that the tensor equals; else empty
 };
 
-/// Needs a Session. \throws UsageError for shapes that cannot hold what was asked for
+/// Needs a Session. \throws UsageError for shapes that cannot hold the requested nonzeros
 [[nodiscard]] GeneratedTensor generate(GenOptions const& options);
 
 }  // namespace polyad::cli

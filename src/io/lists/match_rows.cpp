@@ -111,8 +111,7 @@ std::uint64_t renumber(CoordinateList& list, std::size_t n, RowOf const& row_of)
   return largest;
 }
 
-/// Numbers the rows that it is asked for: known rows keep their numbers, others get numbers from the first
-/// free row on.
+/// Numbers the requested rows: known rows keep their numbers, others get numbers from the first free row on.
 class NewRows {
 public:
   NewRows(ModeLabels& unknown, std::uint64_t first) : m_unknown(unknown), m_first(first) {}

@@ -193,7 +193,7 @@ StoredRows read_rows(Tokens& tokens, std::uint64_t extent) {
   for (std::uint64_t k = 0; k < count; ++k)
     static_cast<void>(tokens.size("the number of a row", [&](std::uint64_t number) {
       numbers.push_back(number);
-      // The last two numbers alone: the others were checked before.
+      // Only the last two numbers: the others were checked before.
       auto const fault = StoredRows::fault_of(extent, std::span(numbers).last(k == 0 ? 1 : 2));
       return fault.empty() ? fault : "the list of rows " + fault;
     }));
