@@ -127,7 +127,7 @@ void check(StatsOptions const& options) {
 
 void check(InfoOptions const&) {}
 
-/// ": did you mean 'cpd'?", or nothing if no word is near.
+/// ": did you mean 'cpd'?", or nothing if no command has a similar name.
 std::string proposal(std::string const& typed, std::vector<std::string> const& words) {
   std::string const nearest = nearest_word(typed, words);
   return nearest.empty() ? "" : "; did you mean " + nearest + "?";
@@ -141,8 +141,8 @@ void expect_command(std::string const& first) {
     refuse("unknown command '" + first + "'" + proposal(first, names) + " (see polyad --help)");
 }
 
-/// The words that no option and no positional took, in the order in which they were typed. CLI11 names them
-/// backwards.
+/// The arguments that belong to no option and no positional, in the order in which they were typed. CLI11
+/// lists them in reverse.
 std::string unexpected_words(CLI::App const& app) {
   std::string text, typed;
   for (auto const& word : app.remaining(true)) {

@@ -22,7 +22,7 @@ void add_bytes(Command& command, std::string const& name, std::optional<std::uin
 
 using Table = io::DelimitedOptions;
 
-/// An option of tables of text.
+/// An option for tables of text.
 struct TableOption {
   char const *name, *in_report, *type;
   void (*settle)(Table& table, std::string const& typed);
@@ -82,7 +82,8 @@ void add_max_memory(Command& command) {
 
 void add_table(Command& command) {
   io::DelimitedOptions& table = command.common().table;
-  // The help of one command shows them. Those of the others, which have many more options, fit a screen.
+  // Only the help of convert shows them. The other commands have many more options, and their help should
+  // fit on a screen.
   std::string const group = command.name() == "convert" ? "Options" : "";
   for (TableOption const& one : table_options) {
     auto const typed   = std::make_shared<std::string>();  // lives as long as the steps

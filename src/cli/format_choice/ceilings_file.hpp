@@ -19,7 +19,8 @@ namespace polyad::cli {
 [[nodiscard]] std::optional<Ceilings> read_ceilings(std::filesystem::path const& path,
                                                     BackendReport const& backend, int scalar_bytes);
 
-/// Atomically; a folder that cannot be written leaves no file, and no error: the next run measures again.
+/// Writes atomically. If the folder is not writable, there is no file and no error: the next run measures
+/// again.
 void write_ceilings(std::filesystem::path const& path, BackendReport const& backend, int scalar_bytes,
                     Ceilings const& ceilings);
 

@@ -20,7 +20,7 @@ namespace polyad::cli {
 struct PartThatWasRead {
   std::uint64_t nnz         = 0;
   std::uint64_t order       = 0;
-  std::uint64_t index_bytes = 4;  // when it was read
+  std::uint64_t index_bytes = 4;  // as it was read
   bool is_ordered           = false;
 };
 

@@ -18,7 +18,7 @@ struct NumberColumn {
   std::vector<double> numbers;
 };
 
-/// Writes an entry a line: the labels or numbers of its rows, quoted as in CSV if they have to be, and its
+/// Writes one entry per line: the labels or numbers of its rows, quoted as in CSV if they have to be, and its
 /// value. Names that end with .csv or .tsv get commas or tabs and a line with the names of the columns,
 /// others blanks. An npz or a .pten is written by io::write_tensor, as are entries without labels in other
 /// files.

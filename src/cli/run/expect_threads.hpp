@@ -5,7 +5,7 @@
 namespace polyad::cli {
 
 /// Starts and ends the threads that Kokkos is about to start. Does nothing on a backend without threads.
-/// \param threads  0 for as many as OpenMP takes by itself
+/// \param threads  0 for OpenMP's default
 /// \throws MemoryError if the system does not start that many
 void expect_threads(int threads);
 

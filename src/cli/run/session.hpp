@@ -17,7 +17,7 @@ class Session {
 public:
   /// \param threads  those of the host; 0 leaves the choice to Kokkos
   /// \param verbose  lets Kokkos print its warnings
-  /// \param device_memory  bytes to keep to on the device
+  /// \param device_memory  the limit for the device, in bytes
   /// On several ranks each takes a device by its number on its machine, and its share of the cores.
   /// \throws BackendError when the device cannot be used
   Session(int threads, bool verbose, std::optional<std::uint64_t> device_memory = {});
@@ -35,7 +35,7 @@ private:
   std::unique_ptr<State> m_state;
 };
 
-/// Peaks so far, of the host and of the device. Also after the session's end.
+/// The peaks so far, of the host and of the device. Valid after the session's end, too.
 [[nodiscard]] MemoryReport peak_memory();
 
 /// "4.7.0"

@@ -38,7 +38,7 @@ Tensor without_duplicates(typename Tensor::space_type const& where, Tensor const
                           InputReport& report) {
   auto const deduplicated = sum_duplicates(where, tensor);
   report.nnz              = deduplicated.tensor.nnz();
-  report.duplicates += deduplicated.duplicates;  // to those that reading settled
+  report.duplicates += deduplicated.duplicates;  // in addition to those that were resolved while reading
   return deduplicated.tensor;
 }
 
