@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// alto-reference: an MTTKRP for hosts in plain C++ and OpenMP, written apart from the library as a yardstick
-// of its formats `alto` and `blco`. ALTO's order, plain 32-bit indices, one copy of the nonzeros for all
-// modes; each thread adds every product straight into its own copy of the whole output, and the copies are
-// summed at the end. It was the fastest of five kernel shapes tried on a 2-core Xeon, as fast as ALTO's own
-// code or up to 14 % faster. Rows are held in compiler vectors; ranks 16 and 32 are compiled for, others take
-// a plain loop.
+// alto-reference: an MTTKRP for hosts in plain C++ and OpenMP, written independently of the library as a
+// reference for its formats `alto` and `blco`. ALTO's order, plain 32-bit indices, one copy of the nonzeros
+// for all modes; each thread adds every product directly into its own copy of the whole output, and the
+// copies are summed at the end. It was the fastest of five kernel shapes tried on a 2-core Xeon, as fast as
+// ALTO's own code or up to 14 % faster. Rows are held in compiler vectors; ranks 16 and 32 have compiled
+// kernels, others use a plain loop.
 #pragma once
 
 #include <algorithm>
@@ -136,7 +136,7 @@ private:
     return order;
   }
 
-  /// What one MTTKRP reads.
+  /// The inputs of one MTTKRP.
   struct Arguments {
     Scalar const* factor[max_order];
     count_t stride[max_order];

@@ -69,7 +69,7 @@ void add_residual(Session& session, TensorChoice const& choice, int rank) {
       });
 }
 
-/// An epoch updates the factors and the cores of all modes; `cores` false leaves the cores out.
+/// An epoch updates the factors and the cores of all modes; without `cores`, only the factors.
 template <class F>
 void add_epoch(Session& session, TensorChoice const& choice, int rank, FastTuckerOptimizer optimizer,
                bool cores) {
@@ -81,7 +81,7 @@ void add_epoch(Session& session, TensorChoice const& choice, int rank, FastTucke
         F const X = build<F>(session, choice, optimizer);
         FastTuckerOptions options;
         options.optimizer    = optimizer;
-        options.ridge        = 5;  // where rows are shrunk instead, als leaves the cores of J = R alone
+        options.ridge        = 5;  // without a ridge als shrinks rows, and does not change the cores of J = R
         options.update_cores = cores;
         FastTuckerEpochs epochs(session.space, any_format(session.space, X), start(session, X, rank),
                                 options);
@@ -187,8 +187,8 @@ void register_steps(Session& session, TensorChoice const& choice) {
   }
 }
 
-/// Twenty epochs of als with mean and biases on ratings; one in a hundred is held out. The time is that of
-/// the epochs.
+/// Twenty epochs of als with mean and biases on ratings; one rating in a hundred is held out. Only the
+/// epochs are timed.
 void add_held_out_error(Session& session, TensorChoice const& choice, int rank) {
   using F = Sorted<float, std::uint32_t, Space>;
   add(session, name_of<F>("held_out_error", choice, rank), [&session, choice, rank](benchmark::State& state) {

@@ -12,7 +12,7 @@
 namespace polyad::perf {
 namespace {
 
-/// CLI11 lets a negative number wrap around, cuts off one that is too large, and takes 010 for 8.
+/// CLI11 would let a negative number wrap around, truncate one that is too large, and read 010 as 8.
 template <class Number>
 CLI::Validator number_from(Number least) {
   return CLI::Validator(
@@ -46,7 +46,7 @@ class Help : public CLI::Formatter {
 public:
   std::string make_option_opts(CLI::Option const* option) const override {
     std::string const type = option->get_type_name();
-    return type.empty() ? "" : " " + type.substr(0, type.find(':'));  // what validators say follows the colon
+    return type.empty() ? "" : " " + type.substr(0, type.find(':'));  // validators' texts follow the colon
   }
   std::string make_option_desc(CLI::Option const* option) const override {
     std::string const value = option->get_default_str();
@@ -64,8 +64,8 @@ std::vector<std::string> split(std::string const& text, char separator) {
   return parts;
 }
 
-/// Values between commas in one argument; given again, it replaces what was given before. CLI11's own lists
-/// drop an empty value, and take the next argument where nothing else is left.
+/// A list of values in one argument, separated by commas. An option that is given again replaces the earlier
+/// one. CLI11's own lists drop an empty value, and take the next argument if nothing else is left.
 template <class T>
 CLI::Option* add_list(CLI::App& app, std::string const& name, std::vector<T>& values,
                       std::string const& meaning, CLI::Validator const& each) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// check_format finds what a wrong format does wrong: each of these makes one mistake.
+// check_format finds the mistakes of a wrong format: each format here makes one mistake.
 #include <Kokkos_Core.hpp>
 #include <string>
 
@@ -12,7 +12,7 @@ namespace polyad::test {
 
 enum class Mistake { none, forgets_last_nonzero, adds_to_V, writes_beyond, wrong_norm };
 
-/// `coo-tiny-vec`, but for one mistake.
+/// `coo-tiny-vec` with one mistake.
 template <Mistake mistake>
 class Wrong {
 public:
