@@ -7,7 +7,7 @@
   includes families, only the sources of any_format include the registry, and a driver includes the formats'
   contracts alone (CONTRACTS). There are no include cycles.
 - Drivers do not branch on ranks: they have a RowDistribution, whose form of one rank does nothing (RANK_BRANCH).
-- A format's name stands in its family: the tool, the drivers and what serves all formats name none.
+- A format's name is used only in its family: the tool, the drivers and what serves all formats name none.
 - The border: what include/polyad holds is public, and includes nothing of src/; neither do the examples, and the
   tool takes the choice of a format and a checksum alone (OF_THE_TOOL). No include is relative. polyad.hpp includes no kernel. There are at most MOST_PUBLIC headers of MOST_PUBLIC_LINES lines together; the
   ceilings sink, and rise only with a reason in docs/developer/architecture.md.
@@ -16,7 +16,7 @@
   MOST_SPACE_FILES files ask whether a space is a device's. A kernel's template has at most MOST_PARAMETERS parameters.
 - Atomics have one instruction each: no file that calls them names a type for which Kokkos loops (SLOW_ATOMICS).
 - Labels of Views and kernels begin with polyad::, and a kernel launched on an instance has one.
-- Every header and source is in its CMakeLists.txt, and what stands there exists.
+- Every header and source is in its CMakeLists.txt, and what they list exists.
 - Sources in a list that CMakeLists.txt calls plain reach no header of Kokkos, not even indirectly: a device's build
   compiles them without nvcc.
 - There are at most MOST_CASTS casts to numbers for each 1,000 lines of include/ and src/ (CAST).
@@ -175,7 +175,7 @@ class Checker:
         if layer in ("", "cli"):
             return
         if layer not in LAYERS:
-            self.report(path, 1, f"'{layer}' is no layer; there are {', '.join(LAYERS)}")
+            self.report(path, 1, f"'{layer}' is not a layer; there are {', '.join(LAYERS)}")
             return
         registry = path.name == "registry.hpp" and layer == "formats" and family is None
         chooser = path.name.startswith("any_format") and path.suffix == ".cpp" and layer == "formats" and family is None
@@ -184,7 +184,7 @@ class Checker:
             name = match.group(2)
             target = name.split("/")
             if target[0] == "polyad" and match.group(1) == "<":
-                self.report(path, line, f"<{name}> is ours and wants quotes")
+                self.report(path, line, f"<{name}> is ours and requires quotes")
             if target[0] == "polyad":
                 target = target[1:]
             elif match.group(1) == '"' and len(target) > 1 and target[0] in LAYERS:
@@ -193,7 +193,7 @@ class Checker:
                     continue
             else:
                 if match.group(1) == '"' and len(target) > 1:
-                    self.report(path, line, f'"{name}" is neither polyad/..., a layer\'s nor a file beside this one')
+                    self.report(path, line, f'"{name}" is neither polyad/..., a layer\'s nor a file next to this one')
                 continue
             if target == ["version.hpp"]:
                 continue
@@ -240,7 +240,7 @@ class Checker:
         for match in LITERAL.finditer(text):
             if match.group(1).split(":")[0] in names:
                 line = text.count("\n", 0, match.start()) + 1
-                self.report(path, line, f'"{match.group(1)}" is a format: its name stands in its family alone')
+                self.report(path, line, f'"{match.group(1)}" is a format: its name may be used only in its family')
 
     def check_umbrella(self, path, text):
         for match in INCLUDE.finditer(text):
@@ -377,7 +377,7 @@ class Checker:
             self.report(self.root / "src", 1, f"{len(users)} files ask is_device_space, more than {MOST_SPACE_FILES}")
 
     def check_templates(self, path, text):
-        """Of any class: a kernel is a class like others."""
+        """Checks the templates of all classes: a kernel is a class like others."""
         for match in TEMPLATE.finditer(text):
             depth, parameters, end = 1, 1, match.end()
             while depth and end < len(text):

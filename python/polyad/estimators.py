@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Estimators in scikit-learn's manner: of its BaseEstimator if it is installed, which is not required."""
+"""Estimators in the style of scikit-learn. They derive from its BaseEstimator if it is installed."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ class CP(_Estimator):
         self.deterministic = deterministic
 
     def fit(self, X: Any, y: Any = None) -> CP:
-        """Factor the tensor. `y` plays no part."""
+        """Factor the tensor. `y` is ignored."""
         tensor = without_repeats(X, "sum")
         self.model_ = cp_als(tensor, **self.get_params())
         self.fit_ = self.model_.fit
@@ -205,7 +205,7 @@ class CP(_Estimator):
         Parameters
         ----------
         X : tensor
-            Of any number of samples; its other modes are those of the tensor that was fitted.
+            It has any number of samples; its other modes are those of the tensor that was fitted.
 
         Returns
         -------
@@ -230,7 +230,7 @@ class CP(_Estimator):
         return np.asarray(product, dtype=np.float64) @ np.linalg.pinv(gram, hermitian=True)
 
     def inverse_transform(self, W: Any) -> NDArray[Any]:
-        """The tensor that coordinates stand for, as a dense array of samples x the other modes.
+        """The tensor that coordinates represent, as a dense array of samples x the other modes.
 
         Parameters
         ----------
@@ -289,7 +289,7 @@ class Tucker(_Estimator):
         self.start = start
 
     def fit(self, X: Any, y: Any = None) -> Tucker:
-        """Factor the tensor. `y` plays no part."""
+        """Factor the tensor. `y` is ignored."""
         self.model_ = tucker(X, **self.get_params())
         self.fit_ = self.model_.fit
         self.n_iter_ = len(self.model_.history)
@@ -317,7 +317,7 @@ class Tucker(_Estimator):
 
 
 class TensorRecommender(_Estimator):
-    """Predicts what was not observed: ratings of users, items and what else has a part in them.
+    """Predicts what was not observed: ratings that depend on users, items and other modes.
 
     Parameters
     ----------
@@ -578,7 +578,7 @@ deterministic
         user_mode: int = 0,
         item_mode: int = 1,
     ) -> tuple[NDArray[Any], NDArray[Any]] | Rankings:
-        """The items that are predicted most for, of a user or of several.
+        """Find the items with the highest predictions for a user, or for each of several.
 
         Parameters
         ----------
@@ -623,7 +623,7 @@ deterministic
     def similar(
         self, item: Any, n: int = 10, *, item_mode: int = 1
     ) -> tuple[NDArray[Any], NDArray[Any]] | Rankings:
-        """The items most alike to one, or to each of several.
+        """Find the items that are most similar to one, or to each of several.
 
         Parameters
         ----------

@@ -172,7 +172,7 @@ int run_reported(CommandOptions const& options, std::string const& command) {
   if (ends_all) {
     try {
       if (!path.empty() && failure.exit != static_cast<int>(ExitCode::usage)) write_report(path, report);
-    } catch (...) {  // the first failure is the one to be told
+    } catch (...) {  // the first failure is the one to report
     }
     abort_ranks(failure.exit);
   }

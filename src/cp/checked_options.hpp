@@ -11,10 +11,10 @@
 
 namespace polyad::detail {
 
-/// The options, with the rank of the start. \param extents  of the whole tensor
+/// The options, with the rank of the start. \param extents  those of the whole tensor
 /// \throws UsageError as cp_als
 template <class Scalar, class Space>
-[[nodiscard]] CpAlsOptions checked_options(ErasedFormat<Scalar, Space> const& X, CpAlsOptions options,
+[[nodiscard]] CpAlsOptions checked_options(FormatInterface<Scalar, Space> const& X, CpAlsOptions options,
                                            FactorMatrices<Scalar, Space> const& start,
                                            Extents const& extents) {
   POLYAD_EXPECTS(X.extents().order() >= 2, "CP-ALS needs a tensor of at least two modes");

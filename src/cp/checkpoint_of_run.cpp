@@ -53,8 +53,8 @@ std::string constraints_text(std::vector<double> const& numbers) {
   return text.empty() ? "none" : text;
 }
 
-/// The factors of a checkpoint that has all rows, of the rows that `run` stores. All updates of an iteration
-/// make the rows that do not occur zero, so the Gram matrices stay the same.
+/// Reduces the factors of a checkpoint that has all rows to the rows that `run` stores. All updates of an
+/// iteration make the rows that do not occur zero, so the Gram matrices stay the same.
 void keep_stored_rows(io::Checkpoint& found, io::Checkpoint const& run) {
   if (run.rows.empty() || !found.rows.empty()) return;
   io::HostKtensor all{std::vector<double>(found.rank, 1.0), found.extents, std::move(found.factors), {}};
@@ -87,12 +87,12 @@ io::Checkpoint checkpoint_to_resume(RunRanks const& ranks, std::filesystem::path
     run = std::move(found);
   });
   double facts[] = {static_cast<double>(run.iteration), run.fit, static_cast<double>(run.gram_fallbacks)};
-  ranks.agree(facts, std::size(facts));
+  ranks.broadcast_from_root(facts, std::size(facts));
   run.iteration      = static_cast<std::uint64_t>(facts[0]);
   run.fit            = facts[1];
   run.gram_fallbacks = static_cast<std::uint64_t>(facts[2]);
   for (auto* const numbers : {&run.grams, &run.weights, &run.scales})
-    ranks.agree(numbers->data(), numbers->size());
+    ranks.broadcast_from_root(numbers->data(), numbers->size());
   run.factors.resize(run.extents.size());
   return run;
 }

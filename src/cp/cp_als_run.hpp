@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CpAlsBody: CP-ALS as a driver of the run loop (run/run_loop.hpp), on a format behind virtual functions.
+// CpAlsBody: CP-ALS as a driver of the run loop (run/run_loop.hpp), on a format with virtual functions.
 // cp/cp_als.hpp describes an iteration.
 #pragma once
 
@@ -107,8 +107,8 @@ public:
   [[nodiscard]] int iterations() const { return m_iterations; }
 
   /// Enqueues an iteration and the copy of its numbers to the host. Does not wait. The inverse of the normal
-  /// equations depends on the other modes' Gram matrices alone: one team computes it on an instance of its
-  /// own while all others multiply (the two streams of Liu et al., section V).
+  /// equations depends only on the other modes' Gram matrices: one team computes it on a separate instance
+  /// while all others multiply (the two streams of Liu et al., section V).
   void launch() {
     m_clock.reset();
     m_timer.reset();
@@ -125,7 +125,7 @@ public:
         if (m_norm.scale != 1) scale_matrix(m_space, V, m_norm.scale);
       });
       auto const sums = m_rows.sum_rows(n, V);
-      if (is_trial) {  // its Gram matrix tells the scale
+      if (is_trial) {  // its Gram matrix gives the scale
         apply(n, sums, true);
         prepare(n, gram_fallbacks);
       }
@@ -147,7 +147,7 @@ public:
     if (m_updates.are_constrained())
       m_work.host_numbers(largest_change) = m_rows.largest(numbers(largest_change));
     // All ranks have the same sums, but a bit could differ between different machines.
-    m_rows.agree(numbers.data(), numbers.size());
+    m_rows.broadcast_from_root(numbers.data(), numbers.size());
     auto const known      = known_numbers();
     double const previous = m_result.fit;
     int const iteration   = m_iterations + 1;
@@ -169,18 +169,18 @@ public:
             met};
   }
 
-  /// Between iterations. With several ranks all call it, and the first writes the file. Waits.
+  /// Call it between iterations. With several ranks all call it, and the first writes the file. Waits.
   void save(std::filesystem::path const& path) const {
     m_rows.write_on_root([this](int n, count_t first, count_t count) { return factor_rows(n, first, count); },
                          [&](io::ReadFactorRows const& read) { io::write_checkpoint(path, state(), read); });
   }
-  /// Before the first iteration: continues from a checkpoint that the first rank reads. Waits.
+  /// Call it before the first iteration: continues from a checkpoint that the first rank reads. Waits.
   /// \throws InputError for a file that is damaged or of another run
   std::optional<StopReason> load(std::filesystem::path const& path) {
     restore(checkpoint_to_resume(m_rows, path, state()));
     return std::nullopt;
   }
-  /// Between two iterations: all but the factors, which factor_rows() has. Waits.
+  /// The state between two iterations: all but the factors, which factor_rows() returns. Waits.
   [[nodiscard]] io::Checkpoint state() const {
     auto state           = facts_of_run(m_facts, m_options);
     state.iteration      = m_iterations;
@@ -189,12 +189,12 @@ public:
     read_small_arrays(m_work, m_norm.scale, !m_updates.are_plain(), state);
     return state;
   }
-  /// `count` rows of A^(n) from row `first` on, row-major, not normalised. Of several ranks all call it
-  /// together, and the first gets them. Waits.
+  /// `count` rows of A^(n) from row `first` on, row-major, not normalised. If there are several ranks, all
+  /// call it together, and the first gets the rows. Waits.
   [[nodiscard]] std::vector<double> factor_rows(int n, count_t first, count_t count) const {
     return m_rows.rows_to_root(n, factor(n), first, count);
   }
-  /// Before the first iteration: continues from `state` of a run of the same shape. Waits.
+  /// Call it before the first iteration: continues from `state` of a run of the same shape. Waits.
   /// With several ranks, the first has the whole factors; the rest of `state` is the same on all.
   /// \throws UsageError when the shapes differ
   void restore(io::Checkpoint const& state) {
@@ -264,7 +264,7 @@ private:
     sum_penalties();
     Kokkos::deep_copy(m_space, m_work.host_numbers, all);
     m_space.fence("polyad::cp_als");
-    m_rows.agree(m_work.host_numbers.data(), m_work.host_numbers.size());
+    m_rows.broadcast_from_root(m_work.host_numbers.data(), m_work.host_numbers.size());
   }
   void measure_start() {
     compute_start_numbers();
@@ -293,7 +293,7 @@ private:
     auto const& numbers = m_work.host_numbers;
     return {m_norm.squared, numbers(inner_product), numbers(model_norm_squared), numbers(component_norms)};
   }
-  /// What is wrong with the model.
+  /// The defect of the model.
   [[nodiscard]] ModelDefect defect() const {
     if (m_work.host_numbers(model_norm_squared) == 0) return ModelDefect::zero;
     count_t const updates = m_iterations * free_modes(m_options, order());
@@ -310,7 +310,7 @@ private:
     for (int n = 0; n < order(); ++n) stored.owned.push_back(owned_rows(n));
     return measured_fit_or(fit, m_space, *m_tensor, stored, m_norm.scale, m_rows);
   }
-  /// What a rank allocates by itself. \throws on all ranks if it throws on one
+  /// Calls what a rank allocates by itself. \throws on all ranks if it throws on one
   template <class F>
   auto allocated(F const& make) const {
     return m_rows.together(make);
@@ -339,7 +339,7 @@ private:
   void clear_sums(int n) {
     m_work.for_each_sum(n, [&](auto const& numbers) { Kokkos::deep_copy(m_space, numbers, 0.0); });
   }
-  /// What the update of mode n needs of the other modes, and the weights that it is for.
+  /// Computes what the update of mode n needs of the other modes, and the weights for it.
   void prepare(int n, FitNumber fallbacks) {
     enqueue_after(m_algebra, m_space);  // the last update's Gram matrix; and it has used what it prepared
     m_timer(m_algebra, "normal_equations", [&] {
@@ -348,7 +348,7 @@ private:
       m_updates.prepare(m_algebra, n, hadamard, m_work.problem(n, fallbacks));
     });
   }
-  /// Factor n and its Gram matrix, and of the last mode <X, M> too.
+  /// Computes factor n and its Gram matrix, and <X, M> too for the last mode.
   void apply(int n, FactorMatrix<Scalar, Space> const& V, bool is_trial) {
     enqueue_after(m_space, m_algebra);
     m_timer(m_space, "update", [&] {
@@ -371,12 +371,12 @@ private:
   Space m_space;
   Space m_algebra;
   Tensor m_facts;
-  std::shared_ptr<ErasedFormat<Scalar, Space> const> m_tensor;
+  std::shared_ptr<FormatInterface<Scalar, Space> const> m_tensor;
   RowDistribution<Scalar, Space>& m_rows;
   ScaledNorm m_norm;  // all numbers here but state()'s are those of the tensor times m_norm.scale
   CpAlsOptions m_options;
   StopRule m_rule;
-  SquaredNorms m_formula{1, 1, std::numeric_limits<double>::infinity()};  // the last iteration's
+  SquaredNorms m_formula{1, 1, std::numeric_limits<double>::infinity()};  // those of the last iteration
   std::optional<Fit> m_far_start;                                         // fit_of_far_start
   Degeneracy m_degeneracy;
   Work m_work;
@@ -387,7 +387,7 @@ private:
   PhaseTimer m_timer;
   Kokkos::Timer m_clock;
   CpAlsResult<Scalar, Space> m_result;
-  int m_iterations        = 0;      // that have ended, those before a checkpoint included
+  int m_iterations        = 0;      // iterations that have ended, including those before a checkpoint
   double m_component_norm = 1;      // product of the norms near which the modes' columns are kept
   bool m_scale_is_known   = false;  // the weights are those of a model that was fitted to X
 };

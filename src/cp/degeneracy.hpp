@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Degeneracy: whether a run diverges although its fit converges. A tensor may have no best model of a rank.
-// Two components then become more and more alike but for their sign, and their norms grow without bound,
+// Two components then become more and more alike except for their sign, and their norms grow without bound,
 // while their sum stays (Kolda & Bader, SIAM Review 51(3), 2009, section 3.3).
 #pragma once
 
@@ -11,7 +11,7 @@ namespace polyad::detail {
 
 class Degeneracy {
 public:
-  /// After each iteration.
+  /// Call it after each iteration.
   /// \param opposed     the norm of components that nearly cancel, or 0 (cp/iteration_numbers.hpp)
   /// \param components  the sum of all components' norms
   void add(double opposed, double components) {
@@ -19,8 +19,8 @@ public:
     m_components.push_back(components);
   }
 
-  /// Components that nearly cancel are there, and the norms have grown in the second half of the iterations,
-  /// to the last.
+  /// Whether there are components that nearly cancel, and the norms have grown in the second half of the
+  /// iterations, up to the last one.
   [[nodiscard]] bool is_growing() const {
     std::size_t const count = m_components.size();
     if (m_opposed == 0 || count < 4) return false;

@@ -34,7 +34,7 @@ namespace polyad::detail {
   return numbers;
 }
 
-/// A checkpoint with these facts alone.
+/// A checkpoint with only these facts.
 template <class Scalar, class Space>
 [[nodiscard]] io::Checkpoint facts_of_run(HeldTensor<Scalar, Space> const& X, CpAlsOptions const& options) {
   auto const& extents = X.rows->extents();

@@ -11,8 +11,8 @@
 
 namespace polyad::detail {
 
-/// The numbers that an iteration of CP-ALS computes on the device for the host. The pseudo-inverses are those
-/// so far; those of trial updates only find the scale.
+/// The numbers that an iteration of CP-ALS computes on the device for the host. The pseudo-inverses are
+/// counted from the start of the run; those of trial updates only find the scale.
 enum FitNumber : int {
   inner_product,       // <X, M>
   model_norm_squared,  // ||M||^2

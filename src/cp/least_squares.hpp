@@ -37,7 +37,7 @@ public:
   using Matrix  = FactorMatrix<Scalar, Space>;
   using Sums    = UpdateSums<Space>;
 
-  /// \param penalty  of the ridge; 0: none
+  /// \param penalty  that of the ridge; 0: none
   LeastSquares(Memory memory, double penalty) : m_memory(std::move(memory)), m_penalty(penalty) {}
 
   [[nodiscard]] bool needs_start() const override { return false; }

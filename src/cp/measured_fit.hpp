@@ -11,14 +11,14 @@
 
 namespace polyad::detail {
 
-/// measure_cp_fit(), or `otherwise` if memory is missing: that fit has its bound, and a run that has ended is
+/// measure_cp_fit(), or `otherwise` if memory is missing: that fit has a bound, too, and a finished run is
 /// not lost. Waits.
 /// \param scale     the number by which the run has multiplied the tensor
-/// \param ranks  which throw if one of them lacks the memory
+/// \param ranks  they throw if one of them lacks the memory
 template <class Scalar, class Space>
 [[nodiscard]] Fit measured_fit_or(Fit const& otherwise, Space const& space,
-                                  ErasedFormat<Scalar, Space> const& X, StoredCp<Scalar, Space> const& model,
-                                  double scale, RunRanks const& ranks) {
+                                  FormatInterface<Scalar, Space> const& X,
+                                  StoredCp<Scalar, Space> const& model, double scale, RunRanks const& ranks) {
   try {
     return measure_cp_fit(space, X, model, scale, ranks.rank_sums());
   } catch (MemoryError const&) {

@@ -10,7 +10,7 @@
 
 namespace polyad::detail {
 
-/// Once what writes them has ended. Waits.
+/// Call it once the writers of the numbers have ended. Waits.
 template <class Space>
 [[nodiscard]] std::vector<double> on_host(DeviceNumbers<Space> const& numbers) {
   auto const host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), numbers);

@@ -20,7 +20,7 @@
 
 namespace polyad::detail {
 
-/// The one of `updates` that mode n has. There may be one for all modes, or none: then it is least squares.
+/// The element of `updates` for mode n. There may be one for all modes, or none: then it is least squares.
 inline ModeUpdate update_of_mode(std::vector<ModeUpdate> const& updates, int n) {
   if (updates.empty()) return {};
   return updates.size() == 1 ? updates.front() : updates[n];
@@ -60,7 +60,7 @@ class RunUpdates {
 public:
   using Update = FactorUpdate<Scalar, Space>;
 
-  /// \param rows   of each mode, those that this rank owns
+  /// \param rows   for each mode, the number of rows that this rank owns
   /// \param fixed  the modes whose factors stay as they are, whatever their updates
   /// \throws UsageError for an update of another precision or space, or if the scale of the components could
   ///         escape a penalty; what the updates' constructors throw

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The scratch for the sums that an update writes besides its factor. All modes share it.
+// The scratch for the sums that an update writes in addition to its factor. All modes share it.
 #pragma once
 
 #include <Kokkos_Core.hpp>

@@ -78,14 +78,14 @@ struct BlockedMatrix {
   }
 };
 
-/// Factors the diagonal block and forms the blocks beside it (L_IK) and above it (Y_J).
+/// Factors the diagonal block and forms the blocks left of it (L_IK) and above it (Y_J).
 struct FactorPanel {
   static constexpr int block         = BlockedMatrix::block;
   static constexpr int scratch_bytes = (block + 3) * block * sizeof(double);
 
   BlockedMatrix matrix;
   int K;
-  double tolerance;  // of a pivot
+  double tolerance;  // for a pivot
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {

@@ -17,7 +17,7 @@ template <class Space>
 struct InnerProductSums {
   using Numbers = Kokkos::View<double*, typename Space::device_type>;
   Kokkos::View<double const*, typename Space::device_type> weights;  // R
-  Numbers partials;  // one a chunk of rows: as many as the Gram workspace has
+  Numbers partials;  // one per chunk of rows: as many as the Gram workspace has
   Numbers result;    // one number
 
   [[nodiscard]] KOKKOS_FUNCTION bool is_wanted() const { return result.data() != nullptr; }

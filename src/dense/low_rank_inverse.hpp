@@ -51,7 +51,7 @@ struct LowRankMatrix {
     count_t const size = BlockedMatrix::padded(rank);
     return even(BlockedMatrix::memory(rank)) + size * (2 * size + 4) + 3;
   }
-  /// \param memory  of the BlockedMatrix `failed`, whose inversion has set its flag
+  /// \param memory  that of the BlockedMatrix `failed`, whose inversion has set its flag
   static LowRankMatrix in(double* memory, BlockedMatrix const& failed, count_t rank) {
     count_t const size      = BlockedMatrix::padded(rank);
     double* const Z         = memory + even(BlockedMatrix::memory(rank));

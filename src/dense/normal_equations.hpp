@@ -49,7 +49,7 @@ struct ScaledHadamard {
   double ridge     = 0;  // rho
 };
 
-/// Doubles from row to row: odd, so that a column's entries lie in different banks of shared memory.
+/// Doubles from row to row: odd, so that the entries of a column are in different banks of shared memory.
 KOKKOS_INLINE_FUNCTION constexpr int scratch_stride(int size) {
   return size | 1;
 }
@@ -69,7 +69,7 @@ struct NormalEquations {
   FactorMatrix<Scalar, Space> inverse;
   DeviceNumbers<Space> fallbacks;
   DeviceNumbers<Space> scratch;  // normal_equations_scratch
-  int pad_bytes;                 // of the scratch pad; 0: everything lies in `scratch`
+  int pad_bytes;                 // size of the scratch pad; 0: everything is in `scratch`
   bool forms_H                    = false;
   HadamardOfGrams<Space> hadamard = {};  // then it has written nothing yet
 

@@ -56,7 +56,7 @@ struct UpdateTile {
   static constexpr int sums_each    = (sums + team - 1) / team;
 
   static constexpr int stride = Block + pack;  // from row to row of the pad: rows begin in different banks
-  /// Bytes of a tile of so many rows, with room for the parts of all workers.
+  /// Bytes of a tile with this number of rows, and of the parts of all workers.
   static constexpr int bytes_of_tile(int rows) {
     return std::max(rows * stride, workers * height * width) * int(sizeof(Sum));
   }
@@ -201,8 +201,8 @@ struct UpdateTile {
 
 /// Launches a single-pass update over the rows of A, and sums G and <V, A> over its chunks. All teams are
 /// resident at once, because a second round would leave the machine half empty.
-/// \param make  the kernel, a class derived from UpdateTile, for chunks of so many rows. It has tile_rows and
-///              pad_bytes
+/// \param make  the kernel, a class derived from UpdateTile, for chunks of the given number of rows. It has
+///              tile_rows and pad_bytes
 template <class Kernel, class Space, class Make>
 void update_by_tiles(Space const& space, char const* label, count_t rows,
                      GramWorkspace<Space> const& workspace, GramMatrix<Space> const& G,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mpi_communicator, and nccl_communicator where there is no NCCL.
+// mpi_communicator, and nccl_communicator for builds without NCCL.
 #include <memory>
 #include <utility>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MpiScope and MessageCalls by MPI. This is the only file that includes mpi.h.
+// MpiScope and MpiApi by MPI. This is the only file that includes mpi.h.
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "distributed/message_calls.hpp"
+#include "distributed/mpi_api.hpp"
 #include "polyad/core/error.hpp"
 
 namespace polyad {
@@ -29,15 +29,15 @@ void expect(int status, char const* call) {
   throw BackendError(std::string(call) + " failed: " + text);
 }
 
-MPI_Datatype type_of(Word word) {
-  switch (word) {
-    case Word::u32:
+MPI_Datatype type_of(ElementType type) {
+  switch (type) {
+    case ElementType::u32:
       return MPI_UINT32_T;
-    case Word::u64:
+    case ElementType::u64:
       return MPI_UINT64_T;
-    case Word::f32:
+    case ElementType::f32:
       return MPI_FLOAT;
-    case Word::f64:
+    case ElementType::f64:
       return MPI_DOUBLE;
   }
   return MPI_DATATYPE_NULL;
@@ -52,7 +52,7 @@ bool is_running() {
 }
 
 /// On a communicator of its own, so that the messages do not mix with the program's.
-class MpiCalls final : public MessageCalls {
+class MpiCalls final : public MpiApi {
 public:
   explicit MpiCalls(MPI_Comm comm) : m_comm(comm) {
     expect(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
@@ -68,35 +68,36 @@ public:
   [[nodiscard]] int rank() const override { return m_rank; }
   [[nodiscard]] int size() const override { return m_size; }
 
-  void all_reduce(void* data, int count, Word word) override {
-    expect(MPI_Allreduce(MPI_IN_PLACE, data, count, type_of(word), MPI_SUM, m_comm), "MPI_Allreduce");
+  void all_reduce(void* data, int count, ElementType type) override {
+    expect(MPI_Allreduce(MPI_IN_PLACE, data, count, type_of(type), MPI_SUM, m_comm), "MPI_Allreduce");
   }
-  void reduce(void const* data, void* sum, int count, int root, Word word) override {
-    expect(MPI_Reduce(data, sum, count, type_of(word), MPI_SUM, root, m_comm), "MPI_Reduce");
+  void reduce(void const* data, void* sum, int count, int root, ElementType type) override {
+    expect(MPI_Reduce(data, sum, count, type_of(type), MPI_SUM, root, m_comm), "MPI_Reduce");
   }
-  void reduce_scatter(void const* data, void* own, std::span<int const> parts, Word word) override {
-    expect(MPI_Reduce_scatter(data, own, parts.data(), type_of(word), MPI_SUM, m_comm), "MPI_Reduce_scatter");
+  void reduce_scatter(void const* data, void* own, std::span<int const> parts, ElementType type) override {
+    expect(MPI_Reduce_scatter(data, own, parts.data(), type_of(type), MPI_SUM, m_comm), "MPI_Reduce_scatter");
   }
-  void all_gather(void* data, std::span<int const> parts, std::span<int const> begins, Word word) override {
+  void all_gather(void* data, std::span<int const> parts, std::span<int const> begins,
+                  ElementType type) override {
     expect(MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data, parts.data(), begins.data(),
-                          type_of(word), m_comm),
+                          type_of(type), m_comm),
            "MPI_Allgatherv");
   }
-  void broadcast(void* data, int count, int root, Word word) override {
-    expect(MPI_Bcast(data, count, type_of(word), root, m_comm), "MPI_Bcast");
+  void broadcast(void* data, int count, int root, ElementType type) override {
+    expect(MPI_Bcast(data, count, type_of(type), root, m_comm), "MPI_Bcast");
   }
-  void begin_send(void const* data, int count, int to, Word word) override {
-    expect(MPI_Isend(data, count, type_of(word), to, tag, m_comm, &m_requests.emplace_back()), "MPI_Isend");
+  void begin_send(void const* data, int count, int to, ElementType type) override {
+    expect(MPI_Isend(data, count, type_of(type), to, tag, m_comm, &m_requests.emplace_back()), "MPI_Isend");
   }
-  void begin_receive(void* data, int count, int from, Word word) override {
-    expect(MPI_Irecv(data, count, type_of(word), from, tag, m_comm, &m_requests.emplace_back()), "MPI_Irecv");
+  void begin_receive(void* data, int count, int from, ElementType type) override {
+    expect(MPI_Irecv(data, count, type_of(type), from, tag, m_comm, &m_requests.emplace_back()), "MPI_Irecv");
   }
   void wait() override {
     expect(MPI_Waitall(static_cast<int>(m_requests.size()), m_requests.data(), MPI_STATUSES_IGNORE),
            "MPI_Waitall");
     m_requests.clear();
   }
-  [[nodiscard]] std::unique_ptr<MessageCalls> split(int color, int key) override {
+  [[nodiscard]] std::unique_ptr<MpiApi> split(int color, int key) override {
     MPI_Comm part = MPI_COMM_NULL;
     expect(MPI_Comm_split(m_comm, color, key, &part), "MPI_Comm_split");
     return std::make_unique<MpiCalls>(part);
@@ -113,7 +114,7 @@ private:
 
 }  // namespace
 
-std::unique_ptr<MessageCalls> mpi_calls(std::optional<int> fortran) {
+std::unique_ptr<MpiApi> mpi_calls(std::optional<int> fortran) {
   if (!is_running()) throw BackendError("MPI was not started, or was ended: make an MpiScope first");
   MPI_Comm const of = fortran ? MPI_Comm_f2c(static_cast<MPI_Fint>(*fortran)) : MPI_COMM_WORLD;
   MPI_Comm own      = MPI_COMM_NULL;

@@ -10,11 +10,11 @@ namespace polyad::detail {
 
 namespace {
 
-std::byte* at(void* data, count_t first, Word word) {
-  return static_cast<std::byte*>(data) + first * bytes_of(word);
+std::byte* at(void* data, count_t first, ElementType type) {
+  return static_cast<std::byte*>(data) + first * bytes_of(type);
 }
-std::byte const* at(void const* data, count_t first, Word word) {
-  return static_cast<std::byte const*>(data) + first * bytes_of(word);
+std::byte const* at(void const* data, count_t first, ElementType type) {
+  return static_cast<std::byte const*>(data) + first * bytes_of(type);
 }
 
 count_t sum_of(std::span<count_t const> parts) {
@@ -29,45 +29,46 @@ std::vector<int> as_ints(std::span<count_t const> parts) {
 
 }  // namespace
 
-MpiCollectives::MpiCollectives(std::unique_ptr<MessageCalls> calls, char const* name, count_t most)
+MpiCollectives::MpiCollectives(std::unique_ptr<MpiApi> calls, char const* name, count_t most)
     : m_calls(std::move(calls)), m_name(name), m_most(most) {}
 
-void MpiCollectives::all_reduce(void* data, count_t count, Word word) {
+void MpiCollectives::all_reduce(void* data, count_t count, ElementType type) {
   in_pieces(count,
-            [&](count_t first, int piece) { m_calls->all_reduce(at(data, first, word), piece, word); });
+            [&](count_t first, int piece) { m_calls->all_reduce(at(data, first, type), piece, type); });
 }
 
-void MpiCollectives::reduce_scatter(void const* data, void* own, std::span<count_t const> parts, Word word) {
-  if (sum_of(parts) <= m_most) return m_calls->reduce_scatter(data, own, as_ints(parts), word);
+void MpiCollectives::reduce_scatter(void const* data, void* own, std::span<count_t const> parts,
+                                    ElementType type) {
+  if (sum_of(parts) <= m_most) return m_calls->reduce_scatter(data, own, as_ints(parts), type);
   count_t begin = 0;
   for (int k = 0; k < std::ssize(parts); ++k) {
     in_pieces(parts[k], [&](count_t first, int piece) {
       bool const is_own = k == rank();
-      m_calls->reduce(at(data, begin + first, word), is_own ? at(own, first, word) : nullptr, piece, k, word);
+      m_calls->reduce(at(data, begin + first, type), is_own ? at(own, first, type) : nullptr, piece, k, type);
     });
     begin += parts[k];
   }
 }
 
-void MpiCollectives::all_gather(void* data, std::span<count_t const> parts, Word word) {
+void MpiCollectives::all_gather(void* data, std::span<count_t const> parts, ElementType type) {
   std::vector<count_t> begins(parts.size());
   std::exclusive_scan(parts.begin(), parts.end(), begins.begin(), count_t(0));
-  if (sum_of(parts) <= m_most) return m_calls->all_gather(data, as_ints(parts), as_ints(begins), word);
+  if (sum_of(parts) <= m_most) return m_calls->all_gather(data, as_ints(parts), as_ints(begins), type);
   for (int k = 0; k < std::ssize(parts); ++k)
     in_pieces(parts[k], [&](count_t first, int piece) {
-      m_calls->broadcast(at(data, begins[k] + first, word), piece, k, word);
+      m_calls->broadcast(at(data, begins[k] + first, type), piece, k, type);
     });
 }
 
 void MpiCollectives::all_to_all(void const* sent, std::span<count_t const> to, void* received,
-                                std::span<count_t const> from, Word word) {
+                                std::span<count_t const> from, ElementType type) {
   count_t begin = 0;
   count_t own   = 0;  // where the own part is received
   for (int k = 0; k < std::ssize(from); ++k) {
     if (k == rank()) own = begin;
     if (k != rank())
       in_pieces(from[k], [&](count_t first, int piece) {
-        m_calls->begin_receive(at(received, begin + first, word), piece, k, word);
+        m_calls->begin_receive(at(received, begin + first, type), piece, k, type);
       });
     begin += from[k];
   }
@@ -75,18 +76,18 @@ void MpiCollectives::all_to_all(void const* sent, std::span<count_t const> to, v
   for (int k = 0; k < std::ssize(to); ++k) {
     if (k != rank())
       in_pieces(to[k], [&](count_t first, int piece) {
-        m_calls->begin_send(at(sent, begin + first, word), piece, k, word);
+        m_calls->begin_send(at(sent, begin + first, type), piece, k, type);
       });
     else if (to[k] > 0)
-      std::memcpy(at(received, own, word), at(sent, begin, word), to[k] * bytes_of(word));
+      std::memcpy(at(received, own, type), at(sent, begin, type), to[k] * bytes_of(type));
     begin += to[k];
   }
   m_calls->wait();
 }
 
-void MpiCollectives::broadcast(void* data, count_t count, int root, Word word) {
+void MpiCollectives::broadcast(void* data, count_t count, int root, ElementType type) {
   in_pieces(count,
-            [&](count_t first, int piece) { m_calls->broadcast(at(data, first, word), piece, root, word); });
+            [&](count_t first, int piece) { m_calls->broadcast(at(data, first, type), piece, root, type); });
 }
 
 std::unique_ptr<Collectives> MpiCollectives::split(int color, int key) {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <span>
 
-#include "distributed/message_calls.hpp"
+#include "distributed/mpi_api.hpp"
 
 namespace polyad::detail {
 
@@ -14,19 +14,19 @@ class MpiCollectives final : public Collectives {
 public:
   static constexpr count_t most_of_a_call = 2147483647;
 
-  /// \param most  elements of a call; tests take few
-  explicit MpiCollectives(std::unique_ptr<MessageCalls> calls, char const* name = "MPI",
+  /// \param most  the most elements per call; tests use few
+  explicit MpiCollectives(std::unique_ptr<MpiApi> calls, char const* name = "MPI",
                           count_t most = most_of_a_call);
 
   [[nodiscard]] char const* name() const override { return m_name; }
   [[nodiscard]] int rank() const override { return m_calls->rank(); }
   [[nodiscard]] int size() const override { return m_calls->size(); }
-  void all_reduce(void* data, count_t count, Word word) override;
-  void reduce_scatter(void const* data, void* own, std::span<count_t const> parts, Word word) override;
-  void all_gather(void* data, std::span<count_t const> parts, Word word) override;
+  void all_reduce(void* data, count_t count, ElementType type) override;
+  void reduce_scatter(void const* data, void* own, std::span<count_t const> parts, ElementType type) override;
+  void all_gather(void* data, std::span<count_t const> parts, ElementType type) override;
   void all_to_all(void const* sent, std::span<count_t const> to, void* received,
-                  std::span<count_t const> from, Word word) override;
-  void broadcast(void* data, count_t count, int root, Word word) override;
+                  std::span<count_t const> from, ElementType type) override;
+  void broadcast(void* data, count_t count, int root, ElementType type) override;
   [[nodiscard]] std::unique_ptr<Collectives> split(int color, int key) override;
 
 private:
@@ -37,7 +37,7 @@ private:
       f(first, static_cast<int>(count - first < m_most ? count - first : m_most));
   }
 
-  std::unique_ptr<MessageCalls> m_calls;
+  std::unique_ptr<MpiApi> m_calls;
   char const* m_name;
   count_t m_most;
 };

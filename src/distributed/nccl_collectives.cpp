@@ -27,7 +27,7 @@ namespace {
 
 using Space = Kokkos::DefaultExecutionSpace;
 
-/// We keep NVLink multicast off unless the user asks for it. Set while the library is loaded, before NCCL
+/// We keep NVLink multicast off unless the user requests it. Set while the library is loaded, before NCCL
 /// reads its environment and before a program has threads: setenv may move the environment while they read
 /// it.
 [[maybe_unused]] int const multicast_off = set_default_environment("NCCL_NVLS_ENABLE", "0");
@@ -37,15 +37,15 @@ void expect_nccl(ncclResult_t status, char const* call) {
   throw BackendError(std::string(call) + " failed: " + ncclGetErrorString(status));
 }
 
-ncclDataType_t nccl_type(Word word) {
-  switch (word) {
-    case Word::u32:
+ncclDataType_t nccl_type(ElementType type) {
+  switch (type) {
+    case ElementType::u32:
       return ncclUint32;
-    case Word::u64:
+    case ElementType::u64:
       return ncclUint64;
-    case Word::f32:
+    case ElementType::f32:
       return ncclFloat32;
-    case Word::f64:
+    case ElementType::f64:
       break;
   }
   return ncclFloat64;
@@ -83,7 +83,7 @@ public:
     // Its bytes travel as words.
     std::vector<std::uint64_t> words((sizeof id + 7) / 8);
     std::memcpy(words.data(), &id, sizeof id);
-    m_host->broadcast(words.data(), words.size(), 0, Word::u64);
+    m_host->broadcast(words.data(), words.size(), 0, ElementType::u64);
     std::memcpy(&id, words.data(), sizeof id);
     expect_nccl(ncclCommInitRank(&m_comm, m_host->size(), id, m_host->rank()), "ncclCommInitRank");
   }
@@ -104,17 +104,18 @@ public:
   [[nodiscard]] int rank() const override { return m_host->rank(); }
   [[nodiscard]] int size() const override { return m_host->size(); }
 
-  void all_reduce(void* data, count_t count, Word word) override {
+  void all_reduce(void* data, count_t count, ElementType type) override {
     if (count == 0) return;
-    expect_nccl(ncclAllReduce(data, data, count, nccl_type(word), ncclSum, m_comm, m_space.cuda_stream()),
+    expect_nccl(ncclAllReduce(data, data, count, nccl_type(type), ncclSum, m_comm, m_space.cuda_stream()),
                 "ncclAllReduce");
   }
   /// Unequal parts: a reduction onto each rank, launched as one.
-  void reduce_scatter(void const* data, void* own, std::span<count_t const> parts, Word word) override {
+  void reduce_scatter(void const* data, void* own, std::span<count_t const> parts,
+                      ElementType type) override {
     if (are_equal(parts)) {
       if (parts[0] == 0) return;
       expect_nccl(
-          ncclReduceScatter(data, own, parts[0], nccl_type(word), ncclSum, m_comm, m_space.cuda_stream()),
+          ncclReduceScatter(data, own, parts[0], nccl_type(type), ncclSum, m_comm, m_space.cuda_stream()),
           "ncclReduceScatter");
       return;
     }
@@ -123,50 +124,50 @@ public:
     for (int k = 0; k < std::ssize(parts); ++k) {
       bool const is_own = k == rank();
       if (parts[k] > 0)
-        expect_nccl(ncclReduce(from, is_own ? own : nullptr, parts[k], nccl_type(word), ncclSum, k, m_comm,
+        expect_nccl(ncclReduce(from, is_own ? own : nullptr, parts[k], nccl_type(type), ncclSum, k, m_comm,
                                m_space.cuda_stream()),
                     "ncclReduce");
-      from += parts[k] * bytes_of(word);
+      from += parts[k] * bytes_of(type);
     }
     group.end();
   }
   /// Unequal parts: a broadcast from each rank, launched as one.
-  void all_gather(void* data, std::span<count_t const> parts, Word word) override {
+  void all_gather(void* data, std::span<count_t const> parts, ElementType type) override {
     auto* at = static_cast<char*>(data);
     if (are_equal(parts)) {
       if (parts[0] == 0) return;
-      char const* const own = at + rank() * parts[0] * bytes_of(word);
-      expect_nccl(ncclAllGather(own, data, parts[0], nccl_type(word), m_comm, m_space.cuda_stream()),
+      char const* const own = at + rank() * parts[0] * bytes_of(type);
+      expect_nccl(ncclAllGather(own, data, parts[0], nccl_type(type), m_comm, m_space.cuda_stream()),
                   "ncclAllGather");
       return;
     }
     NcclGroup group;
     for (int k = 0; k < std::ssize(parts); ++k) {
       if (parts[k] > 0)
-        expect_nccl(ncclBroadcast(at, at, parts[k], nccl_type(word), k, m_comm, m_space.cuda_stream()),
+        expect_nccl(ncclBroadcast(at, at, parts[k], nccl_type(type), k, m_comm, m_space.cuda_stream()),
                     "ncclBroadcast");
-      at += parts[k] * bytes_of(word);
+      at += parts[k] * bytes_of(type);
     }
     group.end();
   }
   void all_to_all(void const* sent, std::span<count_t const> to, void* received,
-                  std::span<count_t const> from, Word word) override {
+                  std::span<count_t const> from, ElementType type) override {
     NcclGroup group;
     auto const* out = static_cast<char const*>(sent);
     auto* in        = static_cast<char*>(received);
     for (int k = 0; k < std::ssize(to); ++k) {
       if (to[k] > 0)
-        expect_nccl(ncclSend(out, to[k], nccl_type(word), k, m_comm, m_space.cuda_stream()), "ncclSend");
+        expect_nccl(ncclSend(out, to[k], nccl_type(type), k, m_comm, m_space.cuda_stream()), "ncclSend");
       if (from[k] > 0)
-        expect_nccl(ncclRecv(in, from[k], nccl_type(word), k, m_comm, m_space.cuda_stream()), "ncclRecv");
-      out += to[k] * bytes_of(word);
-      in += from[k] * bytes_of(word);
+        expect_nccl(ncclRecv(in, from[k], nccl_type(type), k, m_comm, m_space.cuda_stream()), "ncclRecv");
+      out += to[k] * bytes_of(type);
+      in += from[k] * bytes_of(type);
     }
     group.end();
   }
-  void broadcast(void* data, count_t count, int root, Word word) override {
+  void broadcast(void* data, count_t count, int root, ElementType type) override {
     if (count == 0) return;
-    expect_nccl(ncclBroadcast(data, data, count, nccl_type(word), root, m_comm, m_space.cuda_stream()),
+    expect_nccl(ncclBroadcast(data, data, count, nccl_type(type), root, m_comm, m_space.cuda_stream()),
                 "ncclBroadcast");
   }
   [[nodiscard]] std::unique_ptr<Collectives> split(int color, int key) override {

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "distributed/message_calls.hpp"
+#include "distributed/mpi_api.hpp"
 #include "polyad/core/error.hpp"
 
 namespace polyad {
@@ -14,7 +14,7 @@ constexpr auto without_mpi = "this build has no MPI: configure it with -DPOLYAD_
 
 namespace detail {
 
-std::unique_ptr<MessageCalls> mpi_calls(std::optional<int>) {
+std::unique_ptr<MpiApi> mpi_calls(std::optional<int>) {
   throw UsageError(without_mpi);
 }
 

@@ -29,46 +29,47 @@ public:
   [[nodiscard]] int rank() const override { return m_calls->rank(); }
   [[nodiscard]] int size() const override { return m_calls->size(); }
 
-  void all_reduce(void* data, count_t count, Word word) override {
-    count_t const bytes = count * bytes_of(word);
+  void all_reduce(void* data, count_t count, ElementType type) override {
+    count_t const bytes = count * bytes_of(type);
     void* const host    = taken(m_sent, data, bytes, bytes);
-    m_calls->all_reduce(host, count, word);
+    m_calls->all_reduce(host, count, type);
     given(data, host, bytes);
   }
-  void reduce_scatter(void const* data, void* own, std::span<count_t const> parts, Word word) override {
-    count_t const bytes = sum_of(parts) * bytes_of(word);
-    count_t const part  = parts[rank()] * bytes_of(word);
+  void reduce_scatter(void const* data, void* own, std::span<count_t const> parts,
+                      ElementType type) override {
+    count_t const bytes = sum_of(parts) * bytes_of(type);
+    count_t const part  = parts[rank()] * bytes_of(type);
     void const* host    = taken(m_sent, const_cast<void*>(data), bytes, bytes);
     void* const result  = room(m_received, own, part);
-    m_calls->reduce_scatter(host, result, parts, word);
+    m_calls->reduce_scatter(host, result, parts, type);
     given(own, result, part);
   }
-  void all_gather(void* data, std::span<count_t const> parts, Word word) override {
+  void all_gather(void* data, std::span<count_t const> parts, ElementType type) override {
     std::size_t const own = rank();
-    count_t const begin   = sum_of(parts.first(own)) * bytes_of(word);
-    count_t const part    = parts[own] * bytes_of(word);
-    count_t const bytes   = sum_of(parts) * bytes_of(word);
+    count_t const begin   = sum_of(parts.first(own)) * bytes_of(type);
+    count_t const part    = parts[own] * bytes_of(type);
+    count_t const bytes   = sum_of(parts) * bytes_of(type);
     // Only the own part is copied to the host, and all the others back.
     auto* const host = static_cast<char*>(room(m_sent, data, bytes));
     copy_to_host(host + begin, static_cast<char*>(data) + begin, part);
-    m_calls->all_gather(host, parts, word);
+    m_calls->all_gather(host, parts, type);
     copy_to_device(data, host, begin);
     copy_to_device(static_cast<char*>(data) + begin + part, host + begin + part, bytes - begin - part);
     if (m_staged) m_space.fence("polyad::on_instance");
   }
   void all_to_all(void const* sent, std::span<count_t const> to, void* received,
-                  std::span<count_t const> from, Word word) override {
-    count_t const bytes_to   = sum_of(to) * bytes_of(word);
-    count_t const bytes_from = sum_of(from) * bytes_of(word);
+                  std::span<count_t const> from, ElementType type) override {
+    count_t const bytes_to   = sum_of(to) * bytes_of(type);
+    count_t const bytes_from = sum_of(from) * bytes_of(type);
     void const* const host   = taken(m_sent, const_cast<void*>(sent), bytes_to, bytes_to);
     void* const result       = room(m_received, received, bytes_from);
-    m_calls->all_to_all(host, to, result, from, word);
+    m_calls->all_to_all(host, to, result, from, type);
     given(received, result, bytes_from);
   }
-  void broadcast(void* data, count_t count, int root, Word word) override {
-    count_t const bytes = count * bytes_of(word);
+  void broadcast(void* data, count_t count, int root, ElementType type) override {
+    count_t const bytes = count * bytes_of(type);
     void* const host    = taken(m_sent, data, bytes, rank() == root ? bytes : 0);
-    m_calls->broadcast(host, count, root, word);
+    m_calls->broadcast(host, count, root, type);
     if (rank() != root) given(data, host, bytes);
   }
   [[nodiscard]] std::unique_ptr<Collectives> split(int color, int key) override {

@@ -102,8 +102,8 @@ private:
   };
 
   [[nodiscard]] Work& work(int n) { return m_work[n]; }
-  /// With shrinkage of C^(n) itself and J >= R, the rows of A^(n) alone reach the least loss. A step of B^(n)
-  /// could not lower it.
+  /// With shrinkage of C^(n) itself and J >= R, the rows of A^(n) alone reach the least loss, which a step of
+  /// B^(n) could not lower.
   [[nodiscard]] bool steps_core(int n) const {
     auto const& options = m_run.options;
     return options.update_cores && !options.implicit &&
@@ -133,7 +133,7 @@ private:
     return RowSums(Kokkos::view_alloc(m_run.space, Kokkos::WithoutInitializing, "polyad::row_sums"), size);
   }
 
-  /// The draw of mode n's rows to their target. \pre draws_rows() or a target of one
+  /// The penalty that draws mode n's rows to their target. \pre draws_rows() or a target of one
   [[nodiscard]] RowPenalty<Space> penalty_of(int n) {
     Shrinkage const shrinkage = m_run.options.shrinkage.value_or(Shrinkage{});
     m_squares.set_unit(m_run.space, n);

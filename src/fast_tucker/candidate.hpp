@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CandidateRun fits a model to the kept entries under a sequence of options. The held-out entries judge each
-// of them.
+// CandidateRun fits a model to the kept entries under a sequence of options, each of which is judged by the
+// held-out entries.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -39,7 +39,7 @@ std::vector<double> numbers_on_host(Space const& space, View const& view) {
 template <class Scalar, class Index, class Space>
 class CandidateRun {
 public:
-  /// From a start of its own. Waits for `space`. \throws MemoryError
+  /// Begins with a random start. Waits for `space`. \throws MemoryError
   CandidateRun(Space const& space, Evidence<Scalar, Index, Space> const& evidence,
                FastTuckerOptions const& options)
       : m_space(space),
@@ -74,7 +74,7 @@ public:
     }
     return found;
   }
-  /// Runs epochs of a fit by given options, as one by hand goes, without looking at held-out entries.
+  /// Runs epochs of a fit with given options, as a user would, without examining held-out entries.
   void fit(int epochs) {
     m_epochs.begin_with_strong_shrinkage();
     for (int epoch = 0; epoch < epochs; ++epoch) m_epochs.run();
@@ -83,7 +83,7 @@ public:
   void recall(FastTuckerOptions const& options) { m_best = options; }
   /// Makes the next model the best so far, whatever its error.
   void forget() { m_forgotten = true; }
-  /// Back to the best model.
+  /// Returns to the best model.
   void restore() { m_kept.restore(m_space, m_model); }
 
   /// Predictions of the held-out entries by the current model. Waits for `space`. \throws MemoryError
@@ -94,7 +94,7 @@ public:
   [[nodiscard]] PredictionErrors const& least() const { return m_least; }
   [[nodiscard]] FastTuckerOptions const& best() const { return m_best; }
   [[nodiscard]] bool has_best() const { return m_has_best; }
-  /// The best model's, after restore().
+  /// The factors of the best model, after restore().
   [[nodiscard]] FastTuckerModel<Scalar, Space> const& model() const { return m_model; }
 
 private:

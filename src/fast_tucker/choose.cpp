@@ -83,7 +83,7 @@ public:
   [[nodiscard]] Run* best() { return m_best.get(); }
   /// Predictions of the held-out entries by the best candidate, after the epochs that follow the search. The
   /// least error of any epoch would be biased: a fit that overfits may briefly come close to the biases.
-  /// Of a search that ended early, those of the best epoch so far.
+  /// If the search ended early, those of the best epoch so far.
   [[nodiscard]] std::vector<double> predictions(bool ended_early) {
     if (!ended_early) return m_predictions;
     m_best->restore();
@@ -94,7 +94,7 @@ public:
   [[nodiscard]] int epochs() const { return m_epochs; }
 
 private:
-  static constexpr int first_epochs = 6;  // of a start: planted ratings are learned in five or six
+  static constexpr int first_epochs = 6;  // after a start: planted ratings are learned in five or six
   static constexpr int most_epochs  = 16;
   static constexpr int more_epochs  = 6;  // after a change, at most
   static_assert(more_epochs == last_epochs);

@@ -115,8 +115,8 @@ struct CoreStepWorkspace {
   FactorMatrix<Scalar, Space> C;               // A (B + D), I_n x R
 };
 
-/// The step for mode n. Afterwards C[n] is A^(n) times the new B^(n). A `penalty` without a unit is no
-/// penalty. G (I_n x R) is scratch. Launches on `space` and returns without waiting.
+/// The step for mode n. Afterwards C[n] is A^(n) times the new B^(n). A `penalty` without a unit has no
+/// effect. G (I_n x R) is scratch. Launches on `space` and returns without waiting.
 /// \param rows  how they are divided: A^(n), C^(n) and G have the owned ones
 template <class F, class Workspace>
 void core_step(typename F::space_type const& space, F const& X,

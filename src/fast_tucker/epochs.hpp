@@ -19,7 +19,7 @@
 
 namespace polyad::detail {
 
-/// The optimizer that the options name. This is the only place that asks which one it is.
+/// The optimizer that the options name. This is the only place that depends on which one it is.
 template <class Scalar, class Space>
 std::unique_ptr<Optimizer> make_optimizer(FastTuckerOptimization<Scalar, Space> const& run) {
   switch (run.options.optimizer) {
@@ -51,7 +51,7 @@ public:
     m_optimizer->go_on();
     space.fence("polyad::fast_tucker");
   }
-  /// On one rank.
+  /// The same on one rank.
   FastTuckerEpochs(Space const& space, AnyFormat<Scalar, Space> const& X,
                    FastTuckerModel<Scalar, Space> const& model, FastTuckerOptions const& options)
       : FastTuckerEpochs(space, Tensor(space, X), model, options) {}
@@ -101,7 +101,7 @@ public:
     return m_run->C;
   }
 
-  /// As of the optimizer. Waits.
+  /// The same as that of the optimizer. Waits.
   [[nodiscard]] std::optional<double> loss_without_entries() const {
     return m_optimizer->loss_without_entries();
   }
@@ -111,7 +111,7 @@ public:
     state.epoch = static_cast<std::uint64_t>(m_epoch);
     m_optimizer->save_numbers(state);
   }
-  /// Refers to the matrices, and to the optimizer's own. Ranks have to put the factors in themselves.
+  /// Refers to the matrices of the run and of the optimizer. Ranks have to add the factors themselves.
   void put_matrices(FastTuckerSnapshot& snapshot) const {
     for (int n = 0; n < m_run->order(); ++n) {
       snapshot.factors.push_back(m_run->in_blocks(m_run->model.A(n)));
@@ -137,8 +137,8 @@ public:
     });
     m_epoch = static_cast<int>(state.epoch);
     for (int n = 0; n < m_run->order(); ++n) {
-      rows.agree(m_run->model.B(n));
-      rows.agree(m_run->C[n]);
+      rows.broadcast_from_root(m_run->model.B(n));
+      rows.broadcast_from_root(m_run->C[n]);
       rows.from_root(n, state.factors[n], m_run->model.A(n));
     }
     m_optimizer->restore(state);
@@ -180,7 +180,8 @@ private:
     X.rows()->expect_supported(facts.runs_on_ranks, facts.name);
     for (auto const& format : X.formats())
       for (Capability const capability : facts.needs)
-        POLYAD_EXPECTS(format.can(capability), "the format ", X.chosen(), " has no ", to_string(capability));
+        POLYAD_EXPECTS(format.supports(capability), "the format ", X.chosen(), " has no ",
+                       to_string(capability));
     POLYAD_EXPECTS(facts.ridge_per_entry || !options.ridge_per_entry, facts.name, " has no ridge per entry");
   }
 

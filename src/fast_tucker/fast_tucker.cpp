@@ -322,7 +322,7 @@ void share_choice(FastTuckerOptions const& options, RunRanks const& ranks,
   share_facts(ranks, state);
   double facts[] = {static_cast<double>(choice.options.max_epochs), choice.learns ? 1.0 : 0.0,
                     static_cast<double>(choice.reason), choice.options.bias.damping};
-  ranks.agree(facts, std::size(facts));
+  ranks.broadcast_from_root(facts, std::size(facts));
   choice.options              = with_chosen(options, state);
   choice.options.max_epochs   = static_cast<int>(facts[0]);
   choice.learns               = facts[1] != 0;
@@ -350,7 +350,7 @@ FastTuckerModel<Scalar, Space> owned_start(Space const& space, FastTuckerChoice<
     model.B(n) =
         rows.together([&] { return make_factor_matrix<Scalar>(space, "polyad::core", J, options.rank); });
     rows.on_root([&] { copy_matrix(space, model.B(n), choice.start.B(n)); });
-    rows.agree(model.B(n));
+    rows.broadcast_from_root(model.B(n));
   }
   choice.start = {};
   return model;
@@ -520,7 +520,8 @@ FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
   int const order    = std::max(data.train.order(), data.train_on_host.order());
   auto const options = settled(given, order);
   static_cast<void>(checked_limits(options));
-  POLYAD_EXPECTS(!data.format, "a format that is chosen already wants the start whose biases it is without");
+  POLYAD_EXPECTS(!data.format,
+                 "a format chosen before the run requires the start whose biases were subtracted");
   auto const rows   = rows_of(space, data);
   auto const& facts = facts_of(options.optimizer);
   rows->expect_supported(facts.runs_on_ranks, facts.name);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // hold_out divides entries into kept and held-out ones by a hash of their coordinates. It holds out entries
-// of any row, as a test set has them: also one of a row that keeps few, or none.
+// of any row, as a test set does, even of a row that keeps few or none.
 //
 // A place may occur several times, such as a pair of user and item that was rated again in another context.
-// The hash of such an entry includes its value. So a part of the place may be held out, and the search sees
-// what the other part says about it. Entries that are copies, with the same value, stay together: one would
-// give away the noise of the other.
+// The hash of such an entry includes its value. So a part of the place's entries may be held out, and the
+// search sees what the other part says about it. Entries that are copies, with the same value, stay together,
+// since one would reveal the noise of the other.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -39,8 +39,8 @@ template <class Index>
   return hash;
 }
 
-/// Bits of the hash by which equal places are found: among 30 million places, one or two are taken for equal
-/// that are not.
+/// Bits of the hash by which equal places are found: among 30 million places, one or two are mistaken for
+/// equal ones.
 inline constexpr int place_bits = 48;
 
 template <class Index, class Numbers>
@@ -55,7 +55,7 @@ struct NumberPlaces {
   }
 };
 
-/// repeats(p) = 1 where another entry has the place of entry p. Reads the sorted keys.
+/// repeats(p) = 1 if another entry has the place of entry p. Reads the sorted keys.
 template <class Numbers, class Flags>
 struct MarkRepeats {
   Numbers keys;
@@ -138,7 +138,7 @@ struct HeldOut {
 
 /// Parts of X that are the same on every backend. Waits for `space`. \throws MemoryError
 /// \param fold       which of 1 / share disjoint parts is held out
-/// \param make_kept  makes the tensor for so many kept entries
+/// \param make_kept  makes the tensor for the given number of kept entries
 template <class Scalar, class Index, class Space, class MakeKept>
 auto hold_out(Space const& space, CooTensor<Scalar, Index, Space> const& X, double share, int fold,
               MakeKept const& make_kept) {
@@ -177,7 +177,7 @@ auto hold_out(Space const& space, CooTensor<Scalar, Index, Space> const& X, doub
                   [&](count_t kept) { return make_coo_tensor<Scalar, Index>(space, X.extents(), kept); });
 }
 
-/// The same for Entries: the kept ones stay on the host or the device, the held-out ones are on the device.
+/// The same for Entries: kept ones stay on the host or the device, held-out ones are on the device.
 template <class Scalar, class Index, class Space>
 auto hold_out(Space const& space, Entries<Scalar, Index, Space> const& X, double share, int fold = 0) {
   using Held   = CooTensor<Scalar, Index, Space>;

@@ -15,7 +15,7 @@ namespace polyad {
 using namespace detail;
 namespace {
 
-/// The smallest value; minus infinity where one is not a number or is infinite.
+/// The smallest value; minus infinity if a value is not a number or is infinite.
 template <class Scalar>
 struct SmallestValue {
   Scalar const* values;

@@ -10,8 +10,8 @@ namespace polyad::detail {
 /// R of a run on implicit feedback, unless the options have one.
 inline constexpr count_t implicit_rank = 32;
 
-/// The options as they are, or with what implicit feedback changes: no biases, cores that stay as they start,
-/// and a ridge.
+/// The options as they are, or with the changes for implicit feedback: no biases, cores that stay as they
+/// start, and a ridge.
 [[nodiscard]] FastTuckerOptions settled(FastTuckerOptions options, int order);
 
 /// \throws UsageError for options that implicit feedback excludes, with the reason

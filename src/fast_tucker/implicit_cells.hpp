@@ -6,7 +6,7 @@
 //   the sum of p p' over all cells of a row of mode n   is H^(n), where p is the product of the other rows
 //   the sum of xhat^2 over all cells                    is the sum of the entries of G^(0) * ... * G^(N-1)
 //
-// Flops of a mode: I_n R^2, and N R^2 for the product.
+// Flops per mode: I_n R^2, and N R^2 for the product.
 #pragma once
 
 #include <Kokkos_Core.hpp>

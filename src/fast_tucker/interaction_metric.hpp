@@ -37,7 +37,7 @@ inline HostSquare congruent(HostSquare const& G, std::vector<double> const& B, s
   return result;
 }
 
-/// L with G = L L', of a positive semidefinite G. Directions that G does not have get zeros.
+/// L with G = L L', for a positive semidefinite G. Directions that G lacks get zeros.
 inline HostSquare cholesky(HostSquare const& G, std::size_t R) {
   constexpr double rounding = 1e-13;
   HostSquare L(R * R);
@@ -55,7 +55,7 @@ inline HostSquare cholesky(HostSquare const& G, std::size_t R) {
   return L;
 }
 
-/// The largest magnitude becomes 1, so that products stay within the range of numbers.
+/// Scales the numbers so that the largest magnitude is 1 and products stay within their range.
 inline void scale_to_one(std::vector<double>& numbers) {
   double largest = 0;
   for (double const x : numbers) largest = std::max(largest, std::abs(x));

@@ -2,9 +2,9 @@
 // Judgement: whether a model is better than mean and biases by the errors of held-out entries, for all rows
 // and for each class of rows (row_classes.hpp). Plain C++ on numbers in host memory.
 //
-// The gain of an entry is the square of its error by the biases, less that by the model. Gains of entries of
-// a row depend on each other, so the error of their sum is that of a sum over rows that are drawn anew, not
-// entries: the largest of the errors by the rows of each mode (a cluster-robust variance).
+// The gain of an entry is the square of its error with the biases, minus that with the model. Gains of
+// entries of a row depend on each other, so the error of their sum is that of a sum over rows that are drawn
+// anew, not entries: the largest of the errors by the rows of each mode (a cluster-robust variance).
 #pragma once
 
 #include <algorithm>
@@ -62,8 +62,8 @@ struct Gain {
   }
 };
 
-/// The sum of the gains of the entries that `counts(p)` is true for, and its error.
-/// \param modes  whose rows are drawn anew
+/// The sum of the gains of the entries for which `counts(p)` is true, and its error.
+/// \param modes  the modes whose rows are drawn anew
 template <class Counts>
 Gain gain_of(JudgedEntries const& entries, std::vector<int> const& modes, Counts const& counts) {
   Gain gain;
@@ -132,10 +132,10 @@ inline PredictionErrors errors_of_entries(JudgedEntries const& entries, std::vec
   return errors;
 }
 
-/// Whether the model may stay for the rows of class k, which have `count` of the judged entries. Where a
-/// class has no gain to show, mean and biases are safe. Rows with few entries lose most where they lose, so
-/// they have to show more, and by some rows. So does a class with a small part of the entries, for which the
-/// choice was not made.
+/// Whether the model may be used for the rows of class k, which have `count` of the judged entries. If a
+/// class has no gain to show, mean and biases are safe. Rows with few entries lose most if they lose, so they
+/// need a larger gain, from several rows. The same holds for a class with a small part of the entries, for
+/// which the choice was not made.
 inline bool class_learns(JudgedEntries const& entries, int k, std::size_t count, Gain const& gain) {
   // The least gain of a class in standard errors.
   constexpr double least_of_few = 2.5, least_of_many = 1, large_share = 0.25;
@@ -145,7 +145,7 @@ inline bool class_learns(JudgedEntries const& entries, int k, std::size_t count,
   return gain.in_errors() > least_of_few && gain.rows >= least_rows;
 }
 
-/// \param time_mode  whose rows are not judged; -1: none
+/// \param time_mode  the mode whose rows are not judged; -1: none
 inline Judgement judge(JudgedEntries entries, int time_mode) {
   Judgement result;
   std::vector<int> modes;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// FastTuckerOptimization: what all optimizers of fast_tucker work on. Optimizer: the interface of one of
-// them. Each has a file of its own: als.hpp, adam.hpp, sgd.hpp.
+// FastTuckerOptimization: what all optimizers of fast_tucker work on. Optimizer: the interface of one. Each
+// optimizer has its own file: als.hpp, adam.hpp, sgd.hpp.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -40,13 +40,13 @@ struct FastTuckerOptimization {
   [[nodiscard]] auto const& X(int n) const { return tensor.format(n); }
   [[nodiscard]] RowDistribution<Scalar, Space> const& rows() const { return *tensor.rows(); }
   [[nodiscard]] double ridge() const { return options.ridge.value_or(usual_ridge); }
-  /// C with the owned rows of mode n alone, as the observations of this mode see it.
+  /// C with only the owned rows of mode n, as the observations of this mode see it.
   [[nodiscard]] FactorMatrices<Scalar, Space> own_C(int n) const {
     auto own = C;
     own[n]   = rows().owned(n, C[n]);
     return own;
   }
-  /// C^(n) = A^(n) B^(n), and the other rows from their owners.
+  /// C^(n) = A^(n) B^(n) for the owned rows; gets the other rows from their owners.
   void form_C(int n) const {
     form_intermediates(space, model, n, own_C(n));
     rows().gather_rows(n, C[n]);
@@ -73,7 +73,7 @@ public:
     for (auto const& format : run.tensor.formats())
       m_workspaces.push_back(make_residual_workspace(run.space, format, run.model.rank()));
   }
-  /// Scratch with a row for each row of A^(n), where the sweep of mode n goes.
+  /// Scratch with a row for each row of A^(n), for the result of the sweep of mode n.
   [[nodiscard]] FactorMatrix<Scalar, Space> G(int n) const {
     count_t const rows = m_run.model.A(n).extent(0);
     return Kokkos::subview(m_G, Kokkos::make_pair(count_t(0), rows), Kokkos::ALL);
@@ -86,8 +86,8 @@ private:
   std::vector<AnyWorkspace> m_workspaces;  // one for each format
 };
 
-/// One optimizer. Its constructor takes the run, and allocates everything; go_on() follows before the first
-/// epoch.
+/// One optimizer. Its constructor takes the run and allocates everything; go_on() follows before the
+/// first epoch.
 class Optimizer {
 public:
   virtual ~Optimizer() = default;
@@ -95,12 +95,12 @@ public:
   /// One epoch; they count from 1. Launches on the run's space and returns without waiting; allocates
   /// nothing.
   virtual void run(int epoch) = 0;
-  /// The model, C or the options have changed.
+  /// Called after the model, C or the options have changed.
   virtual void go_on() {}
-  /// Brings C up to date, if epochs leave it behind.
+  /// Brings C up to date, if epochs do not.
   virtual void form_C() const {}
-  /// With implicit feedback: the part of the objective that the entries do not have, which is the loss of
-  /// all cells as if none were an entry, and the ridge. Waits; all ranks call it.
+  /// With implicit feedback: the part of the objective that does not come from the entries, which is the loss
+  /// of all cells as if none were an entry, and the ridge. Waits; all ranks call it.
   [[nodiscard]] virtual std::optional<double> loss_without_entries() const { return std::nullopt; }
 
   /// Its small numbers for a checkpoint. Waits.
@@ -111,7 +111,7 @@ public:
   [[nodiscard]] virtual bool accepts(FastTuckerState const& state) const {
     return state.moments.empty() && state.squares.empty();
   }
-  /// Continues from there, after model and C were restored. Waits.
+  /// Continues from the state, after model and C were restored. Waits.
   virtual void restore(FastTuckerState const&) {}
 };
 

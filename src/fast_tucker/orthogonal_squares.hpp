@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // orthogonal_squares: whether the columns of a core matrix are orthogonal and of equal length, as fill_start
-// makes them. If so, least squares for rows take a shorter way (RowProblem::squares).
+// makes them. If so, least squares for rows need less work (RowProblem::squares).
 #pragma once
 
 #include <Kokkos_Core.hpp>

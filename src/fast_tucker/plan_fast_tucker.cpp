@@ -42,7 +42,7 @@ count_t bytes_of(FastTuckerState const& state) {
   return MemoryPlan::product({numbers, sizeof(double)});
 }
 
-/// The options of the model that a run resumes. \param state  null: of a new one
+/// The options of the model that a run resumes. \param state  null: those of a new one
 FastTuckerOptions of_state(FastTuckerOptions shaped, FastTuckerState const* state) {
   if (state != nullptr && state->columns.size() == shaped.columns.size()) {
     shaped.rank = state->rank;
@@ -65,7 +65,7 @@ FastTuckerOptions of_largest_model(FastTuckerOptions shaped, bool chooses_rank) 
 template <class Scalar, class Index, class Space>
 class FastTuckerPlan {
 public:
-  /// \param owned  of a run on several ranks, which divide the rows; null on one rank, and in a search
+  /// \param owned  for a run on several ranks, which divide the rows; null on one rank, and in a search
   FastTuckerPlan(MemoryPlan& plan, Space const& space, Extents const& extents,
                  FastTuckerOptions const& options, AnyFormatOptions const& format,
                  OwnedRows const* owned = nullptr)
@@ -160,7 +160,7 @@ public:
     return held;
   }
 
-  /// CandidateRun. \param most  a larger rank, and with it every J, is reduced to it
+  /// CandidateRun. \param most  larger ranks, and with them every J, are reduced to it
   [[nodiscard]] std::vector<Held> of_candidate(count_t nnz, count_t rank, count_t most) {
     auto options = m_options;
     options.rank = std::min(rank, most);

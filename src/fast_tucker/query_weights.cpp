@@ -10,7 +10,7 @@ namespace polyad::detail {
 
 namespace {
 
-/// A team a column: mean(j) over the rows of a matrix that have entries, `count` of them.
+/// One team per column: mean(j) over the rows of a matrix that have entries, `count` of them.
 template <class Scalar, class Space>
 struct MeanOfRows {
   Scalar const* matrix;
@@ -67,7 +67,7 @@ TimeBins<Space> time_bins(Space const& space, FastTuckerModel<Scalar, Space> con
   return {copy, times};
 }
 
-/// The drift of a row's biases, or of the mean row's; 0 for a row that the mode does not have.
+/// The drift of the biases of a row, or of the mean row; 0 for a row that the mode does not have.
 template <class Scalar, class Space>
 struct RowDrift {
   FactorMatrix<Scalar, Space> drift;

@@ -48,7 +48,7 @@ public:
             QueryDoubles<Space> const& base) const;
 
 private:
-  /// A mode's place among the indices of a query.
+  /// The position of a mode among the indices of a query.
   [[nodiscard]] count_t position_of(int n) const { return static_cast<count_t>(n < m_mode ? n : n - 1); }
 
   /// The drifts: added to the base if they are the same for all rows, otherwise as columns of the weights.

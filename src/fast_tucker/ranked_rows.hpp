@@ -21,12 +21,11 @@ using QueryDoubles = Kokkos::View<double*, typename Space::device_type>;
 
 using Mark = ObservedRows::value_type::value_type;
 
-/// The rows of a mode: 0 if the training set has no entries of one. Without elements, it has some of every
-/// row.
+/// The rows of a mode: 0 for a row without entries in the training set. Without elements, every row has some.
 template <class Space>
 using Observed = Kokkos::View<Mark const*, typename Space::device_type>;
 
-/// Copies what is said of mode n to the device. Waits.
+/// Copies the information about mode n to the device. Waits.
 template <class Space>
 Observed<Space> observed_of(Space const& space, ObservedRows const& observed, int n) {
   if (observed.empty() || observed[n].empty()) return {};
@@ -40,12 +39,12 @@ Observed<Space> observed_of(Space const& space, ObservedRows const& observed, in
   return copy;
 }
 
-/// Whether row k of mode n has entries, as far as it is known. The row is one of the mode's.
+/// Whether row k of mode n has entries, as far as it is known. The row must belong to the mode.
 inline bool is_observed(ObservedRows const& observed, int n, count_t k) {
   return observed.empty() || observed[n].empty() || observed[n][k] != 0;
 }
 
-/// \throws UsageError unless nothing is said, or something of all rows of each mode
+/// \throws UsageError unless there is no information, or some about all rows of each mode
 template <class Scalar, class Space>
 void expect_observed_fits(FastTuckerModel<Scalar, Space> const& model, ObservedRows const& observed) {
   if (observed.empty()) return;
@@ -64,7 +63,7 @@ inline count_t observed_count(ObservedRows const& observed, int n, count_t exten
   return std::max<count_t>(rows.size() - static_cast<count_t>(std::count(rows.begin(), rows.end(), 0)), 1);
 }
 
-/// rows(q, :) = the query's row of A: the mean of all, or zeros where the mode has no such row.
+/// rows(q, :) = the query's row of A: the mean of all rows, or zeros if the mode has no such row.
 template <class Scalar, class Space>
 struct TakeRows {
   QueryNumbers<Space> indices;  // number i of each of the batch's queries

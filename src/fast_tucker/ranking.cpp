@@ -26,8 +26,8 @@ struct LeaveOutEmpty {
   }
 };
 
-/// turned(b, k): the drift of row first + k in bin b; if times are ranked, whether time first + k lies in bin
-/// b.
+/// turned(b, k): the drift of row first + k in bin b; if times are ranked, whether time first + k is in
+/// bin b.
 template <class Scalar, class Space>
 struct TurnDrifts {
   FactorMatrix<Scalar, Space> drift;  // the ranked mode's
@@ -44,7 +44,8 @@ struct TurnDrifts {
   }
 };
 
-/// Scores at a time: about 64 MiB of floats on a device; on a host, what fits its second-level caches.
+/// The number of scores at a time: about 64 MiB of floats on a device; on a host, what fits its second-level
+/// caches.
 template <class Space>
 count_t scores_at_a_time(Space const& space) {
   return items_per_thread<Space>(count_t(1) << 17, count_t(1) << 16) * multiprocessors(space);
@@ -60,8 +61,8 @@ RankingBlocks choose_blocks(Space const& space, count_t rows, count_t queries, c
   // A block's rows of C are stored twice, the second time by columns.
   if (blocks.rows == 0) blocks.rows = std::clamp<count_t>(most / (blocks.queries + 2 * rank), 1024, 1 << 19);
   blocks.rows = std::min({blocks.rows, rows, (count_t(1) << 20) - 1});
-  // Each list has a team. If there are too few queries to fill the machine, a query gets several lists of at
-  // least 1024 columns.
+  // Each list has a team. If there are too few queries to use the whole machine, a query gets several lists
+  // of at least 1024 columns.
   count_t const teams = items_per_thread<Space>(4, 2) * multiprocessors(space);
   if (wanted <= 1024)
     blocks.groups = std::clamp<count_t>(teams / blocks.queries, 1, std::max<count_t>(blocks.rows / 1024, 1));

@@ -35,7 +35,7 @@ void expect_ranking(FastTuckerModel<Scalar, Space> const& model, int mode, Ranki
   POLYAD_EXPECTS(mode >= 0 && mode < model.order(), "mode ", mode, " of a model of ", model.order(),
                  " modes, which count from 0");
   POLYAD_EXPECTS(options.count >= 1 && options.count <= count_t(1) << 31, options.count,
-                 " rows are wanted of each query: 1 to 2^31");
+                 " rows are requested for each query: 1 to 2^31 are possible");
   expect_observed_fits(model, options.observed);
 }
 

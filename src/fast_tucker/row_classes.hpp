@@ -15,7 +15,7 @@
 namespace polyad::detail {
 
 inline constexpr int row_classes = 3;
-/// The least entries of the rows of each class.
+/// The smallest number of entries of the rows of each class.
 inline constexpr count_t class_begins[row_classes] = {0, 4, 20};
 
 [[nodiscard]] KOKKOS_INLINE_FUNCTION int class_of_row(count_t entries) {
@@ -36,7 +36,7 @@ struct CountEntriesOfRows {
   }
 };
 
-/// The entries of each row of mode n, of all ranks. \throws MemoryError
+/// The number of entries of each row of mode n on all ranks. \throws MemoryError
 template <class Scalar, class Index, class Space>
 RowCounts<Space> entries_of_rows(Space const& space, Entries<Scalar, Index, Space> const& X, int n,
                                  RowDistribution<Scalar, Space> const& rows) {

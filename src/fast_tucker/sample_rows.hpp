@@ -20,7 +20,7 @@ struct TakeSample {
   Scalar const* values;
   count_t order;
   count_t mode;
-  double share;  // of the rows
+  double share;  // fraction of the rows
   bool writes;
   Index* taken_indices;
   Scalar* taken_values;
@@ -37,8 +37,8 @@ struct TakeSample {
   }
 };
 
-/// In X's order. The same on every backend. Waits for `space`. \throws MemoryError
-/// \param make  gives the tensor for that many entries
+/// Keeps X's order. The result is the same on every backend. Waits for `space`. \throws MemoryError
+/// \param make  makes the tensor for that many entries
 template <class Scalar, class Index, class Space, class Make>
 CooTensor<Scalar, Index, Space> sample_rows(Space const& space, CooTensor<Scalar, Index, Space> const& X,
                                             int mode, double share, Make const& make) {

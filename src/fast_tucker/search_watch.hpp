@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SearchWatch ends a search at its time limit or by its callback. It is asked between the updates of modes.
+// SearchWatch ends a search at its time limit or by its callback. It is called between the updates of modes.
 #pragma once
 
 #include <Kokkos_Core.hpp>

@@ -47,7 +47,7 @@ struct FindSeen {
   int order;
   int mode;
   count_t mode_rows;
-  Kokkos::Array<bool, max_order> given;  // of the modes but `mode`; the others' numbers are 0 in all keys
+  Kokkos::Array<bool, max_order> given;  // among the modes but `mode`; the others' numbers are 0 in all keys
   Numbers keys;                          // U x (N - 1), sorted
   count_t key_count;
   count_t first_slot;

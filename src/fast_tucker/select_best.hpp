@@ -18,7 +18,7 @@
 
 namespace polyad::detail {
 
-/// The best rows so far, a row of the Views for each list.
+/// The best rows so far; each list has a row of the Views.
 template <class Space>
 struct BestLists {
   Kokkos::View<double**, Kokkos::LayoutRight, typename Space::device_type> scores;
@@ -41,7 +41,7 @@ struct SelectBest {
 
   FactorMatrix<Scalar, Space> products;  // Q x K; minus infinity: left out
   double const* base;                    // Q numbers
-  Scalar const* bias;                    // of the mode's rows, or null
+  Scalar const* bias;                    // biases of the mode's rows, or null
   count_t first;                         // row of the first column
   count_t columns;                       // K of this block
   count_t groups;                        // lists of a query
@@ -87,7 +87,7 @@ struct SelectBest {
     bool whole;  // all of the bin are taken
   };
 
-  /// A list's scores: the best so far, then the kept columns of the block.
+  /// The scores of a list: the best so far, then the kept columns of the block.
   struct Items {
     SelectBest const& kernel;
     count_t list, q, begin, carried;

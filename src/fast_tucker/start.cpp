@@ -32,7 +32,7 @@ struct FillSigned {
   }
 };
 
-/// Fills a matrix with uniform numbers of the given mean and standard deviation, the same bits on every
+/// Fills a matrix with uniform numbers of the given mean and standard deviation, with the same bits on every
 /// backend. Launches on `space` and returns without waiting. Streams 0 ... N - 1 are those of the factors,
 /// max_order ... max_order + N - 1 those of the core matrices. The rows are numbered from `first` on.
 template <class Scalar, class Space>
@@ -115,7 +115,7 @@ inline std::vector<double> even_row(std::vector<double> const& core, count_t J, 
 }
 
 /// The first 24 bits. The deviation comes from a sum of squares that threads split, so its last bits depend
-/// on their number. The start must not.
+/// on the number of threads. The start must not.
 double leading_bits(double x) {
   int exponent          = 0;
   double const fraction = std::frexp(x, &exponent);

@@ -22,7 +22,8 @@ namespace polyad {
 using namespace detail;
 namespace {
 
-/// Entries of a thread. On hosts the number does not depend on the threads, so that the errors do not.
+/// Entries per thread. On hosts the number does not depend on the number of threads, so the errors do not
+/// either.
 template <class Space>
 inline constexpr count_t value_chunk = items_per_thread<Space>(128, 1024);
 
@@ -40,7 +41,7 @@ Kokkos::View<Number*, typename Space::device_type> copied_to(Space const& space,
   return copy;
 }
 
-/// A model's factors as a kernel takes them, and what keeps the memory.
+/// A model's factors in the form that a kernel uses, and the owners of the memory.
 template <class Scalar, class Space>
 struct HeldRows {
   RowsOfModel<Scalar> rows;
@@ -87,7 +88,7 @@ struct HeldRows {
   }
 
 private:
-  /// One number, which nobody reads.
+  /// One number that is never read.
   Kokkos::View<count_t*, typename Space::device_type> const& none() {
     if (m_none.extent(0) == 0) m_none = copied_to(*m_space, "stored_rows", std::vector<count_t>{0});
     return m_none;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rows of an output that must be zero before a walk: those that no thread stores whole. A format lists
-// them when it is built, and its mttkrp zeroes them instead of the whole output.
+// The rows of an output that must be zero before a walk: those that no thread stores as a whole. A format
+// lists them when it is built, and its mttkrp zeroes them instead of the whole output.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -16,7 +16,7 @@
 
 namespace polyad::detail {
 
-/// One byte a row of the output: not 0 where a thread stores the row, whole.
+/// One byte per row of the output: not 0 if a thread stores the row as a whole.
 template <class Space>
 using RowFlags = Kokkos::View<unsigned char*, typename Space::device_type>;
 
@@ -72,11 +72,11 @@ template <class Space, class Scalar, class Index, int Block>
 void clear_rows(Space const& space, Kokkos::View<Index*, typename Space::device_type> const& rows,
                 ColumnBlocks blocks, FactorMatrix<Scalar, Space> const& V) {
   if (rows.extent(0) == 0) return;
-  // If most rows are listed, as those of a mode where most are empty, one stream over the whole of V is
-  // faster. Where rows are packed, `blocks` are all columns.
+  // If most rows are listed, as for a mode in which most are empty, one pass over all of V is faster. If rows
+  // are packed, `blocks` are all columns.
   if (takes_packed_rows<Space> && rows.extent(0) > V.extent(0) / 2) return zero_matrix(space, V);
   using Kernel = ClearRows<Space, Scalar, Index, Block>;
-  // Four rows a thread: enough stores under way, and enough threads for short lists.
+  // Four rows per thread: enough stores under way, and enough threads for short lists.
   ChunkWalk const chunks{rows.extent(0), items_per_thread<Space>(4, 1024), blocks};
   detail::launch("polyad::clear_rows", chunks.template policy<typename Kernel::Row>(space),
                  Kernel{rows.data(), RowsAt<Scalar>(V), chunks});

@@ -9,7 +9,7 @@
 //
 //   source.bins(), source.begin(b)     bin b holds the nonzeros begin(b) ... begin(b + 1) - 1
 //   auto at = source.start(b)          a cursor at the bin's first nonzero
-//   source.fiber_end(at, i)            one behind the last nonzero of i's fiber
+//   source.fiber_end(at, i)            one past the last nonzero of i's fiber
 //   source.index(at, i, m)             index of nonzero i in the mode of level m, 0 ... N - 2
 //   source.leaf(i), source.value(i)
 //   source.advance(at, i)              moves the cursor from i - 1 to i
@@ -38,15 +38,15 @@ KOKKOS_FORCEINLINE_FUNCTION Row row_times_matrix(Scalar const* x, int length, Sc
   return sum;
 }
 
-/// The rows of C of each level: read where C is kept, otherwise formed from A and B (J R multiplications a
+/// The rows of C of each level: read if C is kept, otherwise formed from A and B (J R multiplications per
 /// row).
 template <class Scalar>
 struct LevelRows {
-  Scalar const* rows[max_order]{};   // of C^(m), or of A^(m)
+  Scalar const* rows[max_order]{};   // rows of C^(m), or of A^(m)
   Scalar const* cores[max_order]{};  // B^(m)
-  unsigned stride[max_order]{};      // of `rows`
+  unsigned stride[max_order]{};      // stride of `rows`
   int columns[max_order]{};          // J_m
-  unsigned core_stride = 0;          // of all B
+  unsigned core_stride = 0;          // the same for all B
   int levels           = 0;          // above the leaf: N - 1
   bool formed          = false;
 
@@ -82,8 +82,8 @@ struct LevelRows {
   }
 };
 
-/// Entries of a thread's row in the scratch pad: whole blocks and one pack more. The rows of a warp's threads
-/// are read at the same time, and the additional pack makes them begin in different banks.
+/// Entries of a thread's row in the scratch pad: whole blocks and one additional pack. The rows of a warp's
+/// threads are read at the same time, and the additional pack makes them begin in different banks.
 template <class Scalar>
 KOKKOS_INLINE_FUNCTION constexpr int pad_row(int length, int block) {
   return (length + block - 1) / block * block + row_alignment / static_cast<int>(sizeof(Scalar));
@@ -125,8 +125,8 @@ KOKKOS_FORCEINLINE_FUNCTION Scalar interaction(LevelRows<Scalar> const& factors,
   return sum_over_lanes<Row::lanes>(sum);
 }
 
-/// Calls f(std::integral_constant<int, Block>). Block is 16 if all rows are that short, and on hosts 8 if
-/// they are. Otherwise, and for coordinates of 64 bits, it is 32.
+/// Calls f(std::integral_constant<int, Block>). Block is 16 if all rows are that short, and 8 on hosts if
+/// rows are even shorter. Otherwise, and for coordinates of 64 bits, it is 32.
 template <class Space, class Index, class F>
 void with_fiber_block(count_t longest_row, F&& f) {
   constexpr int narrowest = sizeof(Index) == 8 ? full_block : narrowest_block<Space>(16, 8);

@@ -14,7 +14,7 @@
 
 namespace polyad::detail {
 
-/// The residuals alone, for rows of any length.
+/// Only the residuals, for rows of any length.
 template <class Space, class Scalar, class Source>
 struct FormResiduals {
   using Row = TinyVec<Space, Scalar, full_block>;

@@ -55,7 +55,7 @@ public:
 private:
   Space m_space;
   NonzeroBlock<Scalar, Space> m_block;
-  count_t m_first;      // nonzero of the block
+  count_t m_first;      // first nonzero of the block
   count_t m_begin = 0;  // where the next piece begins
 };
 

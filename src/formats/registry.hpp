@@ -41,8 +41,8 @@ using all_formats =
                StreamedSorted<Scalar, Index, Space>,                     // `sorted` in host memory
                Alto<Scalar, Index, Space>>;  // ALTO's order, one copy for all modes
 
-/// Whether this build of the library has the format. Where the CMake option POLYAD_FORMATS names some,
-/// POLYAD_BUILT_FORMATS is their list, as in ",sorted,coo-permuted,"; elsewhere it is not defined.
+/// Whether this build of the library has the format. If the CMake option POLYAD_FORMATS names some,
+/// POLYAD_BUILT_FORMATS is their list, as in ",sorted,coo-permuted,"; otherwise it is not defined.
 template <class F>
 constexpr bool is_built() {
 #ifdef POLYAD_BUILT_FORMATS

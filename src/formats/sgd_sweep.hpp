@@ -7,8 +7,8 @@
 //   factors   a fiber: p, w = B p; a nonzero: a += step (e w - ridge a), with atomics: others add to the row
 //   cores     a nonzero: J R multiply-adds, e a' p, summed by a team over a tile of nonzeros at a time
 //
-// Multiply-adds: J R a fiber (factors), J R a nonzero (cores), and (N - 1) J R a nonzero where rows of C are
-// formed. Bytes: s_r + s_o a nonzero and s_o a level, N rows gathered; of the factors one row added.
+// Multiply-adds: J R per fiber (factors), J R per nonzero (cores), and (N - 1) J R per nonzero if rows of C
+// are formed. Bytes: s_r + s_o per nonzero and s_o per level, N rows gathered; for the factors one row added.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -27,7 +27,7 @@ namespace polyad::detail {
 /// Registers for six teams a multiprocessor, as the other walks have them (docs/developer/decisions.md).
 using SgdBounds = Kokkos::LaunchBounds<device_team_threads, 6>;
 
-/// Reads a lane's columns of a row that other threads may be adding to, as Li et al. mean it: any mixture of
+/// Reads a lane's columns of a row that other threads may be adding to, as Li et al. intend: any mixture of
 /// old and new elements will do. The race is intended. Relaxed atomic loads are scalar, and would cost an
 /// epoch 6 to 23 % on a host (docs/developer/campaigns.md). ThreadSanitizer leaves out this function.
 template <class Row, class Scalar>
@@ -50,7 +50,7 @@ struct SgdFactorSweep {
   Scalar step;
   Scalar ridge;
   bool share;
-  int level;  // of the scratch pad
+  int level;  // level of the scratch pad
 
   /// w = B p, each lane its columns.
   KOKKOS_FORCEINLINE_FUNCTION void form_w(Scalar const* p, Scalar* w, int lane) const {
@@ -103,7 +103,7 @@ struct SgdFactorSweep {
       return bin;
   }
 
-  /// Entries of the pad of a thread.
+  /// Entries of the pad per thread.
   [[nodiscard]] KOKKOS_FUNCTION int pad() const {
     return pad_row<Scalar>(rank, Block) + pad_row<Scalar>(columns, Block);
   }
@@ -124,8 +124,9 @@ struct SgdFactorSweep {
   }
 };
 
-/// The number of partial sums gives an H200 four teams a multiprocessor (make_transposed_product_workspace).
-/// These teams may take all registers, and so have more rows under way at the same time.
+/// The number of partial sums gives an H200 four teams per multiprocessor
+/// (make_transposed_product_workspace). These teams may use all registers, and so have more rows under way at
+/// the same time.
 using SgdCoreBounds = Kokkos::LaunchBounds<device_team_threads, 4>;
 
 /// Level is the level of the scratch pad. It is a template parameter because the compiler has to know the
@@ -147,12 +148,12 @@ struct SgdCoreSweep {
   count_t bins_each;  // bins that a thread walks
   TransposedProductWorkspace<Space> sums;
 
-  /// Where a thread's walk stands.
+  /// The position of a thread's walk.
   struct Walk {
     typename Source::Cursor at;
     count_t next;
     count_t end;
-    count_t fiber_end;  // of the fiber whose p lies in the pad; p has to be formed when `next` is here
+    count_t fiber_end;  // end of the fiber whose p is in the pad; when `next` gets here, form p again
   };
 
   [[nodiscard]] KOKKOS_FUNCTION count_t first_bin(count_t thread) const {
@@ -193,7 +194,7 @@ struct SgdCoreSweep {
     count_t const i   = walk.next;
     count_t const k   = source.leaf(i);
     Scalar const x    = source.value(i);
-    bool const is_new = !share || i == walk.fiber_end;  // p is of the fiber before
+    bool const is_new = !share || i == walk.fiber_end;  // p belongs to the fiber before
     Scalar sum        = 0;
     for (int first = 0; first < rank; first += Block) {
       Columns const own = columns_or_none<Row>(first, rank, lane);
@@ -227,7 +228,7 @@ struct SgdCoreSweep {
 
     count_t const league       = member.league_rank();
     count_t const first_thread = league * team;
-    count_t longest            = 0;  // walk of the team
+    count_t longest            = 0;  // the longest walk of the team
     for (int t = 0; t < team; ++t) {
       count_t const thread = first_thread + t;
       longest = Kokkos::max(longest, source.begin(first_bin(thread + 1)) - source.begin(first_bin(thread)));

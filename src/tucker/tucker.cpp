@@ -139,7 +139,7 @@ template <class Scalar, class Space>
 Fit final_fit(Space const& space, TensorByRank<Scalar, Space> const& X,
               TuckerModel<Scalar, Space> const& model, double scale, SquaredNorms const& formula,
               bool is_start) {
-  auto const& tensor = *X.format(0).inside();
+  auto const& tensor = *X.format(0).erased();
   auto const& rows   = *X.rows();
   // The end of a run must not fail for lack of memory.
   count_t const bytes = bytes_to_measure_tucker(model.core.size());
@@ -165,19 +165,19 @@ void expect_hooi_arguments(TensorByRank<Scalar, Space> const& X, TuckerOptions c
     POLYAD_EXPECTS(U.extent(0) == extents[n] && U.extent(1) == options.ranks[n], "the start of mode ", n,
                    " is ", U.extent(0), " x ", U.extent(1));
   }
-  POLYAD_EXPECTS(X.format(0).can(Capability::ttmc), "the format ", X.chosen(), " has no ",
+  POLYAD_EXPECTS(X.format(0).supports(Capability::ttmc), "the format ", X.chosen(), " has no ",
                  to_string(Capability::ttmc));
   expect_run_limits(options.vectors.max_iterations, options.vectors.tolerance);
-  for (auto const& format : X.formats()) expect_no_duplicates(*format.inside());
+  for (auto const& format : X.formats()) expect_no_duplicates(*format.erased());
 }
 
 /// The squared norm of the tensor. \throws NumericalError when it allows no fit
 template <class Scalar, class Space>
 ScaledNorm norm_of(Space const& space, TensorByRank<Scalar, Space> const& X) {
-  auto const norm = scaled_norm(space, *X.format(0).inside(), X.norm_squared(), X.rows()->rank_sums());
+  auto const norm = scaled_norm(space, *X.format(0).erased(), X.norm_squared(), X.rows()->rank_sums());
   if (!(norm.squared > 0) || !std::isfinite(norm.squared))
     throw NumericalError("the tensor's norm is " + std::to_string(std::sqrt(norm.squared)) +
-                         ": no fit can be told");
+                         ": the fit is undefined");
   return norm;
 }
 
@@ -246,8 +246,8 @@ public:
       facts[0] = static_cast<double>(found.iteration);
       facts[1] = found.fit;
     });
-    m_rows.agree(facts, std::size(facts));
-    for (auto const& U : m_result.model.factors) m_rows.agree(U);
+    m_rows.broadcast_from_root(facts, std::size(facts));
+    for (auto const& U : m_result.model.factors) m_rows.broadcast_from_root(U);
     m_space.fence("polyad::tucker");
     m_iterations = static_cast<int>(facts[0]);
     m_result.fit = facts[1];

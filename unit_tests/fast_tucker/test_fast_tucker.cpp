@@ -285,7 +285,7 @@ void expect_goes_on(FastTuckerOptions options) {
   CHECK_THROWS_AS(run(other), UsageError);
 }
 
-TEST_CASE("a run goes on from its state to the same bits", "[fast_tucker]") {
+TEST_CASE("a run continues from its state to the same bits", "[fast_tucker]") {
   FastTuckerOptions options;
   options.rank      = 3;
   options.shrinkage = Shrinkage{};

@@ -36,7 +36,7 @@ void expect_derivative(HostModel& model, HostTensor const& X, double& entry, dou
   long double const below  = oracle_loss(model, X);
   entry                    = kept;
   long double const actual = (above - below) / (2 * step);
-  // The gradient in double: some 100 roundings of terms that are no larger than the losses.
+  // The gradient in double: about 100 roundings of terms that are no larger than the losses.
   CHECK(std::abs(derivative - actual) <= gamma<double>(1000) * (above + below));
 }
 

@@ -93,7 +93,7 @@ class CheckLayers(unittest.TestCase):
     def assert_found(self, name, line, *words, add=True):
         """`line` appended to the file `name` of the good tree is a fault, the only one."""
         text = (GOOD.get(name, SPDX) if add else "") + line + "\n"
-        # An include that goes up makes a cycle beside, as long as what it includes comes back.
+        # An include that goes up also makes a cycle, as long as what it includes comes back.
         found = [fault for fault in faults({name: text}) if "a cycle: " not in fault]
         self.assertEqual(len(found), 1, found)
         number = text.count("\n") if add else 1

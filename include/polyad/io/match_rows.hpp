@@ -40,7 +40,7 @@ private:
 /// Rows that it lacks follow its own, in the order in which they are met. If both have a name for each
 /// mode, the modes are put into its order. If only one side has labels, and all of them are integers, the
 /// numbers of the other side count as labels, or the labels as its numbers.
-/// \param name  of the file, for messages
+/// \param name  the name of the file, for messages
 /// \returns     for each mode the labels that were not known, in the order of their rows
 /// \throws UsageError for another number of modes, other names of modes, or labels on one side only that
 ///         are not all integers; InputError for a label that cannot be a number of a row

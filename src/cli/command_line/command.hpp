@@ -67,7 +67,7 @@ inline constexpr std::array command_names = {"cpd",     "stats",       "tucker",
 /// names none. Fuzzing parses four times as many lines when the options of the others are not declared.
 class MeantCommands {
 public:
-  /// \param first_word  the word behind the program's name, or nothing
+  /// \param first_word  the word after the program's name, or nothing
   explicit MeantCommands(std::string_view first_word);
   [[nodiscard]] bool have(std::string_view command) const { return m_only.empty() || m_only == command; }
 

@@ -100,22 +100,22 @@ void add_fast_tucker(Command command, TrainOptions& options) {
              "Observed entries, zeros too, in any form; others are unknown; - is stdin");
   add_duplicates(command, options.duplicates, {"keep", "sum", "last", "error"});
   command.add_input("--test", options.test, "Entries to report errors on")->type_name("FILE");
-  command.add_option("--split", options.split, "Hold this share of the entries out, to report errors on")
+  command.add_option("--split", options.split, "Hold out this share of the entries to report errors on")
       ->type_name("SHARE");
   add_splits(command, options);
   command
       .add_option("--validate", options.validate,
-                  "Hold this share of the training entries out, for --patience; chosen as the test set is")
+                  "Hold out this share of the training entries for --patience, chosen like the test set")
       ->type_name("SHARE");
   command
       .add_option("-j,--factor-columns", options.columns,
-                  "Columns of the factors: one number, or one a mode; unset: the rank",
+                  "Columns of the factors: one number, or one per mode; unset: the rank",
                   listed_as("columns", options.columns, ","))
       ->delimiter(',')
       ->type_name("J[,J...]");
   command
       .add_option("-r,--rank", options.typed_rank,
-                  "Rank of the core; unset: the largest J, or chosen where -j is unset too")
+                  "Rank of the core; unset: the largest J, or chosen if -j is unset too")
       ->type_name("R");
   command.add_choice("--optimizer", options.optimizer_name, names_of_optimizers(), summaries_of_optimizers())
       ->type_name("NAME");
@@ -167,7 +167,7 @@ void add_fast_tucker(Command command, TrainOptions& options) {
       ->capture_default_str();
   command
       .add_option("--time-bins", options.time_bins,
-                  "Time bins of each mode's drift, one number or one a mode; unset: chosen",
+                  "Time bins of each mode's drift, one number or one per mode; unset: chosen",
                   listed_as("time_bins", options.time_bins, ","))
       ->delimiter(',')
       ->type_name("B[,B...]");
@@ -183,7 +183,7 @@ void add_fast_tucker(Command command, TrainOptions& options) {
              "als: " + format_names({Capability::row_least_squares}) + "; more for adam, sgd");
   add_precision(command, options.precision);
   add_device_memory(command, options.device_memory,
-                    "Keep to so many bytes on the device; other ratings stay on the host");
+                    "Use at most this many bytes on the device; other ratings stay on the host");
   add_deterministic(command, options.deterministic, "model in every run on one device");
   add_output(command, options.output, "Write the model: .npz for numpy and for predict");
   add_common(command);
@@ -227,7 +227,7 @@ template <class Asked>
 void add_rows_of_mode(Command& command, Asked& options) {
   command.add_input("MODEL", options.model, "A model of fast-tucker (.npz)")->required()->type_name("");
   add_mode(command, options.mode, "The mode whose rows you want", 0);
-  command.add_option("-n,--count", options.count, "How many")->type_name("N")->capture_default_str();
+  command.add_option("-n,--count", options.count, "Number of rows")->type_name("N")->capture_default_str();
   command
       .add_option("--index-base", options.index_base,
                   "Number of the first row, 0 or 1; unset: as in the model's training set")
@@ -319,8 +319,8 @@ void check(TrainOptions const& options) {
   for (double const number : options.time_damping) expect_from_zero("--time-reg", number);
   bool const has_time = options.time_mode_text != "-1";
   if (!has_time && !(options.time_bins.empty() && options.time_damping.empty()))
-    refuse("--time-bins and --time-reg want --time-mode");
-  if (options.time_bins.empty() && !options.time_damping.empty()) refuse("--time-reg wants --time-bins");
+    refuse("--time-bins and --time-reg require --time-mode");
+  if (options.time_bins.empty() && !options.time_damping.empty()) refuse("--time-reg requires --time-bins");
   if (has_time && !options.biases) refuse("--time-mode is about biases: not with --no-biases");
   for (double const number : options.shrink) expect_from_zero("--shrink", number);
   if (!options.shrink.empty() && options.implicit)

@@ -28,7 +28,7 @@ ProductCommands::ProductCommands(CLI::App& app, MeantCommands const& meant) : m_
 }
 
 void ProductCommands::add_ttm() {
-  Command command(m_app, "ttm", "The tensor times a matrix along one mode", m_ttm.common);
+  Command command(m_app, "ttm", "Multiply a tensor by a matrix along one mode", m_ttm.common);
   add_tensor(command, m_ttm.tensor, m_ttm.index_base);
   add_duplicates(command, m_ttm.duplicates, {"sum", "last", "error"});
   add_mode(command, m_ttm.mode_text, "The mode that is multiplied", 1);
@@ -45,7 +45,7 @@ void ProductCommands::add_ttm() {
 }
 
 void ProductCommands::add_ttmc() {
-  Command command(m_app, "ttmc", "The tensor times the matrices of all modes but one", m_ttmc.common);
+  Command command(m_app, "ttmc", "Multiply a tensor by the matrices of all modes but one", m_ttmc.common);
   add_tensor(command, m_ttmc.tensor, m_ttmc.index_base);
   add_duplicates(command, m_ttmc.duplicates, {"sum", "last", "error"});
   add_mode(command, m_ttmc.mode_text, "The mode that stays", 1);

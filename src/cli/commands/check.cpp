@@ -110,7 +110,7 @@ int run(CheckOptions const& options, Report& report) {
     io::merge_duplicates(tensor, io::Duplicates::sum);
     io::drop_values(tensor, [](double value) { return value == 0; });  // sums, too
     if (tensor.nnz() == 0)
-      throw InputError(options.input.path.string(), 0, 0, "leaves no nonzeros when it is mended");
+      throw InputError(options.input.path.string(), 0, 0, "has no nonzeros left after the fixes");
     report.result = facts;
     text += "\n" + write_output(options.fixed, tensor, "",
                                 {.threads    = options.common.threads,

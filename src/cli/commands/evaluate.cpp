@@ -90,7 +90,7 @@ OptionList evaluation_facts(Evaluation const& found) {
   return facts;
 }
 
-/// In a table of text, quoted where it has to be.
+/// The text for a table, quoted if necessary.
 std::string field(std::string const& text) {
   if (text.find_first_of(",\"\n\r") == text.npos) return text;
   std::string quoted = "\"";

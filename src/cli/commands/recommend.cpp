@@ -252,7 +252,7 @@ int run(RecommendOptions const& options, Report& report) {
   if (!session) session.emplace(options.common.threads, options.common.verbose);
   report.backend = session->backend();
   auto found     = recommend_rows(model, mode, queries.indices, options.count, std::move(seen));
-  // Only if asked for: the range of the model would make the best scores equal.
+  // Only on request: the range of the model would make the best scores equal.
   for (double& score : found.scores)
     if (!options.clip.empty()) score = std::min(std::max(score, options.clip[0]), options.clip[1]);
   if (found.unknown > 0) {

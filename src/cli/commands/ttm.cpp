@@ -30,7 +30,7 @@ namespace polyad::cli {
 namespace {
 
 /// Reads the tensor and settles the mode.
-/// \param names  of the matrices' rows, if they are a model's; empty: they have none
+/// \param names  the names of the matrices' rows, if they are a model's; empty: they have none
 template <class CommandOptions>
 io::TensorFile read_tensor(CommandOptions& options, Report& report, io::RowNames const& names = {}) {
   expect_usable_device();

@@ -19,7 +19,7 @@
 
 namespace polyad::cli {
 
-/// \param order  of the tensor; \param rows  that it stores
+/// \param order  that of the tensor; \param rows  those that it stores
 inline CpAlsOptions library_options(CpdOptions const& options, int order,
                                     std::vector<StoredRows> const& rows) {
   CpAlsOptions als = options;

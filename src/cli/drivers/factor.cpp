@@ -118,7 +118,7 @@ private:
       hooks.stored = [this]() -> std::optional<StoredFormat> {
         auto const stored = read_stored();
         if (!stored) return std::nullopt;
-        return StoredFormat{stored->format, "polyad tune stored it beside the tensor"};
+        return StoredFormat{stored->format, "polyad tune stored it next to the tensor"};
       };
     hooks.trial   = m_options.tune ? FormatTrial::all : FormatTrial::close;
     hooks.machine = [this](double seconds) {

@@ -37,7 +37,7 @@ namespace {
 template <class Scalar, class Index>
 class FactoringOnRanks {
 public:
-  /// \param rows   that are stored, of the whole tensor
+  /// \param rows   the stored rows of the whole tensor
   /// \param start  with these rows, on the first rank; empty on the others, and everywhere if it is random
   FactoringOnRanks(CpdOptions const& options, Communicator<Space> const& world,
                    std::vector<StoredRows> const& rows, std::vector<std::vector<double>> const& start,
@@ -49,7 +49,7 @@ public:
         m_report(report),
         m_on_iteration(on_iteration) {}
 
-  /// \param share  of this rank; its coordinates are released once the format has them
+  /// \param share  that of this rank; its coordinates are released once the format has them
   /// \param plan  has the distribution, and the share's coordinates
   RanksOutcome run(TensorShare<Scalar, Index, Space>&& share, MemoryPlan&& plan,
                    MemoryPlan::Held&& coordinates) {

@@ -124,7 +124,7 @@ TuckerReport to_report(Result const& result) {
 }
 
 /// Reports the memory that the run of each rank will need.
-/// \param indices  of this rank's part, which has been converted
+/// \param indices  those of this rank's part, which has been converted
 /// \throws MemoryError on all ranks if one of them has too little
 template <class Scalar, class Index>
 void expect_decomposition_fits_on_ranks(TuckerOptions const& options, Communicator<Space> const& world,

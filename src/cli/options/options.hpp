@@ -22,7 +22,7 @@ namespace polyad::cli {
 struct CpdOptions : CpAlsOptions {
   CommonOptions common;
   std::filesystem::path tensor;
-  int index_base         = -1;     // -1: told by the file
+  int index_base         = -1;     // -1: as in the file
   std::string duplicates = "sum";  // or last, error
   bool drop_zeros        = false;
   TypedConstraints constraints;
@@ -34,7 +34,7 @@ struct CpdOptions : CpAlsOptions {
   bool tune             = false;               // auto tries all formats that fit
   std::string precision = "f64";               // or "f32"
   std::optional<std::uint64_t> device_memory;  // bytes; none: what is free
-  std::vector<int> grid;                       // of ranks; empty: the cheapest
+  std::vector<int> grid;                       // grid of ranks; empty: the cheapest
   bool deterministic = false;
   std::filesystem::path output;  // empty: none
 };

@@ -44,8 +44,8 @@ std::uint64_t stack_bytes() {
   return bytes;
 }
 
-/// Each thread that allocates may reserve 64 MiB of addresses for itself. Where these are limited, the next
-/// thread's stack wants them.
+/// Each thread that allocates may reserve 64 MiB of addresses for itself. If addresses are limited, the stack
+/// of the next thread needs them.
 void share_reserves_if_limited() {
 #ifdef M_ARENA_MAX
   ::rlimit addresses{};

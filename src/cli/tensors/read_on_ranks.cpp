@@ -15,7 +15,7 @@ namespace polyad::cli {
 
 namespace {
 
-/// Gives the other ranks the facts of the file, which the first one alone has read.
+/// Gives the other ranks the facts of the file, which only the first one has read.
 void share_facts(Report& report) {
   if (ranks().rank > 0) report.input.emplace();
   auto& facts      = *report.input;

@@ -12,7 +12,8 @@
 
 namespace polyad::detail {
 
-/// The norm by which the own update of an entry would change the model, of all entries of A (I x R).
+/// The largest norm by which the own update of an entry would change the model, over all entries of A (I x
+/// R).
 template <class Space, class Scalar>
 struct ChangeOfEntries {
   ModeProblem<Space> problem;
@@ -51,11 +52,13 @@ public:
       : m_weights(Kokkos::view_alloc(space, "polyad::weights_before"), rank),
         m_found(Kokkos::view_alloc(space, "polyad::solved_change"), 1) {}
 
-  /// Before the weights of the next factor are chosen. Launches on `space` and returns without waiting.
+  /// Call it before the weights of the next factor are chosen. Launches on `space` and returns without
+  /// waiting.
   void keep_weights(Space const& space, DeviceNumbers<Space> const& weights) const {
     Kokkos::deep_copy(space, m_weights, weights);
   }
-  /// Before the update: raises problem.largest_change. Launches on `space` and returns without waiting.
+  /// Call it before the update: raises problem.largest_change. Launches on `space` and returns without
+  /// waiting.
   template <class Scalar>
   void measure(Space const& space, ModeProblem<Space> const& problem, FactorMatrix<Scalar, Space> const& V,
                FactorMatrix<Scalar, Space> const& A, double ridge) const {

@@ -290,7 +290,7 @@ public:
   /// Users of the test set without a relevant entry.
   [[nodiscard]] count_t users_left_out() const { return m_test_users.size() - m_users.size(); }
 
-  /// \param predictions  of all test entries; empty: the method predicts no values
+  /// \param predictions  those of all test entries; empty: the method predicts no values
   void add(std::string const& method, RankedQueries const& ranked, std::vector<double> const& predictions,
            Evaluation& result) const {
     auto const values  = values_of_users(ranked);

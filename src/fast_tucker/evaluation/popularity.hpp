@@ -46,7 +46,7 @@ struct CountUsers {
   }
 };
 
-/// Waits for `space`. The coordinates are inside. \throws MemoryError
+/// Waits for `space`. The coordinates must be within the extents. \throws MemoryError
 template <class Scalar, class Index, class Space>
 Popularity popularity(Space const& space, CooTensor<Scalar, Index, Space> const& seen, int user_mode,
                       int item_mode) {

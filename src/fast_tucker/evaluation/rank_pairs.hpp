@@ -25,7 +25,7 @@ struct BlockScores {
   }
 };
 
-/// scores(i) of relevant item i, if the block has it.
+/// Writes scores(i) of relevant item i, if the block has it.
 template <class Scalar, class Space>
 struct GatherScores {
   BlockScores<Scalar, Space> block;

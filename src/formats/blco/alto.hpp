@@ -43,7 +43,7 @@ struct AltoOptions {
   AltoOrder order;             // for Order::given
   std::string walk   = {};     // "private" or "atomics"; empty: the faster one on the machine
   bool deterministic = false;  // private rows: the same bits with any number of threads
-  count_t chunks     = 0;      // for private rows: 0 for one a thread
+  count_t chunks     = 0;      // for private rows: 0 for one per thread
   /// A mode with more private rows than this has its rows locked instead. 0: by the number of nonzeros.
   count_t most_private_rows = 0;
 
@@ -64,7 +64,7 @@ inline constexpr count_t alto_padding = 16;
 template <class Scalar, class Space>
 struct AltoWorkspace {
   WorkspaceOwner made_for;
-  FactorMatrix<Scalar, Space> copies;  // of private rows, of the mode that has most of them
+  FactorMatrix<Scalar, Space> copies;  // private rows of the mode that has the most
   Kokkos::View<unsigned char*, typename Space::device_type> locks;
   FactorMatrix<double, Space>
       long_rows;  // the slots of the mode that has most (formats/blco/long_row_stops.hpp)
@@ -104,7 +104,7 @@ public:
            groups() * (1 + g) * sizeof(Index) + m_long_rows.storage_bytes();
   }
 
-  /// Scratch for the private rows of any mode, for the locks if a mode has too many of them, and for the
+  /// Scratch for the private rows of any mode, for the locks if a mode has too many private rows, and for the
   /// doubles of long rows.
   [[nodiscard]] workspace_type make_workspace(Space const& space, count_t rank) const {
     count_t rows  = 0;
@@ -149,7 +149,7 @@ public:
   /// The chunks that have copies of each group of rows of mode n.
   [[nodiscard]] MergeList merge_list(int n) const { return m_merge_lists[n].list(); }
   [[nodiscard]] LongRowStops<Space> const& long_rows() const { return m_long_rows; }
-  /// Whether mode n has too many private rows for copies. Its rows are locked then.
+  /// Whether mode n has too many private rows for copies. Its rows are then locked.
   [[nodiscard]] bool locked(int n) const { return m_locked >> n & 1U; }
   /// Private rows that mode n needs copies of.
   [[nodiscard]] count_t copied_rows(int n) const { return locked(n) ? 0 : m_private.copied_rows(n); }

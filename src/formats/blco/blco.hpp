@@ -24,7 +24,7 @@ namespace polyad::detail {
 struct BlcoOptions {
   Resolution resolution = Resolution::automatic;
   count_t max_block     = count_t(1) << 27;  // nonzeros in a block (the paper's choice)
-  int index_bits        = 0;   // of the linear index; 0: 64, or 128 where that takes fewer bytes
+  int index_bits        = 0;   // length of the linear index; 0: 64, or 128 if that takes fewer bytes
   int tile              = 0;   // nonzeros that a team groups by row; 0: by measurement (tile_shape)
   int team              = 0;   // GPU threads in a team, at most 256; 0: by measurement
   std::string walk      = {};  // "tiles" or "chunks"; empty: the faster one on the machine (blco_tuning.hpp)
@@ -64,8 +64,8 @@ public:
 
   static constexpr char const* name = "blco";
 
-  /// Linear in the nonzeros. Beside the tensor and the result it needs one position a nonzero and the memory
-  /// of the sort. Waits for `space`.
+  /// Linear in the nonzeros. In addition to the tensor and the result it needs one position per nonzero and
+  /// the memory of the sort. Waits for `space`.
   /// \throws UsageError when Index cannot number the nonzeros, or an option is out of range; MemoryError
   static Blco build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                     options_type const& options = {});
@@ -81,7 +81,7 @@ public:
   [[nodiscard]] count_t duplicates() const { return m_duplicates; }
   [[nodiscard]] count_t storage_bytes() const { return m_blocks.storage_bytes() + m_chunks.storage_bytes(); }
 
-  /// Room for the copies, and for the doubles of long rows, of the modes that need most of them.
+  /// Memory for the copies, and for the doubles of long rows, of the modes that need most of them.
   /// \throws MemoryError
   [[nodiscard]] workspace_type make_workspace(Space const& space, count_t rank) const;
   /// The same for all copies of this format; workspaces keep it (formats/workspace_owner.hpp).

@@ -27,7 +27,7 @@ struct BlcoNonzeros {
   BlcoEncoding encoding;
   count_t first = 0;  // where the section begins among all P nonzeros, by which blocks are counted
 
-  /// The block of nonzero i of these.
+  /// The block of nonzero i of this section.
   [[nodiscard]] KOKKOS_FUNCTION count_t block_of(count_t i) const {
     count_t const p = first + i;
     count_t low     = block_map[p / block_map_step];
@@ -52,7 +52,7 @@ struct BlcoNonzeros {
     return uppers[block * encoding.order() + n];
   }
 
-  /// Calls use(n, index) for the index of every mode of nonzero p, which lies in `block`.
+  /// Calls use(n, index) for the index of every mode of nonzero p, which belongs to `block`.
   template <class Use>
   KOKKOS_FUNCTION void for_each_index(count_t p, count_t block, Use const& use) const {
     if (encoding.words() == 1) {

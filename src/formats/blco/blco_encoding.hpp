@@ -34,10 +34,9 @@ public:
     POLYAD_EXPECTS(bits >= 0 && bits <= max_bits, "a linear index of ", bits, " bits; 0 to ", max_bits,
                    " can be had");
     for (int n = 0; n < layout.order(); ++n) {
-      m_kept[n] = static_cast<std::uint8_t>(layout.bits_below(n, bits));
-      m_shift[n] =
-          static_cast<std::uint8_t>(m_kept[n] > 0 ? m_bits : 0);  // an empty field may stand anywhere
-      m_bits = static_cast<std::uint8_t>(m_bits + m_kept[n]);
+      m_kept[n]  = static_cast<std::uint8_t>(layout.bits_below(n, bits));
+      m_shift[n] = static_cast<std::uint8_t>(m_kept[n] > 0 ? m_bits : 0);  // an empty field may be anywhere
+      m_bits     = static_cast<std::uint8_t>(m_bits + m_kept[n]);
       if (m_kept[n] < layout.bits_of(n)) m_strips = true;
     }
   }

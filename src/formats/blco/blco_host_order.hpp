@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ALTO's order of a tensor in host memory, if there is no room for a radix sort's second copies. The sort
+// ALTO's order of a tensor in host memory, if there is no memory for a radix sort's second copies. The sort
 // works on the positions of the nonzeros, in the memory of the later linear indices. The uppermost bits of
 // the linear form give the bucket of a nonzero: one counting pass, one scattering pass. Each bucket is then
 // split bit by bit, in place, until a part fits a core's cache and is sorted there.
@@ -78,7 +78,7 @@ struct HostLinearSort {
     sort(slots + begin, slots + bucket_end(bucket), layout.bits() - bucket_bits, scratch);
   }
 
-  /// Sorts nonzeros whose linear forms differ in the lowest `bits` bits only.
+  /// Sorts nonzeros whose linear forms differ only in the lowest `bits` bits.
   void sort(Slot* first, Slot* last, int bits, std::vector<Keyed>& scratch) const {
     while (last - first > longest_sort && bits > 0) {
       --bits;
@@ -135,9 +135,9 @@ struct SortHostBuckets {
   }
 };
 
-/// Fills word 0 of every slot with the position of the nonzero that belongs there. Beside the slots it needs
-/// half a megabyte per thread, and 8 bytes per thread and bucket. The order does not depend on the number of
-/// threads.
+/// Fills word 0 of every slot with the position of the nonzero that belongs there. In addition to the slots
+/// it needs half a megabyte per thread, and 8 bytes per thread and bucket. The order does not depend on the
+/// number of threads.
 /// \throws std::bad_alloc
 template <int Words, class Space, class Indices>
 void sort_positions(Space const& space, LinearLayout const& layout, Indices const& indices,

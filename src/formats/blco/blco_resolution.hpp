@@ -52,7 +52,7 @@ private:
 /// The resolution of one mode.
 struct BlcoResolution {
   Resolution kind;      // never automatic
-  count_t copies;       // of V, whole; 0 where none are kept or they are the chunks'
+  count_t copies;       // whole copies of V; 0 if none are kept or each chunk has its own
   count_t copied_rows;  // rows of all copies
   bool is_chunked;      // the chunks walk, not the tiles
 

@@ -29,9 +29,9 @@ namespace polyad::detail {
 struct TileShape {
   count_t tiles_per_team;
   int tile;             // nonzeros
-  int chunk;            // of them that one thread walks: tile / team
-  int buckets;          // of the counting sort, a power of two
-  int spread;           // bits of a nonzero's position that go into its bucket, behind the row's
+  int chunk;            // nonzeros that one thread walks: tile / team
+  int buckets;          // buckets of the counting sort, a power of two
+  int spread;           // bits of a nonzero's position that go into its bucket, after the row's
   int team;             // threads
   int blocks_per_team;  // blocks of columns
   int stash_rows;       // 0: no stash

@@ -28,7 +28,7 @@ struct AltoAtomics {
   static constexpr char const* walk = "atomics";
   static constexpr bool has_chunks  = false;
 };
-/// A device has too many threads to give each of them copies.
+/// Whether threads get copies: a device has too many threads for that.
 template <class Space>
 using AltoStrategy = std::conditional_t<is_device_space<Space>, AltoAtomics, AltoPrivateRows>;
 

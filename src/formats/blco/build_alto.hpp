@@ -29,7 +29,7 @@ struct CopyAltoNonzeros {
   typename Coo::indices_type coo_indices;
   typename Coo::values_type coo_values;
   Permutation permutation;
-  Kokkos::Array<int, max_order> modes;  // of the rows of `indices`
+  Kokkos::Array<int, max_order> modes;  // modes of the rows of `indices`
   typename Format::indices_type indices;
   typename Format::values_type values;
 
@@ -110,8 +110,8 @@ struct EndGroups {
 template <class Index>
 struct FindTouchedRows {
   Index const* indices;
-  Index const* first_groups;  // of chunks
-  Index const* starts;        // of groups; null where the indices are the groups'
+  Index const* first_groups;  // the first group of each chunk
+  Index const* starts;        // where groups start; null if the indices are the groups'
   RowRange* touched;
 
   KOKKOS_FUNCTION void operator()(count_t s) const {

@@ -17,14 +17,14 @@
 
 namespace polyad::detail {
 
-/// \throws UsageError when the wishes for a launch are out of range
+/// \throws UsageError when the options of a launch are out of range
 inline void expect_tile_options(BlcoOptions const& options) {
   POLYAD_EXPECTS(options.tile >= 0 && options.team >= 0 && options.team <= blco_team_threads, "a tile of ",
                  options.tile, " nonzeros, a team of ", options.team, " threads (at most ", blco_team_threads,
                  ")");
 }
 
-/// Room for copies of rows of V.
+/// Memory for copies of rows of V.
 /// \throws MemoryError before allocating
 template <class Scalar, class Space>
 FactorMatrix<Scalar, Space> make_copies_of_output(Space const& space, count_t rows, count_t rank) {

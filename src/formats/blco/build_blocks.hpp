@@ -26,7 +26,7 @@ struct OrderedIndices {
   [[nodiscard]] KOKKOS_FUNCTION auto operator()(count_t i, int n) const { return indices(permutation(i), n); }
 };
 
-/// Counts the keys (the stripped bits of all modes), or lists where each begins.
+/// Counts the keys (the stripped bits of all modes), or lists where each key begins.
 template <class Ordered>
 struct KeyStarts {
   Ordered ordered;
@@ -98,7 +98,7 @@ struct MapBlocks {
       else
         high = middle - 1;
     }
-    block_map[c] = low;  // behind the last nonzero: the last block
+    block_map[c] = low;  // past the last nonzero: the last block
   }
 };
 
@@ -224,8 +224,8 @@ inline void expect_blco_options(count_t max_block, int index_bits) {
 
 /// Sorts and encodes a tensor. `index_bits` is the length of the linear index. 0 means 64, or 128 if the
 /// headers of the blocks would take more memory than the second word. That is the case for a hypersparse
-/// tensor with blocks of a few nonzeros. Linear in the nonzeros and the blocks; waits for `space`. Beside its
-/// result it needs the positions and the memory of linear_order.
+/// tensor with blocks of a few nonzeros. Linear in the nonzeros and the blocks; waits for `space`. In
+/// addition to its result it needs the positions and the memory of linear_order.
 /// \throws UsageError when max_block is 0 or index_bits is out of range; MemoryError before allocating
 template <class Scalar, class Index, class Space>
 BlcoBlocks<Scalar, Index, Space> make_blco_blocks(Space const& space,

@@ -56,7 +56,7 @@ struct AltoCounts {
   count_t second_misses = 0;  // nor in the second-level one
 };
 
-/// Cycles per nonzero for the MTTKRPs of all modes at R = 32 in double (four lines of 64 bytes a row). The
+/// Cycles per nonzero for the MTTKRPs of all modes at R = 32 in double (four lines of 64 bytes per row). The
 /// model was fitted to two cores of an AMD EPYC (Zen 4). A line from the first-level cache takes one cycle. A
 /// row from the second level takes 4 cycles more, and from the third another 16. Each group adds 20, for the
 /// end of its loop.
@@ -79,8 +79,9 @@ template <class Scalar, class Index, class Space>
 class AltoWindows {
 public:
   static constexpr count_t windows = 2;
-  static constexpr count_t length  = count_t(1)
-                                     << 15;  // of a window, at least: eight times the rows of a cache
+
+  /// The least length of a window: eight times the rows of a cache.
+  static constexpr count_t length = count_t(1) << 15;
 
   explicit AltoWindows(CooTensor<Scalar, Index, Space> const& coo) : m_coo(coo) {
     m_window.reserve(2 * length);
@@ -113,7 +114,7 @@ private:
         if (((index(p, n) ^ index(center, n)) & mask[n]) != 0) return false;
       return true;
     };
-    // A sparse sample tells how many bits leave about as many nonzeros as a window needs.
+    // A sparse sample shows how many bits leave about as many nonzeros as a window needs.
     count_t const stride = std::max<count_t>(1, m_coo.nnz() / 8192);
     for (bool enough = false; !enough && depth < layout.bits();) {
       count_t sampled = 0;

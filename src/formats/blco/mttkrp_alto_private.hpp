@@ -18,7 +18,7 @@
 // Floats are summed in pieces. Where a row has taken enough terms, the walk stops, inside a group too, and
 // moves the row into doubles (formats/blco/long_row_stops.hpp).
 //
-// Bytes a nonzero, G modes being grouped: s_r + (N - G) s_o streamed and (N + 1) R s_r from and to cache.
+// Bytes per nonzero, G modes being grouped: s_r + (N - G) s_o streamed and (N + 1) R s_r from and to cache.
 // Flops: N R.
 #pragma once
 
@@ -95,10 +95,10 @@ struct MttkrpAltoPrivate {
 
   AltoFactors<Scalar, Index> inner;  // read for every nonzero
   AltoFactors<Scalar, Index> outer;  // read for every group
-  Index const* rows;                 // of the output: for every nonzero, or for every group
+  Index const* rows;                 // output rows: for every nonzero, or for every group
   Scalar const* values;
-  Index const* starts;        // of groups
-  Index const* first_groups;  // of chunks
+  Index const* starts;        // where groups start
+  Index const* first_groups;  // the first group of each chunk
   PrivateOutput<Scalar> output;
   LongRowSums<Scalar> long_rows;
   RowLocks locks;

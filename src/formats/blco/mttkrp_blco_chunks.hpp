@@ -40,7 +40,7 @@ struct MttkrpBlcoChunks {
   ChunkWalk walks;  // over the chunks
   Term term;
 
-  /// Adds the nonzeros begin ... end - 1, which lie in one block.
+  /// Adds the nonzeros begin ... end - 1, which belong to one block.
   template <int Words>
   KOKKOS_FUNCTION void walk(count_t begin, count_t end, count_t block, PrivateRows const& own,
                             Columns columns) const {

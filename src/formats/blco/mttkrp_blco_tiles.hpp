@@ -16,7 +16,7 @@
 //         of scratch memory; the stash has all rows of V
 //   at the team's end the stash is added to a copy of V           flush_stash()
 //
-// The copies of V are summed at the end (formats/blco/mttkrp_blco_chunks.hpp). Bytes a nonzero: 8 + s_r for
+// The copies of V are summed at the end (formats/blco/mttkrp_blco_chunks.hpp). Bytes per nonzero: 8 + s_r for
 // the nonzero, streamed (the linear index twice), (N - 1) R s_r gathered, and an atomic row of R s_r for
 // every segment that a thread ends. Flops: N R.
 #pragma once
@@ -43,12 +43,12 @@ struct MttkrpBlcoTiles {
   using Scalar                    = typename Row::scalar_type;
   static constexpr int Block      = Row::block;
   static constexpr bool has_stash = Stash;
-  /// Teams of 256 threads that a multiprocessor should hold, limited by registers: 64 a thread are enough for
-  /// doubles (two columns a lane), 80 for floats (four). An unknown order needs 128.
+  /// Teams of 256 threads that a multiprocessor should hold, limited by registers: 64 per thread are enough
+  /// for doubles (two columns per lane), 80 for floats (four). An unknown order needs 128.
   static constexpr int resident_teams = Order == any_order                           ? 2
                                         : sizeof(Scalar) == sizeof(double) && !Stash ? 4
                                                                                      : 3;
-  /// Scratch memory of a nonzero.
+  /// Scratch memory per nonzero.
   static count_t nonzero_bytes(int order) { return sizeof(Scalar) + order * sizeof(Index); }
 
   /// Nonzeros gathered at the same time: four would spill registers.
@@ -61,7 +61,7 @@ struct MttkrpBlcoTiles {
   ColumnBlocks blocks;
   Scalar* output;  // V, or copies of it one after the other
   count_t output_stride;
-  count_t copies;  // of V
+  count_t copies;  // copies of V
   count_t rows;    // I_n
   Term term;
 

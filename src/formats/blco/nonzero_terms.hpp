@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The terms that nonzeros add to a row k of the output. The walks of `blco` and `alto` take the term as a
-// policy. One walk then serves both the MTTKRP and the residual sweep (the concept ResidualFormat of
+// The terms that nonzeros add to a row k of the output. The term is a policy of the walks of `blco` and
+// `alto`. One walk then serves both the MTTKRP and the residual sweep (the concept ResidualFormat of
 // formats/format.hpp):
 //
 //   ProductTerm    x p, with p the product of the other modes' rows
@@ -40,7 +40,7 @@ template <class Scalar>
 struct ResidualTerm {
   static constexpr bool is_residual = true;
 
-  Scalar const* C;  // of the output's mode, I_n x R
+  Scalar const* C;  // that of the output's mode, I_n x R
   count_t stride;
 
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION static Scalar first_factor(Scalar /*x*/) { return Scalar(1); }

@@ -23,7 +23,7 @@ template <class Scalar>
 struct PrivateOutput {
   RowsAt<Scalar> output;      // I_n x R
   RowsAt<Scalar> copies;      // private rows of all chunks x R
-  PrivateRows const* chunks;  // of this mode
+  PrivateRows const* chunks;  // the private rows of this mode
 
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Scalar* copy(PrivateRows const& own, count_t row) const {
     return copies.row(own.slot + row - own.first);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The residual sweep (the concept ResidualFormat of formats/format.hpp) on `alto`, for every mode from the
-// one copy. It takes the walks of the MTTKRP (formats/blco/mttkrp_alto.hpp) with e p in place of x p, so one
-// walk forms both residuals and sums. A nonzero reads one more row than in the MTTKRP, C(k, :). Rows of more
-// than 32 columns do not fit the registers. Their residuals are formed first and stored, and the MTTKRP takes
-// them as values.
+// one copy. It uses the walks of the MTTKRP (formats/blco/mttkrp_alto.hpp) with e p in place of x p, so one
+// walk forms both residuals and sums. A nonzero reads one additional row compared with the MTTKRP, C(k, :).
+// Rows of more than 32 columns do not fit the registers. Their residuals are formed first and stored, and the
+// MTTKRP uses them as values.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -32,11 +32,11 @@ struct FormAltoResiduals {
   using Row    = Vec;
   using Scalar = typename Row::scalar_type;
 
-  AltoFactors<Scalar, Index> inner;  // of all modes, read for every nonzero
-  AltoFactors<Scalar, Index> outer;  // and for every group
+  AltoFactors<Scalar, Index> inner;  // those of the modes read for every nonzero
+  AltoFactors<Scalar, Index> outer;  // those read for every group
   Scalar const* values;
-  Index const* starts;        // of groups
-  Index const* first_groups;  // of chunks
+  Index const* starts;        // where groups start
+  Index const* first_groups;  // the first group of each chunk
   int rank;
   WholeRowWalk walks;  // over the chunks
   Scalar* residuals;

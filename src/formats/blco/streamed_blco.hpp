@@ -30,9 +30,10 @@ namespace polyad::detail {
 
 struct StreamedBlcoOptions {
   BlcoOptions blco;
-  int instances = 4;  // of the execution space, which send and compute in turn: 2 to 8
-  count_t buffer_bytes =
-      0;  // on the device, for all nonzeros under way; 0: the memory that is free at make_workspace
+  int instances = 4;  // execution space instances that send and compute in turn: 2 to 8
+
+  /// Device memory for all nonzeros under way, in bytes. 0: the memory that is free at make_workspace.
+  count_t buffer_bytes = 0;
 
   void read(OptionText& text) {
     blco.read(text);
@@ -57,7 +58,7 @@ struct StreamBuffer {
 template <class Scalar, class Space>
 struct StreamedBlcoWorkspace {
   WorkspaceOwner made_for;
-  FactorMatrix<Scalar, Space> copies;  // of V (blco_resolution.hpp)
+  FactorMatrix<Scalar, Space> copies;  // copies of V (blco_resolution.hpp)
   std::vector<StreamBuffer<Scalar, Space>> buffers;
   count_t section  = 0;      // nonzeros in a buffer
   bool is_backward = false;  // the next pass begins with the last section, which the buffers still hold
@@ -78,8 +79,8 @@ public:
   static constexpr bool streams     = true;
 
   /// Builds from a tensor on the device, which sorts it, or from one in host memory. The latter uses the
-  /// device only for the headers; beside the tensor and the result it needs half a megabyte per thread.
-  /// Linear in the nonzeros (n log n within parts of 32,768). Waits for `space`.
+  /// device only for the headers; in addition to the tensor and the result it needs half a megabyte per
+  /// thread. Linear in the nonzeros (n log n within parts of 32,768). Waits for `space`.
   /// \throws UsageError when an option is out of range, or when Index cannot number the nonzeros on the
   ///         device; MemoryError before allocating
   template <class From>
@@ -155,7 +156,7 @@ public:
   }
 
 private:
-  using Pinned = Kokkos::SharedHostPinnedSpace;  // a device copies from it while the host goes on
+  using Pinned = Kokkos::SharedHostPinnedSpace;  // a device copies from it while the host continues
 
   static void expect_instances(int instances) {
     POLYAD_EXPECTS(instances >= 2 && instances <= 8, instances,

@@ -68,8 +68,8 @@ struct RowWriter {
   }
 
 private:
-  /// Blocks of columns are walked by threads of their own: that of the first block lists the rows. Its lanes
-  /// all write the same.
+  /// Blocks of columns are walked by different threads: that of the first block lists the rows. Its lanes all
+  /// write the same numbers.
   KOKKOS_FUNCTION static bool names_rows(Columns columns) { return columns.first < Row::block; }
 };
 

@@ -33,8 +33,8 @@ Sorted<Scalar, Index, Space> Sorted<Scalar, Index, Space>::build(Space const& sp
   format.m_norm_squared = polyad::norm_squared(space, coo);
   count_t const bytes =
       checked_product("the sorted copies", coo.storage_bytes(), options.only_mode < 0 ? order : 1);
-  // The sort needs two words and two positions a nonzero, before the last copy is made. Next to that copy
-  // there are its positions. The lists of rows need at most one entry and one flag a row.
+  // The sort needs two words and two positions per nonzero, before the last copy is made. In addition to that
+  // copy there are its positions. The lists of rows need at most one entry and one flag per row.
   count_t const sort = coo.nnz() * 2 * (sizeof(std::uint64_t) + sizeof(Index));
   count_t scratch    = std::max(sort - std::min(sort, coo.storage_bytes()), coo.nnz() * sizeof(Index));
   for (int n = 0; n < coo.order(); ++n)

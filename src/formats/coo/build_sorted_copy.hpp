@@ -87,7 +87,7 @@ struct FlagStoredRows {
   KOKKOS_FUNCTION void operator()(count_t i) const {
     auto const row = indices(0, i);
     if (i > 0 && indices(0, i - 1) == row) return;
-    count_t const last  = Kokkos::min(nnz, (i / chunk + 1) * chunk) - 1;  // of the chunk
+    count_t const last  = Kokkos::min(nnz, (i / chunk + 1) * chunk) - 1;  // the last of the chunk
     bool const interior = i % chunk != 0 && indices(0, last) != row;
     if (all || interior) flags(row) = 1;
   }

@@ -46,8 +46,8 @@ struct ShortenIndices {
   }
 };
 
-/// Divides the rows of a mode into stretches of at most `capacity` nonzeros. A longer row is a stretch of its
-/// own.
+/// Divides the rows of a mode into stretches of at most `capacity` nonzeros. A longer row is a separate
+/// stretch.
 template <class Starts>
 std::vector<StretchRows> cut_by_rows(Starts const& starts, int mode, count_t rows, count_t capacity) {
   std::vector<StretchRows> list;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // coo-permuted: coordinates, values, and one permutation per mode that visits the nonzeros in the order of
 // that mode's index, so that MTTKRP-C sums a whole row before it writes (GenTen, section 6).
-// Storage: (s_r + 2 N s_o) bytes a nonzero, a little under twice COO.
+// Storage: (s_r + 2 N s_o) bytes per nonzero, a little under twice COO.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -48,7 +48,7 @@ public:
   /// Where each row's nonzeros begin in the order of each mode, for least_squares_rows. \throws MemoryError
   [[nodiscard]] RowStarts<Space> make_row_workspace(Space const& space) const;
 
-  /// The same with other values, in the order of the coordinates. Do not ask the result for its norm.
+  /// The same with other values, in the order of the coordinates. The norm of the result is undefined.
   [[nodiscard]] CooPermuted with_values(typename CooTensor<Scalar, Index, Space>::values_type values) const {
     CooPermuted other = *this;
     other.m_coo       = CooTensor<Scalar, Index, Space>(m_coo.extents(), m_coo.indices(), std::move(values));
@@ -66,8 +66,8 @@ private:
   template class CooPermuted<Scalar, Index, Kokkos::DefaultExecutionSpace>
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_COO_PERMUTED);
 
-/// The contract's mttkrp (formats/format.hpp) by MTTKRP-C. `packed = false` takes GenTen's strided TinyVec
-/// on a device, for comparison.
+/// The contract's mttkrp (formats/format.hpp) by MTTKRP-C. `packed = false` uses GenTen's strided TinyVec on
+/// a device, for comparison.
 template <class Space, class Scalar, class Index>
 void mttkrp(Space const& space, CooPermuted<Scalar, Index, Space> const& X,
             FactorMatrices<Scalar, Space> const& factors, int mode, NoWorkspace& workspace,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // coo-scratch: plain coordinates and values for MTTKRP-A, which forms each nonzero's product in
 // a team scratch pad and adds it to the output with atomics (GenTen, section 4.1).
-// Storage: (s_r + N s_o) bytes a nonzero.
+// Storage: (s_r + N s_o) bytes per nonzero.
 #pragma once
 
 #include <Kokkos_Core.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // coo-tiny-vec: plain coordinates and values for MTTKRP-B, which forms each nonzero's product in
 // a TinyVec of registers and adds it to the output with atomics (GenTen, section 5).
-// Storage: (s_r + N s_o) bytes a nonzero.
+// Storage: (s_r + N s_o) bytes per nonzero.
 #pragma once
 
 #include <Kokkos_Core.hpp>

@@ -29,7 +29,7 @@ double coordinates(CostInput const& input) {
   return input.scalar_bytes + input.tensor.order() * input.index_bytes;
 }
 
-// --- coo-scratch, coo-tiny-vec: the tensor as it is, an atomic row a nonzero
+// --- coo-scratch, coo-tiny-vec: the tensor as it is, an atomic row per nonzero
 
 BuildTerms no_build(CostInput const& input) {
   BuildTerms terms{};
@@ -46,7 +46,7 @@ ModeTerms atomic_walk(CostInput const& input, int mode) {
   return terms;
 }
 
-// --- coo-permuted: coordinates and a permutation a mode
+// --- coo-permuted: coordinates and a permutation per mode
 
 std::uint64_t permuted_bytes(CostInput const& input) {
   return coordinate_bytes(input) + input.tensor.nnz * (input.tensor.order() * input.index_bytes);
@@ -88,7 +88,7 @@ BuildTerms permuted_build(CostInput const& input) {
   return terms;
 }
 
-// --- sorted: a copy a mode
+// --- sorted: a copy per mode
 
 /// A copy for each mode that is kept, and the list of its rows that do not occur.
 std::vector<std::uint64_t> sorted_copies(CostInput const& input) {

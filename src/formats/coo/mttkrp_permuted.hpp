@@ -10,8 +10,8 @@
 //       inside the chunk: a plain store
 //       the chunk's first and last row: with atomics, since neighbours add to them too
 //
-// Where rows are long, the threads of a team add their last rows' sums together first (team_sums.hpp). On
-// hosts, long rows of floats are summed in pieces (kernel/piece_sums.hpp). Bytes per nonzero: s_o for the
+// If rows are long, the threads of a team first add up the sums of their last rows (team_sums.hpp). On hosts,
+// long rows of floats are summed in pieces (kernel/piece_sums.hpp). Bytes per nonzero: s_o for the
 // permutation; s_r + N s_o for the nonzero itself, scattered, so whole 32-byte sectors on a GPU; (N - 1) R
 // s_r for the gathered rows, which dominate. Flops: N R.
 #pragma once
@@ -71,8 +71,8 @@ struct MttkrpPermuted {
       run.sum.store(target, columns);
   }
 
-  /// Adds the nonzeros at positions p ... p + Count - 1 of the permutation. Forced inline: GCC would keep the
-  /// run in memory otherwise.
+  /// Adds the nonzeros at positions p ... p + Count - 1 of the permutation. Forced inline: otherwise GCC
+  /// would keep the run in memory.
   template <int Count>
   KOKKOS_FORCEINLINE_FUNCTION void add(count_t p, Run& run, Pieces& pieces, auto const& columns) const {
     Index nonzero[Count];
@@ -128,7 +128,7 @@ struct MttkrpPermuted {
   }
 };
 
-/// One launch, for some blocks of columns.
+/// One launch, for several blocks of columns.
 template <class Row, int Order, class Space, class Scalar, class Index>
 void launch_permuted(Space const& space, CooPermuted<Scalar, Index, Space> const& X,
                      FactorMatrices<Scalar, Space> const& factors, int mode, ColumnBlocks blocks,
@@ -136,16 +136,16 @@ void launch_permuted(Space const& space, CooPermuted<Scalar, Index, Space> const
   ChunkWalk const walk{X.nnz(), chunk_length(space, X.nnz(), Row::lanes), blocks};
   count_t const chunks = ceil_div(X.nnz(), walk.chunk);
   with_team_sums<Space, Scalar, Row::form>(chunks, X.extents()[mode], [&](auto together) {
-    launch_copied("polyad::mttkrp_permuted",
-                  policy_with_team_sums<together(), Row, Row::block, Scalar, Index>(space, walk),
-                  MttkrpPermuted<Row, Index, Order, together()>{
-                      X.permutation(mode).data(), X.coo().indices().data(), X.coo().values().data(),
-                      OtherFactors<Scalar, Order>(factors, mode), mode, RowsAt<Scalar>(V), walk});
+    launch_with_local_copy("polyad::mttkrp_permuted",
+                           policy_with_team_sums<together(), Row, Row::block, Scalar, Index>(space, walk),
+                           MttkrpPermuted<Row, Index, Order, together()>{
+                               X.permutation(mode).data(), X.coo().indices().data(), X.coo().values().data(),
+                               OtherFactors<Scalar, Order>(factors, mode), mode, RowsAt<Scalar>(V), walk});
   });
 }
 
-/// The contract's mttkrp (formats/format.hpp) by MTTKRP-C. `packed = false` takes GenTen's strided TinyVec
-/// on a device, for comparison.
+/// The contract's mttkrp (formats/format.hpp) by MTTKRP-C. `packed = false` uses GenTen's strided TinyVec on
+/// a device, for comparison.
 template <class Space, class Scalar, class Index>
 void mttkrp(Space const& space, CooPermuted<Scalar, Index, Space> const& X,
             FactorMatrices<Scalar, Space> const& factors, int mode, NoWorkspace& workspace,

@@ -7,13 +7,13 @@
 //     otherwise write V(k, :) and begin the next row              change_row()
 //
 // With the strategy HoistRuns (sorted_tuning.hpp) the first of the other factors is left out of tmp. Its row
-// h is the same for a run of nonzeros, so it is multiplied once a run: sum += h * run_sum, in add_product().
-// This is the reuse of a fiber's row in SPLATT and CSF, without a tree.
+// h is the same for a run of nonzeros, so it is multiplied once per run: sum += h * run_sum, in
+// add_product(). This is the reuse of a fiber's row in SPLATT and CSF, without a tree.
 //
 // The rows inside a chunk are stored plainly. Its first and its last row are shared with other chunks
-// (border_rows.hpp). Where rows are long, the team's threads add their last rows up first (team_sums.hpp).
-// With locality blocks every row is shared, since it occurs in several blocks. On hosts, long rows of floats
-// are summed in pieces (kernel/piece_sums.hpp). Bytes per nonzero: s_r + N s_o streamed and (N - 1) R s_r
+// (border_rows.hpp). If rows are long, the team's threads first add up their last rows (team_sums.hpp). With
+// locality blocks every row is shared, since it occurs in several blocks. On hosts, long rows of floats are
+// summed in pieces (kernel/piece_sums.hpp). Bytes per nonzero: s_r + N s_o streamed and (N - 1) R s_r
 // gathered, (N - 2) R s_r with runs. Flops: N R.
 #pragma once
 
@@ -42,9 +42,8 @@ struct MttkrpSorted {
   static constexpr int Batch  = Strategy::batch;
   static constexpr bool Hoist = Strategy::hoists;
 
-  /// The teams on a multiprocessor for which the compiler must leave registers. Without this bound it
-  /// overlaps fewer gathers than there is room for (delicious: f32 6.98 ms, with four 6.58; f64 15.1, with
-  /// six 12.9).
+  /// The number of teams on a multiprocessor for which the compiler must leave registers. Without this bound
+  /// it overlaps fewer gathers than fit (delicious: f32 6.98 ms, with four 6.58; f64 15.1, with six 12.9).
   static constexpr int teams = Order == 3 || sizeof(Scalar) == 8 ? 6 : 4;
   /// The first factor that is multiplied for every nonzero. The one before it is multiplied once per run.
   static constexpr int inner = Hoist ? 1 : 0;
@@ -63,7 +62,7 @@ struct MttkrpSorted {
     bool is_first;
     Index hoisted_index;
     Row hoisted;  // the factor's row at hoisted_index
-    Row run_sum;  // of the nonzeros with this row and this hoisted_index
+    Row run_sum;  // over the nonzeros with this row and this hoisted_index
   };
 
   // Forced inline, here and below. GCC 12 did not inline operations on rows of 32 doubles. The run was then
@@ -169,7 +168,7 @@ struct MttkrpSorted {
   }
 };
 
-/// One launch over a copy, for some blocks of columns. In locality blocks rows are short, and there are no
+/// One launch over a copy, for several blocks of columns. In locality blocks rows are short, and there are no
 /// team sums.
 template <class Row, int Order, class Space, class Scalar, class Index>
 void launch_sorted(Space const& space, SortedCopy<Scalar, Index, Space> const& copy, ChunkWalk const& walk,
@@ -181,10 +180,11 @@ void launch_sorted(Space const& space, SortedCopy<Scalar, Index, Space> const& c
     with_team_sums<Space, Scalar>(adding, copy.rows, [&](auto together) {
       using Kernel = MttkrpSorted<Row, Index, Order, decltype(strategy), together()>;
       using Bounds = Kokkos::LaunchBounds<device_team_threads, Kernel::teams>;
-      launch_copied("polyad::mttkrp_sorted",
-                    policy_with_team_sums<together(), Row, Row::block, Scalar, Index, Bounds>(space, walk),
-                    Kernel{copy.indices.data(), copy.indices.stride(0), copy.values.data(),
-                           OtherFactors<Scalar, Order>(factors, copy.modes), writer, walk});
+      launch_with_local_copy(
+          "polyad::mttkrp_sorted",
+          policy_with_team_sums<together(), Row, Row::block, Scalar, Index, Bounds>(space, walk),
+          Kernel{copy.indices.data(), copy.indices.stride(0), copy.values.data(),
+                 OtherFactors<Scalar, Order>(factors, copy.modes), writer, walk});
     });
   });
 }

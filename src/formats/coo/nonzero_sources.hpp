@@ -5,7 +5,7 @@
 //   source.template at<Count>(p)      the nonzeros at positions p ... p + Count - 1 of the order
 //   source.row(at, u), value(at, u)   row of the output mode, and value, of the u-th of them
 //   source.template indices<Count>(at, m)   their indices in the m-th other mode, as OtherFactors count them
-//   source.template prefetch<Row>(p)  asks for the nonzero at position p, which a host's walk reads soon
+//   source.template prefetch<Row>(p)  prefetches the nonzero at position p, which a host's walk reads soon
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -53,7 +53,7 @@ struct SortedSource {
     return *reinterpret_cast<Pack<Index, Count> const*>(data + (m + 1) * stride + at.first);
   }
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Index row(count_t p) const { return data[p]; }
-  /// The processor itself foresees what streams.
+  /// The processor itself prefetches streams.
   template <class Row>
   KOKKOS_FORCEINLINE_FUNCTION void prefetch(count_t) const {}
   /// The index, in an array like `values`, of the nonzero at position p of the order.

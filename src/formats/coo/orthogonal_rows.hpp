@@ -7,16 +7,16 @@
 //   (P' P + w I) c = P' x + w t                                  R unknowns
 //   c = t + P' z,   (P P' + w I) z = x - P t                     n unknowns, for rows of n < R nonzeros
 //
-// The other cells of implicit feedback are added to the first one's P' P, and rule the second one out.
+// The other cells of implicit feedback are added to P' P of the first one, and rule out the second one.
 //
-// A device's team takes one row at a time, and a host's thread several:
+// A device's team handles one row at a time, and a host's thread several:
 //
 //   many nonzeros: P' P and P' x              RowProducts::sum_row(); solve_products()
 //   few nonzeros: P', then P P'               solve_nonzeros()
 //   c by elimination                          solve_row_system()
 //   a = B c / squares                         store()
 //
-// Memory is O(R^2) a team. Flops: R^2 a nonzero and R^3 / 6 a row, or n^2 R + n^3 / 6; and J R.
+// Memory is O(R^2) per team. Flops: R^2 per nonzero and R^3 / 6 per row, or n^2 R + n^3 / 6; and J R.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -32,7 +32,7 @@
 
 namespace polyad::detail {
 
-/// The scratch memory of a team for a row: the pad of RowProducts with room for R values, and a system.
+/// The scratch memory of a team for a row: the pad of RowProducts with memory for R values, and a system.
 template <class Scalar>
 struct OrthogonalRowSizes {
   int R;
@@ -117,7 +117,7 @@ struct OrthogonalRows {
       for (int e = 0; e < Row::width; ++e)
         if (e < columns.count) P[(columns.first + e) * stride + t] = numbers[e];
     });
-    Products::template multiply<Blocks::lower>(
+    Products::template multiply<Triangle::lower>(
         member, n, R, stride, [&](int i, int r) { return P[r * stride + i]; }, P, gram, false);
     set_system(member, n, gram, stride, weight, system);
     Kokkos::parallel_for(Kokkos::TeamVectorRange(member, n), [&](int const i) {
@@ -213,7 +213,7 @@ void solve_orthogonal_rows(Space const& space, Products const& products, SolvedR
                            RowShrinkage const& shrinkage) {
   int const J         = checked_rank(problem.B.extent(0));
   constexpr int lanes = Products::Row::lanes;
-  // A host's thread takes several rows at a time: scheduling one row takes as long as solving a short one.
+  // A host's thread handles several rows at a time: scheduling one row takes as long as solving a short one.
   count_t const rows_of_team = items_per_thread<Space>(1, 8);
   OrthogonalRowSizes<Scalar> const sizes(products.R, products.width, Products::tile_rows);
   LaunchShape const shape{ceil_div(range.rows, rows_of_team), team_threads<Space>(lanes), lanes};

@@ -10,10 +10,10 @@
 // The gradients of a FastTucker model are two small products of G (fast_tucker/gradients.hpp). A nonzero
 // therefore costs no J x R operations. In Li et al. it does ("cuFasterTucker", 2022, section 4).
 //
-// Both C(k, :) and the sum stay in registers. Where rows are long, the threads of a team add the floats'
-// sums of their last rows together first (team_sums.hpp). As many bytes are read for each nonzero as in the
-// MTTKRP. Rows of more than 32 columns do not fit the registers: their residuals are formed first and kept,
-// and the MTTKRP of this format does the rest.
+// Both C(k, :) and the sum stay in registers. If rows are long, the threads of a team first add up the
+// floats' sums of their last rows (team_sums.hpp). As many bytes are read for each nonzero as in the MTTKRP.
+// Rows of more than 32 columns do not fit the registers: their residuals are formed first and kept, and the
+// MTTKRP of this format does the rest.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -60,7 +60,7 @@ struct ResidualMttkrp {
   struct Run {
     Index row;
     Row c;    // C(row, :)
-    Row sum;  // of the residuals times products so far
+    Row sum;  // residuals times products, summed so far
     bool is_first;
   };
 
@@ -117,8 +117,8 @@ struct ResidualMttkrp {
     start(run, source.row(begin), columns);
     Pieces pieces;
     count_t p = begin;
-    // Without pieces the loop is a plain one: the other took four registers more on a device, and the sweep
-    // 1.2 times as long (doubles, R = 16).
+    // Without pieces the loop is a plain one: the other one needed four more registers on a device, and the
+    // sweep took 1.2 times as long (doubles, R = 16).
     auto const add_until = [&](count_t stop) {
       for (; p + batch <= stop; p += batch) add<batch>(p, run, pieces, chunk, columns);
       for (; p < stop; ++p) add<1>(p, run, pieces, chunk, columns);
@@ -169,7 +169,7 @@ void launch_residual(char const* label, Space const& space, Kernel const& kernel
   auto policy = kernel.chunks.template policy<Row>(space);
   if constexpr (Together)
     reserve_team_sums<Row, Row::block, typename Kernel::Scalar, typename Kernel::index_type>(policy);
-  launch_copied(label, policy, kernel);
+  launch_with_local_copy(label, policy, kernel);
 }
 
 /// Kernels for orders 3 and 4, and one for any order.

@@ -16,7 +16,7 @@
 //   system = U B' + ridge I, with B y as one more row             operator()
 //   a = the solution, by elimination                              solve_row_system()
 //
-// Memory is O(J R + R^2) a team. Multiply-adds: R^2 a nonzero, and J R (J + R) + J^3 / 6 a row.
+// Memory is O(J R + R^2) per team. Multiply-adds: R^2 per nonzero, and J R (J + R) + J^3 / 6 per row.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -47,7 +47,7 @@ namespace polyad::detail {
 template <class Scalar>
 struct RowSolveSizes {
   int J;
-  count_t scalars;  // of the pad and of U
+  count_t scalars;  // scalars of the pad and of U
 
   RowSolveSizes(int columns, int J_width, int R_width, int tile_rows)
       : J(columns),
@@ -116,7 +116,7 @@ struct RowLeastSquares {
       });
       member.team_barrier();
     }
-    Products::template multiply<Blocks::all>(
+    Products::template multiply<Triangle::all>(
         member, J, R, width, [&](int j, int r) { return j < J ? B[j * B_stride + r] : Scalar(0); }, pad.S, U,
         false);
     // B' is in global memory. Its rows of J numbers need not be whole blocks.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rows that least squares take, and whether its arguments fit the tensor and each other.
+// The rows that least squares solve for, and whether the arguments fit the tensor and each other.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -10,7 +10,7 @@ namespace polyad::detail {
 
 /// Consecutive rows of a mode, and the positions of their nonzeros in the mode's order.
 struct SolvedRows {
-  count_t const* starts;  // of the rows, and the end of the last one
+  count_t const* starts;  // where the rows start, and the end of the last one
   count_t rows;
   count_t begin;       // the first position
   count_t end;         // one past the last

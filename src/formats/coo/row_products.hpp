@@ -4,9 +4,9 @@
 // after tile, in its scratch memory.
 //
 // A single team would take long for a row of millions of nonzeros. So the positions of a mode's order are
-// divided into chunks of row_chunk(R) nonzeros. First, a team of its own sums each chunk that lies within one
-// row (SumChunks). Then the team that solves for a row adds these sums to those of the row's two ends. The
-// chunks depend on the positions alone, so the sums have the same bits in every run.
+// divided into chunks of row_chunk(R) nonzeros. First, a separate team sums each chunk that is within one row
+// (SumChunks). Then the team that solves for a row adds these sums to those of the row's two ends. The chunks
+// depend only on the positions, so the sums have the same bits in every run.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -43,7 +43,7 @@ struct RowPad {
 };
 
 /// Which blocks of a product are computed. The lower triangle of a symmetric one suffices.
-enum class Blocks { all, lower };
+enum class Triangle { all, lower };
 
 template <class Space, class Scalar, class Index, int Block, class Source>
 struct RowProducts {
@@ -56,7 +56,7 @@ struct RowProducts {
   static constexpr int height = items_per_thread<Space>(2, 4);
   static_assert(Block % height == 0);
   static constexpr int tile_rows = items_per_thread<Space>(32, 16);
-  /// Nonzeros between one that is read and one that is asked for: those of a tile.
+  /// Nonzeros between one that is read and one that is prefetched: those of a tile.
   static constexpr count_t prefetched_ahead = tile_rows;
   [[nodiscard]] KOKKOS_FUNCTION static constexpr int whole_blocks(int columns) {
     return (columns + Block - 1) / Block * Block;
@@ -85,7 +85,7 @@ struct RowProducts {
   /// out (rows x columns) = [out +] the sum over k < inner of left(i, k) right(k, :). right and out are rows
   /// of whole blocks in the scratch pad. The rows after the last one, up to a multiple of `height`, are
   /// computed too.
-  template <Blocks which, class Member, class Left>
+  template <Triangle which, class Member, class Left>
   KOKKOS_FUNCTION static void multiply(Member const& member, int rows, int inner, int columns,
                                        Left const& left, Scalar const* right, Scalar* out, bool accumulate) {
     int const groups = (rows + height - 1) / height;
@@ -93,7 +93,7 @@ struct RowProducts {
     Kokkos::parallel_for(Kokkos::TeamThreadRange(member, groups * blocks), [&](int const item) {
       int const i     = item % groups * height;
       int const block = item / groups * Block;
-      if (which == Blocks::lower && block >= i + height) return;
+      if (which == Triangle::lower && block >= i + height) return;
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Row::lanes), [&](int const lane) {
         Columns const own{Row::columns(block, columns, lane).first, Row::width};  // blocks are whole
         Row sum[height];
@@ -175,7 +175,7 @@ struct RowProducts {
         for (int t = 0; t < count; ++t) sum += pad.x[t] * pad.tile[t * width + r];
         pad.y[r] += sum;
       });
-      multiply<Blocks::lower>(
+      multiply<Triangle::lower>(
           member, R, count, width, [&](int r, int t) { return pad.tile[t * width + r]; }, pad.tile, pad.S,
           true);
     }

@@ -28,7 +28,7 @@ struct FindRowStarts {
   Starts starts;
   count_t nnz;
   KOKKOS_FUNCTION void operator()(count_t row) const {
-    count_t low  = 0;  // all before are of smaller rows
+    count_t low  = 0;  // all nonzeros before belong to smaller rows
     count_t high = nnz;
     while (low < high) {
       count_t const middle = low + (high - low) / 2;

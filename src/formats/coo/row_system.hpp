@@ -9,7 +9,7 @@
 
 namespace polyad::detail {
 
-/// Doubles that a system of n unknowns and two vectors take.
+/// Doubles that a system of n unknowns and two vectors needs.
 [[nodiscard]] KOKKOS_INLINE_FUNCTION count_t row_system_doubles(int n) {
   count_t const unknowns = n;
   return (unknowns + 1) * (unknowns | 1) + 2 * (unknowns + 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The FastTucker sweeps on the formats of coordinates (formats/format.hpp): the paper's FastTucker, and with
-// the reusable intermediates its FasterTucker_COO. A thread takes a chunk of consecutive nonzeros, each by
-// itself: neighbours in a sorted copy share the row of its mode, but no fiber.
+// the reusable intermediates its FasterTucker_COO. A thread walks a chunk of consecutive nonzeros one by one:
+// neighbours in a sorted copy share the row of its mode, but no fiber.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -21,7 +21,7 @@ template <class Scalar, class Index>
 struct CooFibers {
   struct Cursor {};
 
-  Index const* data;  // of nonzero i in column c: data[i * nonzero_step + c * column_step]
+  Index const* data;  // nonzero i in column c: data[i * nonzero_step + c * column_step]
   Scalar const* values;
   count_t nnz;
   count_t chunk;
@@ -60,7 +60,7 @@ struct CooFibers {
 inline count_t spread_of(count_t bins) {
   if (bins < 3 || bins >> 32 != 0) return 1;
   count_t spread = bins / 1000 * 618 + bins % 1000 * 618 / 1000;
-  while (std::gcd(spread, bins) != 1) ++spread;  // of bins - 1 at the latest
+  while (std::gcd(spread, bins) != 1) ++spread;  // ends at bins - 1 at the latest
   return spread;
 }
 
@@ -105,7 +105,7 @@ inline Kokkos::Array<int, max_order> sorted_levels(Kokkos::Array<int, max_order>
   return modes;
 }
 
-// sgd_coo.cpp alone compiles the kernels, for all three formats.
+// Only sgd_coo.cpp compiles the kernels, for all three formats.
 #define POLYAD_SWEEPS_OF_COO_FIBERS(Scalar, Index)                                                          \
   template void sweep_factors<Index>(Kokkos::DefaultExecutionSpace const&, CooFibers<Scalar, Index> const&, \
                                      Kokkos::Array<int, max_order> const&,                                  \

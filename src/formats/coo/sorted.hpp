@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // sorted: for each mode a copy of the nonzeros in that mode's order (formats/coo/sorted_copy.hpp). It has the
 // fastest MTTKRP if memory allows N copies. If memory does not, or on request, it has one copy and
-// permutations (coo-permuted). Storage: N (s_r + N s_o) bytes a nonzero, each copy rounded up to whole packs
-// of four, and s_o bytes for each output row that a walk does not store itself.
+// permutations (coo-permuted). Storage: N (s_r + N s_o) bytes per nonzero, each copy rounded up to whole
+// packs of four, and s_o bytes for each output row that a walk does not store itself.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -22,7 +22,8 @@ struct SortedOptions {
   enum class Storage { automatic, copies, permutations };
   Storage storage    = Storage::automatic;  // automatic: copies where they fit
   bool deterministic = false;  // the same bits at every run on one device, and on hosts at any thread count
-  std::optional<count_t> block_rows = {};  // of locality blocks (SortedCopy), 0: none; unset: where they pay
+  /// Rows of a locality block (SortedCopy). 0: no blocks; unset: blocks where they pay.
+  std::optional<count_t> block_rows = {};
   std::string runs =
       {};  // "hoisted" or "each" (formats/coo/sorted_tuning.hpp); empty: by their length and the machine
   int only_mode = -1;  // the only mode that gets a copy; -1: all get one
@@ -56,8 +57,8 @@ public:
   using workspace_type = SortedWorkspace<Scalar, Index, Space>;
   using copy_type      = SortedCopy<Scalar, Index, Space>;
 
-  static constexpr char const* name        = "sorted";
-  static constexpr bool usual_for_one_mode = true;
+  static constexpr char const* name          = "sorted";
+  static constexpr bool default_for_one_mode = true;
 
   /// \throws UsageError when Index cannot number the nonzeros, or permutations or blocks are to be
   ///         deterministic; MemoryError
@@ -67,7 +68,7 @@ public:
   [[nodiscard]] Extents const& extents() const { return m_extents; }
   [[nodiscard]] count_t nnz() const { return m_nnz; }
   [[nodiscard]] double norm_squared() const { return m_norm_squared; }
-  /// How many nonzeros have the coordinates of an earlier one. Permutations do not tell.
+  /// How many nonzeros have the coordinates of an earlier one. Permutations do not show this.
   [[nodiscard]] std::optional<count_t> duplicates() const { return m_duplicates; }
   [[nodiscard]] count_t storage_bytes() const {
     if (m_permuted) return m_permuted->storage_bytes();
@@ -101,7 +102,7 @@ public:
   [[nodiscard]] RowStarts<Space> make_row_workspace(Space const& space) const;
 
   /// A format with the copy of one mode only, for operations on that mode.
-  /// \param identity  of the format whose workspaces serve it
+  /// \param identity  that of the format whose workspaces serve it
   static Sorted of_copy(FormatIdentity identity, Extents const& extents, copy_type const& copy) {
     Sorted format;
     format.m_identity              = identity;
@@ -111,7 +112,7 @@ public:
     return format;
   }
 
-  /// The same with other values of mode n, in the order of its copy. Do not ask the result for its norm.
+  /// The same with other values of mode n, in the order of its copy. The norm of the result is undefined.
   [[nodiscard]] Sorted with_values(int n, typename copy_type::values_type values) const {
     Sorted other             = *this;
     other.m_copies[n].values = std::move(values);
@@ -137,8 +138,8 @@ void mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
             FactorMatrices<Scalar, Space> const& factors, int mode,
             SortedWorkspace<Scalar, Index, Space>& workspace, FactorMatrix<Scalar, Space> const& V);
 
-/// The residual sweep (formats/format.hpp). Where borders are merged (SortedOptions::deterministic) the bits
-/// are the same at every run, and on hosts at any thread count.
+/// The residual sweep (formats/format.hpp). If borders are merged (SortedOptions::deterministic), the bits
+/// are the same in every run, and on hosts at any thread count.
 template <class Space, class Scalar, class Index>
 void residual_mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
                      FactorMatrices<Scalar, Space> const& C, int mode,

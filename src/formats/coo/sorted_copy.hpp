@@ -21,8 +21,8 @@ namespace polyad::detail {
 enum class Borders {
   /// Added to the output one after another.
   atomics,
-  /// Atomics would wait for each other. A team adds up its own sums first, and a walk without team sums
-  /// merges.
+  /// Atomics would wait for each other. A team first adds up its own sums, and a walk without team sums
+  /// merges them.
   hot,
   /// Listed, then summed in a fixed order: the same bits at every run. Also for rows of floats that would
   /// lose digits if all chunks added to them.
@@ -40,7 +40,7 @@ struct SortedCopy {
   values_type values;                   // P
   rows_type cleared;                    // output rows that must be zero before the walk
   count_t nnz        = 0;
-  count_t rows       = 0;   // of the output that occur
+  count_t rows       = 0;   // output rows that occur
   count_t chunk      = 0;   // nonzeros that a thread walks
   count_t block_rows = 0;   // rows of modes[1] in a locality block, 0: no blocks
   bool hoist      = false;  // runs of (row, index of modes[1]) are long: that factor is multiplied once a run

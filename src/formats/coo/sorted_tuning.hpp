@@ -37,7 +37,7 @@ template <class Space, class Scalar>
 struct SortedTuning {
   count_t nnz;
   count_t rows;  // that occur
-  count_t runs;  // of equal (row, index of modes[1])
+  count_t runs;  // runs of equal (row, index of modes[1])
 
   /// Nonzeros in a thread's chunk (ordered_chunks.hpp). A deterministic result requires a length that does
   /// not depend on the number of threads.
@@ -45,7 +45,7 @@ struct SortedTuning {
     if (!deterministic) return ordered_chunk(space, nnz, rows);
     return is_device_space<Space> ? longest_ordered_chunk(nnz, rows) : 4096;
   }
-  /// Hoisting pays from four nonzeros a run on. It does not pay for doubles on a device, where it needs two
+  /// Hoisting pays from four nonzeros per run on. It does not pay for doubles on a device, where it needs two
   /// more rows in registers: nell2 and vast lose 5 to 8 %. In float they gain as much.
   static constexpr bool may_hoist = !is_device_space<Space> || sizeof(Scalar) == sizeof(float);
   [[nodiscard]] bool hoist() const { return may_hoist && nnz >= 4 * runs; }
@@ -57,7 +57,7 @@ struct SortedTuning {
     f(HoistNothing<sorted_batch<Row>>{});
   }
   /// Whether so many chunks share a row that their atomics would wait for each other. If all atomics hit the
-  /// same row, one takes 2.4 ns for floats and 9 ns for doubles. A merge takes some 60 us.
+  /// same row, one takes 2.4 ns for floats and 9 ns for doubles. A merge takes about 60 us.
   [[nodiscard]] bool hot(count_t chunk) const {
     return is_device_space<Space> && nnz >= (sizeof(Scalar) == sizeof(float) ? 8192 : 1024) * chunk * rows;
   }
@@ -83,7 +83,7 @@ struct SortedTuning {
 template <class Scalar, class Space>
 bool walk_by_block(Extents const& extents, int mode, FactorMatrices<Scalar, Space> const& factors,
                    ColumnBlocks blocks) {
-  constexpr count_t held = count_t(16) << 20;  // bytes beside everything else
+  constexpr count_t held = count_t(16) << 20;  // bytes that everything else leaves
   constexpr count_t most = count_t(48) << 20;
   if (!is_device_space<Space> || blocks.count == 1) return false;
   count_t longest = 0;

@@ -5,10 +5,10 @@
 // compute, and a long row delays only its own buffer. If a row is longer than a buffer, least squares read it
 // from host memory. Other operations take it in pieces. So no row is too long.
 //
-// Bytes sent a nonzero: s_r, and for each of the other modes 2 if it has at most 65,536 rows, otherwise s_o.
-// The device makes the mode's own indices from the starts of its rows. Walks alternate their direction, so a
-// second walk of the same mode finds the last stretches in the buffers. Storage, in host memory:
-// N (s_r + N s_o) bytes a nonzero, 2 for each of the other modes that is short, and 8 a row.
+// Bytes sent per nonzero: s_r, and for each of the other modes 2 if it has at most 65,536 rows, otherwise
+// s_o. The device makes the mode's own indices from the starts of its rows. Walks alternate their direction,
+// so a second walk of the same mode finds the last stretches in the buffers. Storage, in host memory: N (s_r
+// + N s_o) bytes per nonzero, 2 for each of the other modes that is short, and 8 per row.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -31,7 +31,7 @@
 namespace polyad::detail {
 
 struct StreamedSortedOptions {
-  count_t buffer_bytes = 0;      // of all buffers; 0: a quarter of the free memory, but no more than pays
+  count_t buffer_bytes = 0;      // for all buffers; 0: a quarter of the free memory, but no more than pays
   bool deterministic   = false;  // the same bits at every run on one device, and on hosts at any thread count
 
   void read(OptionText& text) {
@@ -49,18 +49,18 @@ inline constexpr count_t most_short_rows = count_t(1) << 16;
 inline constexpr std::size_t stretch_buffers = 4;
 
 /// Consecutive nonzeros of one mode's order.
-struct Stretch {
-  int mode                                               = -1;
-  count_t begin                                          = 0;
-  count_t end                                            = 0;
-  friend bool operator==(Stretch const&, Stretch const&) = default;
+struct StreamChunk {
+  int mode                                                       = -1;
+  count_t begin                                                  = 0;
+  count_t end                                                    = 0;
+  friend bool operator==(StreamChunk const&, StreamChunk const&) = default;
 };
 
 /// As many rows as fit a buffer, or a single longer row.
 struct StretchRows {
   count_t first = 0;
   count_t last  = 0;  // one past
-  Stretch nonzeros;
+  StreamChunk nonzeros;
 };
 
 /// A buffer for stretches, and the stretch that is in it.
@@ -71,7 +71,7 @@ struct StretchBuffer {
   typename SortedCopy<Scalar, Index, Space>::indices_type indices;  // N x capacity
   Shorts shorts;                                                    // as sent, N - 1 x capacity at most
   typename SortedCopy<Scalar, Index, Space>::values_type values;
-  Stretch holds;
+  StreamChunk holds;
   bool has_rows = false;  // the indices of the mode itself are there too
 };
 
@@ -106,7 +106,7 @@ public:
   using workspace_type = StreamedSortedWorkspace<Scalar, Index, Space>;
   using host_space     = HostOf<Space>;
   using Buffers        = StretchBuffers<Scalar, Index, Space>;
-  using Pinned         = Kokkos::SharedHostPinnedSpace;  // a device copies from it while the host goes on
+  using Pinned         = Kokkos::SharedHostPinnedSpace;  // a device copies from it while the host continues
 
   static constexpr char const* name = "streamed-sorted";
   static constexpr bool streams     = true;
@@ -120,11 +120,12 @@ public:
     Kokkos::View<Scalar*, Pinned> values;   // P
     Kokkos::View<count_t*, Pinned> starts;  // I_n + 1
     count_t rows    = 0;                    // that occur
-    count_t runs    = 0;                    // of equal indices of the first two of modes
+    count_t runs    = 0;                    // runs of equal indices of the first two of modes
     count_t longest = 0;                    // row
   };
 
-  /// Built on the host, with 40 bytes a nonzero beside the tensor and the result. Waits for `space`.
+  /// Built on the host, with 40 bytes per nonzero in addition to the tensor and the result. Waits for
+  /// `space`.
   /// \throws MemoryError
   template <class From>
   static StreamedSorted build(Space const& space, CooTensor<Scalar, Index, From> const& coo,
@@ -181,7 +182,7 @@ public:
   /// The starts of the rows on the device, and the buffers. \throws MemoryError
   [[nodiscard]] RowStarts<Space> make_row_workspace(Space const& space) const;
 
-  /// The buffers made before. \throws UsageError if there are none
+  /// The buffers that a workspace made. \throws UsageError if there are none
   [[nodiscard]] Buffers& buffers() const {
     POLYAD_EXPECTS(*m_buffers, "a workspace comes first: it makes the buffers of ", name);
     return **m_buffers;
@@ -248,8 +249,7 @@ void least_squares_rows(Space const& space, StreamedSorted<Scalar, Index, Space>
                         RowProblem<Scalar, Space> const& problem, RowStarts<Space> const& starts,
                         FactorMatrix<Scalar, Space> const& A, RowShrinkage const& shrinkage = {});
 
-/// Least squares for the rows of a stretch. Defined in row_least_squares.hpp, and compiled beside the
-/// kernels.
+/// Least squares for the rows of a stretch. Defined in row_least_squares.hpp, and compiled with the kernels.
 /// \param A  those rows
 template <class Space, class Scalar, class Index>
 void solve_stretch(Space const& space, SortedCopy<Scalar, Index, Space> const& stretch,

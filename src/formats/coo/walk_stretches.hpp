@@ -32,7 +32,7 @@ template <class Starts, class Indices>
 struct FillRows {
   Starts starts;
   count_t first, last;  // rows
-  count_t begin;        // of the stretch
+  count_t begin;        // the begin of the stretch
   Indices indices;
   KOKKOS_FUNCTION void operator()(count_t i) const {
     using Index   = typename Indices::non_const_value_type;
@@ -41,16 +41,16 @@ struct FillRows {
 };
 
 /// Enqueues the copy of a stretch, unless the buffer holds it, and the kernels that make whole indices of it.
-/// \param rows  of the stretch
-/// \param with_rows  whether the indices of the mode itself are wanted, too
+/// \param rows  those of the stretch
+/// \param with_rows  whether the indices of the mode itself are needed, too
 template <class Scalar, class Index, class Space>
 void send(StretchBuffers<Scalar, Index, Space> const& buffers, StretchBuffer<Scalar, Index, Space>& buffer,
           StreamedSorted<Scalar, Index, Space> const& X, StretchRows const& rows, bool with_rows) {
-  using Range            = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
-  using Buffer           = StretchBuffer<Scalar, Index, Space>;
-  using Indices          = decltype(buffer.indices);
-  Stretch const& stretch = rows.nonzeros;
-  count_t const nnz      = stretch.end - stretch.begin;
+  using Range                = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
+  using Buffer               = StretchBuffer<Scalar, Index, Space>;
+  using Indices              = decltype(buffer.indices);
+  StreamChunk const& stretch = rows.nonzeros;
+  count_t const nnz          = stretch.end - stretch.begin;
   if (!(buffer.holds == stretch)) {
     auto const& copy  = X.copy(stretch.mode);
     auto const from   = Kokkos::make_pair(stretch.begin, stretch.end);
@@ -83,7 +83,7 @@ void send(StretchBuffers<Scalar, Index, Space> const& buffers, StretchBuffer<Sca
 /// A stretch as kernels see it: in a buffer, or, without a buffer, all of the mode's copy in host memory.
 template <class Scalar, class Index, class Space>
 SortedCopy<Scalar, Index, Space> as_copy(Space const& space, StreamedSorted<Scalar, Index, Space> const& X,
-                                         Stretch const& stretch,
+                                         StreamChunk const& stretch,
                                          StretchBuffer<Scalar, Index, Space> const* buffer) {
   using Copy        = SortedCopy<Scalar, Index, Space>;
   auto const& whole = X.copy(stretch.mode);
@@ -168,7 +168,7 @@ void residual_mttkrp(Space const& space, StreamedSorted<Scalar, Index, Space> co
   zero_matrix(space, G);
   if (X.nnz() == 0) return;
   using Copy              = SortedCopy<Scalar, Index, Space>;
-  count_t const residuals = work.residuals.extent(0) / stretch_buffers;  // of a buffer
+  count_t const residuals = work.residuals.extent(0) / stretch_buffers;  // residuals per buffer
   for_each_piece(space, X, work.format, mode, [&](Space const& on, Copy const& copy, std::size_t b) {
     ResidualWorkspace<Scalar, SortedWorkspace<Scalar, Index, Space>, Space> own;
     own.format    = work.format.borders[b];
@@ -186,9 +186,9 @@ void least_squares_rows(Space const& space, StreamedSorted<Scalar, Index, Space>
   expect_row_problem(X, C, mode, problem, starts, A, shrinkage);
   auto& work = X.buffers();
   for_each_rows(space, X, work, mode, false, [&](StretchRows const& rows, std::size_t b) {
-    auto const& buffer     = work.buffers[b];
-    Stretch const& stretch = rows.nonzeros;
-    bool const fits        = stretch.end - stretch.begin <= work.capacity;
+    auto const& buffer         = work.buffers[b];
+    StreamChunk const& stretch = rows.nonzeros;
+    bool const fits            = stretch.end - stretch.begin <= work.capacity;
     SolvedRows const range{starts[mode].data() + rows.first, rows.last - rows.first, stretch.begin,
                            stretch.end, fits ? stretch.begin : count_t(0)};
     solve_stretch(buffer.instance, as_copy(buffer.instance, X, stretch, fits ? &buffer : nullptr), C, range,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // b-csf: balanced CSF (Nisa et al., IPDPS 2019, section IV), with one tree per mode, rooted at that mode.
 // Long fibers are split into segments (fbr-split), and heavy slices get several workers (slc-split:
-// formats/csf/csf_bins.hpp). Storage, order 3: per mode s_r M + s_o (2S + 2F + M) bytes and an end a level,
+// formats/csf/csf_bins.hpp). Storage, order 3: per mode s_r M + s_o (2S + 2F + M) bytes and an end per level,
 // with F counted after the split.
 #pragma once
 
@@ -65,7 +65,7 @@ public:
 
   static constexpr char const* name = "b-csf";
   /// FasterTucker's kernels are made for the fibers of this format.
-  static constexpr bool usual_for(Capability capability) { return capability == Capability::sgd; }
+  static constexpr bool default_for(Capability capability) { return capability == Capability::sgd; }
 
   /// Linear in the nonzeros; waits for `space`.
   /// \throws UsageError, before anything is allocated, when the levels are not the modes, a threshold is not
@@ -91,7 +91,7 @@ public:
   [[nodiscard]] FormatIdentity identity() const { return m_identity; }
 
   /// SGD needs the modes at the leaves, and the residual sweep needs them at the roots.
-  [[nodiscard]] bool can(Capability capability) const {
+  [[nodiscard]] bool supports(Capability capability) const {
     return capability == Capability::sgd              ? m_leaves
            : capability == Capability::residual_sweep ? !m_leaves
                                                       : true;
@@ -157,8 +157,8 @@ void residual_mttkrp(Space const& space, BCsf<Scalar, Index, Space> const& X,
                      FactorMatrix<Scalar, Space> const& G);
 
 /// The FastTucker sweeps (formats/format.hpp) over the tree whose leaf is the mode, fiber by fiber:
-/// FasterTucker_B-CSF and, with p and w formed once a fiber, FasterTucker. They launch on `space` and return
-/// without waiting.
+/// FasterTucker_B-CSF and, with p and w formed once per fiber, FasterTucker. They launch on `space` and
+/// return without waiting.
 /// \throws UsageError when the arguments do not fit each other, the modes are at the roots or, on devices,
 ///         rows do not allow 16-byte packs
 template <class Space, class Scalar, class Index>

@@ -81,11 +81,11 @@ struct FlagSlices {
   KOKKOS_FUNCTION void operator()(count_t s) const { flags(indices(s)) = 1; }
 };
 
-/// Removes the flags of slices that lie in several bins. The second of these bins does it, alone.
+/// Removes the flags of slices that belong to several bins. Only the second of these bins does it.
 template <class Array, class Flags>
 struct UnflagSharedSlices {
   Array indices;
-  Array slices;  // of the bins
+  Array slices;  // slices of the bins
   Flags starts_slice;
   Flags flags;
   KOKKOS_FUNCTION void operator()(count_t b) const {

@@ -38,7 +38,7 @@ struct WriteSlices {
   }
 };
 
-/// Nonzeros of the groups, by their numbers.
+/// The number of nonzeros of each group.
 struct GroupSizes {
   count_t nnz[3] = {0, 0, 0};
   KOKKOS_FUNCTION GroupSizes& operator+=(GroupSizes const& other) {
@@ -80,7 +80,7 @@ struct SpreadGroups {
 
 /// A scan that extracts the nonzeros of one group, in their order.
 template <class Flags, class Positions>
-struct TakeGroup {
+struct GatherGroup {
   Flags groups;
   unsigned char group;
   Positions permutation;
@@ -161,8 +161,8 @@ CsfTree<Scalar, Index, Space> make_group(Space const& space, CooTensor<Scalar, I
     taken        = make_csf_array<Index>(space, "a permutation of a group", nnz);
     taken_starts = make_csf_array<unsigned char>(space, "the starts of a group's nodes", nnz);
     Kokkos::parallel_scan("polyad::csf_take_group", Range(space, 0, starts.extent(0)),
-                          TakeGroup<Flags, Permutation<Index, Space>>{groups.of_nonzeros, number, permutation,
-                                                                      starts, taken, taken_starts});
+                          GatherGroup<Flags, Permutation<Index, Space>>{
+                              groups.of_nonzeros, number, permutation, starts, taken, taken_starts});
   }
   if (group == SliceGroup::b_csf) split_fibers(space, coo.order(), fiber_threshold, taken_starts);
   return make_tree(space, coo, taken, taken_starts, modes, pointer_levels);

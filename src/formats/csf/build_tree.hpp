@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The builders of a CsfTree. The nonzeros are sorted by the levels' modes. Each nonzero gets a byte that
-// tells which nodes begin at it. Scans over these bytes write the levels.
+// The builders of a CsfTree. The nonzeros are sorted by the levels' modes. Each nonzero gets a byte that says
+// which nodes begin at it. Scans over these bytes write the levels.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -161,7 +161,8 @@ count_t count_nodes(Space const& space, NodeStarts<Space> const& starts, int lev
   return nodes;
 }
 
-/// How many nonzeros have all indices of the one before. Before split_fibers, which overwrites their bytes.
+/// How many nonzeros have all indices of the one before. Call it before split_fibers, which overwrites their
+/// bytes.
 template <class Space>
 count_t count_repeated(Space const& space, int order, NodeStarts<Space> const& starts) {
   return starts.extent(0) == 0 ? 0 : starts.extent(0) - count_nodes(space, starts, order - 1);
@@ -233,8 +234,7 @@ void expect_countable(count_t nnz) {
 /// The CSF tree with the given modes as its levels (see level_modes), its fibers split into segments of at
 /// most `fiber_threshold` nonzeros (fbr-split, section IV-B). Linear in the nonzeros; waits for `space`.
 /// \throws UsageError, before anything is allocated, when the threshold is not positive or Index cannot
-/// number the
-///         nonzeros; MemoryError
+///         number the nonzeros; MemoryError
 template <class Scalar, class Index, class Space>
 CsfTree<Scalar, Index, Space> make_csf_tree(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                                             Kokkos::Array<int, max_order> const& modes,

@@ -42,7 +42,7 @@ ModeTerms root_walk(CostInput const& input, int mode) {
   ModeTerms terms   = costs::walk(input, mode, tree_bytes(input, mode) / nnz);
   auto const levels = costs::ordered_modes(input, mode);
   auto const nodes  = nodes_of(input, levels);
-  for (std::size_t l = 1; l + 1 < levels.size(); ++l)  // the leaf's rows are one a nonzero anyway
+  for (std::size_t l = 1; l + 1 < levels.size(); ++l)  // the leaf has one row per nonzero anyway
     terms.upper += nodes[l] / nnz * costs::gather_seconds(input, levels[l], costs::row_bytes(input));
   costs::add_atomics(terms, input, mode,
                      costs::border_rows(input, mode));  // the slices at the borders of bins
@@ -81,7 +81,7 @@ BuildTerms csf_build(CostInput const& input) {
   return costs::sorted_build(input, csf_bytes(input), 1);
 }
 
-// --- b-csf, hb-csf: a tree a mode
+// --- b-csf, hb-csf: a tree per mode
 
 std::uint64_t b_csf_bytes(CostInput const& input) {
   double bytes = 0;
@@ -89,7 +89,7 @@ std::uint64_t b_csf_bytes(CostInput const& input) {
   return static_cast<std::uint64_t>(bytes);
 }
 
-/// Next to a tree that is made there is a byte for each nonzero.
+/// While a tree is made, there is an additional byte for each nonzero.
 std::uint64_t b_csf_build_bytes(CostInput const& input) {
   std::vector<std::uint64_t> trees;
   for (int n = 0; n < input.tensor.order(); ++n)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // csf: one CSF tree for all modes (formats/csf/csf_tree.hpp), for machines with memory for only one tree. The
-// root's mode is summed in registers, and the others with atomics. Storage, order 3: s_r M +
-// s_o (2S + 2F + M) bytes and an end a level.
+// root's mode is summed in registers, and the others with atomics. Storage, order 3: s_r M + s_o (2S + 2F +
+// M) bytes and an end per level.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -41,7 +41,7 @@ public:
 
   static constexpr char const* name = "csf";
 
-  /// \throws UsageError, before anything is allocated, when the root or the levels are no modes, the
+  /// \throws UsageError, before anything is allocated, if the root or the levels are not modes, the
   ///         threshold is not positive or Index cannot number the nonzeros; MemoryError
   static Csf build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                    options_type const& options = {});

@@ -2,7 +2,7 @@
 // CsfBins: the division of a tree's nonzeros among workers (slc-split, Nisa et al., section IV-A). The paper
 // bins the slices by their nonzeros and gives a heavy one several thread blocks. Here a worker is a thread of
 // a team. It walks one bin of about `bin` consecutive nonzeros, a part of a heavy slice or several light
-// ones. All workers thus have the same work. A slice that lies in several bins is joined with atomics; the
+// ones. All workers thus have the same work. A slice that belongs to several bins is joined with atomics; the
 // others are stored.
 //
 //   both splits       a bin begins after every `bin` nonzeros, inside a fiber too: its parts add up
@@ -27,7 +27,7 @@ struct CsfBins {
   flags_type starts_slice;                  // B + 1: whether a slice begins there
 
   [[nodiscard]] count_t size() const { return begins.extent(0) == 0 ? 0 : begins.extent(0) - 1; }
-  /// Bytes beside the tree's.
+  /// Bytes in addition to those of the tree.
   [[nodiscard]] count_t storage_bytes() const {
     count_t words = begins.extent(0);
     for (auto const& level : nodes) words += level.extent(0);
@@ -35,8 +35,8 @@ struct CsfBins {
   }
 };
 
-/// Whether forming a fiber's inner product first pays. It does from four nonzeros a fiber on, as for the runs
-/// of `sorted` (docs/design-notes.md).
+/// Whether forming a fiber's inner product first pays. It does from four nonzeros per fiber on, as for the
+/// runs of `sorted` (docs/design-notes.md).
 inline bool summing_fibers_pays(count_t nnz, count_t fibers) {
   return nnz >= 4 * fibers;
 }

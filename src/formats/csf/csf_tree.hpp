@@ -30,7 +30,7 @@
 
 namespace polyad::detail {
 
-/// As a threshold: fibers, or slices, are not split.
+/// As a threshold, it means that fibers, or slices, are not split.
 inline constexpr std::int64_t no_split = std::numeric_limits<std::int64_t>::max();
 
 template <class Scalar, class Index, class Space>
@@ -40,15 +40,15 @@ struct CsfTree {
 
   int order          = 0;
   int pointer_levels = 0;
-  Kokkos::Array<int, max_order> modes{};      // of the levels
+  Kokkos::Array<int, max_order> modes{};      // modes of the levels
   std::array<array_type, max_order> indices;  // [l]: nodes(l)
-  // [l]: nodes(l) + 1. Index numbers the nonzeros too: 32 bits while they are fewer than 2^32.
+  // [l]: nodes(l) + 1. Index numbers the nonzeros too: 32 bits if there are fewer than 2^32.
   std::array<array_type, max_order> pointers;
   values_type values;      // M
   count_t duplicates = 0;  // nonzeros with all indices of an earlier one
 
   [[nodiscard]] count_t nnz() const { return values.extent(0); }
-  /// Nodes of level l; nonzeros where it has no pointers.
+  /// Nodes of level l; nonzeros if it has no pointers.
   [[nodiscard]] count_t nodes(int l) const { return indices[l].extent(0); }
   [[nodiscard]] count_t slices() const { return nodes(0); }
   /// Fibers, those that were split counted by their segments.

@@ -22,15 +22,15 @@ struct SumFibers {
   static constexpr int batch        = Batch;
 };
 /// Every nonzero is multiplied with all its rows, as in COO. If fibers are short, summing them first saves
-/// nothing. On a device, taking a batch's fibers one after another costs more than taking their rows side by
-/// side.
+/// nothing. On a device, handling a batch's fibers one after another costs more than reading all their rows
+/// at once.
 template <int Batch>
 struct MultiplyEach {
   static constexpr bool sums_fibers = false;
   static constexpr int batch        = Batch;
 };
 
-/// Whether the library has MultiplyEach. On a host it does not: there short fibers are summed too.
+/// Whether the library has MultiplyEach. It does not on a host, where short fibers are summed too.
 template <class Space>
 inline constexpr bool multiplies_each = is_device_space<Space>;
 

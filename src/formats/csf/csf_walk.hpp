@@ -18,7 +18,7 @@
 
 namespace polyad::detail {
 
-/// The arrays of a tree. Order is N where a kernel is compiled for it, or any_order.
+/// The arrays of a tree. Order is N if a kernel is compiled for it, or any_order.
 template <class Scalar, class Index, int Order>
 struct TreeArrays {
   static constexpr int capacity = Order > 0 ? Order : max_order;
@@ -107,13 +107,13 @@ void launch_bins(char const* label, Space const& space, CsfTree<Scalar, Index, S
   using Row    = typename Kernel::Row;
   using Bounds = CsfBounds<Scalar, Order>;
   ChunkWalk const workers{bins.size(), 1, blocks};
-  launch_copied(label,
-                policy_with_team_sums<Together, Row, Row::block, Scalar, Index, Bounds>(space, workers),
-                Kernel{TreeArrays<Scalar, Index, Order>(tree),
-                       BinArrays<Index, Order>(bins),
-                       OtherFactors<Scalar, Order>(factors, tree.modes),
-                       {tree.indices[0].data(), RowsAt<Scalar>(V)},
-                       workers});
+  launch_with_local_copy(
+      label, policy_with_team_sums<Together, Row, Row::block, Scalar, Index, Bounds>(space, workers),
+      Kernel{TreeArrays<Scalar, Index, Order>(tree),
+             BinArrays<Index, Order>(bins),
+             OtherFactors<Scalar, Order>(factors, tree.modes),
+             {tree.indices[0].data(), RowsAt<Scalar>(V)},
+             workers});
 }
 
 }  // namespace polyad::detail

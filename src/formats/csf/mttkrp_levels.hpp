@@ -37,20 +37,20 @@ struct MttkrpLevel {
 
   TreeArrays<Scalar, Index, any_order> tree;
   BinArrays<Index, any_order> bins;
-  OtherFactors<Scalar, any_order> factors;  // of all modes
-  Kokkos::Array<int, max_order> modes;      // of the levels
-  int level;                                // of the output's mode: 1 ... N - 1
+  OtherFactors<Scalar, any_order> factors;  // factors of all modes
+  Kokkos::Array<int, max_order> modes;      // modes of the levels
+  int level;                                // level of the output's mode: 1 ... N - 1
   int pointer_levels;
   RowsAt<Scalar> output;
   ChunkWalk workers;  // one bin each
 
-  /// Where a walk stands.
+  /// The position of a walk.
   struct Path {
     Index node[max_order];
     Index end[max_order];
     Row above;  // the product of the rows of the levels above the output's
-    Row below;  // of those between it and the leaf
-    Row sum;    // of x times the rows below the output's node
+    Row below;  // the product of those between it and the leaf
+    Row sum;    // the sum of x times the rows below the output's node
   };
 
   [[nodiscard]] KOKKOS_FUNCTION int fiber_level() const { return pointer_levels - 1; }

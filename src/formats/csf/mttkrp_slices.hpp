@@ -11,8 +11,8 @@
 //
 // On hosts, long slices of floats are summed in pieces (kernel/piece_sums.hpp).
 //
-// CSL also serves tensors of order 2 and 1 whole: their slices have no fibers. Bytes a nonzero: s_r + (N - 1)
-// s_o streamed, (N - 1) R s_r gathered; a slice: 2 s_o and R s_r.
+// CSL also serves tensors of order 2 and 1 whole: their slices have no fibers. Bytes per nonzero: s_r + (N -
+// 1) s_o streamed, (N - 1) R s_r gathered; per slice: 2 s_o and R s_r.
 #pragma once
 
 #include <Kokkos_Core.hpp>

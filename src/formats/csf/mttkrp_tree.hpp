@@ -12,7 +12,8 @@
 // With MultiplyEach every nonzero takes all its rows: add_each(). On hosts, long fibers and long slices of
 // floats are summed in pieces (kernel/piece_sums.hpp).
 //
-// Bytes a nonzero: s_r + s_o streamed and R s_r gathered; a fiber: 2 s_o and R s_r; a slice: 2 s_o and R s_r.
+// Bytes per nonzero: s_r + s_o streamed and R s_r gathered; per fiber: 2 s_o and R s_r; per slice: 2 s_o and
+// R s_r.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -39,7 +40,7 @@ struct MttkrpTree {
 
   TreeArrays<Scalar, Index, Order> tree;
   BinArrays<Index, Order> bins;
-  OtherFactors<Scalar, Order> factors;  // of the levels 1 ... N - 1
+  OtherFactors<Scalar, Order> factors;  // factors of the levels 1 ... N - 1
   SliceWriter<Row, Scalar, Index> writer;
   ChunkWalk workers;  // one bin each
 
@@ -52,7 +53,7 @@ struct MttkrpTree {
 
   // ---- SumFibers
 
-  /// Where a walk stands: a node of each level, and the end of its children.
+  /// The position of a walk: a node of each level, and the end of its children.
   struct Path {
     Index node[capacity];
     Index end[capacity];
@@ -222,7 +223,7 @@ struct MttkrpTree {
     Index at[Count + 1];  // the nonzeros' nodes of one level; the nonzeros themselves to begin with
     for (int u = 0; u <= Count; ++u) at[u] = p + u;
     for (int l = fiber_level(); l > 0; --l) {
-      Index end[Count];  // of this node and the next ones
+      Index end[Count];  // ends of this node and the next ones
       for (int u = 0; u < Count; ++u)
         end[u] = tree.pointers[l][Kokkos::min<Index>(nodes.node[l] + u + 1, tree.nodes[l])];
       Index above[Count + 1];
@@ -234,7 +235,7 @@ struct MttkrpTree {
       for (int u = 0; u <= Count; ++u) at[u] = above[u];
       nodes.node[l] = above[Count];
     }
-    if (at[Count - 1] < nodes.slice_end) {  // the last one tells about all
+    if (at[Count - 1] < nodes.slice_end) {  // the last one decides for all
       for (int u = 0; u < Count; ++u) run.sum += product[u];
     } else {
       for (int u = 0; u < Count; ++u) {

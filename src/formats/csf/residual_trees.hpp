@@ -30,7 +30,7 @@ struct FormTreeResiduals {
   TreeFibers<Scalar, Index> source;
   LevelRows<Scalar> factors;
   int rank;
-  int level;  // of the scratch pad
+  int level;  // level of the scratch pad
   Scalar* residuals;
 
   KOKKOS_FUNCTION void walk(count_t bin, Scalar* p, int lane) const {

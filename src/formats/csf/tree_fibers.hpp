@@ -25,7 +25,7 @@ struct TreeFibers {
   BinArrays<Index, any_order> binned;
   Index const* leaves;
   count_t nnz;
-  count_t chunk;  // of a bin, for trees without pointers, which have no bins
+  count_t chunk;  // nonzeros of a bin, for trees without pointers, which have no bins
   count_t bin_count;
   int levels;  // above the leaf: N - 1
   int pointer_levels;

@@ -132,7 +132,7 @@ struct SetCoordinates {
 
 /// With `partitions` false, flags the output rows of all segments. Otherwise it removes the flag of a row
 /// whose segment crosses the border before partition q: several threads may share that row. Of all borders
-/// that a segment crosses the first one counts, so that one thread alone removes the flag.
+/// that a segment crosses the first one counts, so that only one thread removes the flag.
 template <class Nonzeros, class Flags>
 struct FlagWholeRows {
   typename Nonzeros::indices_type coordinates;

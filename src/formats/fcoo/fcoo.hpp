@@ -2,7 +2,7 @@
 // f-coo: the flagged coordinates of Liu et al. (F-COO, CLUSTER 2017) for SpMTTKRP and SpTTMc, with one copy
 // of the nonzeros per mode (formats/fcoo/flagged_nonzeros.hpp). One product kernel serves all operations and
 // modes, and its time hardly depends on the mode. Storage, order 3, floats and 32-bit indices:
-// 12 + 1/8 + 1/(8 threadlen) bytes a nonzero and mode (Table II), and the segments' coordinates and the
+// 12 + 1/8 + 1/(8 threadlen) bytes per nonzero and mode (Table II), and the segments' coordinates and the
 // partitions' segments.
 #pragma once
 
@@ -49,7 +49,7 @@ public:
   using nonzeros_type  = FlaggedNonzeros<Scalar, Index, Space>;
 
   static constexpr char const* name = "f-coo";
-  static constexpr bool usual_for(Capability capability) { return capability == Capability::ttmc; }
+  static constexpr bool default_for(Capability capability) { return capability == Capability::ttmc; }
 
   /// One sort a mode, on the device. Waits for `space`.
   /// \throws UsageError when Index cannot number the nonzeros, or an option is out of range; MemoryError

@@ -9,12 +9,12 @@
 // which is one row of the output. A nonzero has its product indices, its value and one bit (Figure 2):
 //
 //   bit flag bf     0 where a segment ends with this nonzero, 1 otherwise
-//   start flag sf   one bit a partition of `threadlen` nonzeros: 1 where it begins a segment, 0 where it
-//                   goes on with that of the partition before
+//   start flag sf   one bit per partition of `threadlen` nonzeros: 1 where it begins a segment, 0 where it
+//                   continues that of the partition before
 //
-// That is M s_o + s_r + 1/8 + 1/(8 threadlen) bytes a nonzero, M product modes (Table II). In addition there
-// are the index coordinates of each segment, and for each partition the number of the segment in which it
-// begins.
+// That is M s_o + s_r + 1/8 + 1/(8 threadlen) bytes per nonzero, M product modes (Table II). In addition
+// there are the index coordinates of each segment, and for each partition the number of the segment in which
+// it begins.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -33,7 +33,7 @@ inline constexpr int default_threadlen = 64;
 /// The meaning of the rows in an operation's output.
 enum class FCooRows {
   of_mode,     // the index mode's I_n rows (SpMTTKRP, SpTTMc: K = 1)
-  of_segments  // one a segment, in order (SpTTM)
+  of_segments  // one per segment, in order (SpTTM)
 };
 
 /// The division of the nonzeros among threads. The paper tunes threadlen and the threads of a team for a
@@ -53,8 +53,8 @@ struct FlaggedNonzeros {
   using numbers_type                   = Kokkos::View<Index*, device_type>;
   using flags_type                     = Kokkos::View<std::uint64_t*, device_type>;
   using starts_type                    = Kokkos::View<std::uint32_t*, device_type>;
-  static constexpr count_t flags_bits  = 64;  // of a word of bit flags
-  static constexpr count_t starts_bits = 32;  // of a word of start flags
+  static constexpr count_t flags_bits  = 64;  // bits of a word of bit flags
+  static constexpr count_t starts_bits = 32;  // bits of a word of start flags
 
   Extents extents;
   Kokkos::Array<int, max_order> modes{};  // the K index modes, then the M product modes, shortest first
@@ -66,10 +66,10 @@ struct FlaggedNonzeros {
 
   indices_type indices;        // M x P, rows padded to whole packs of four
   values_type values;          // P
-  flags_type flags;            // bf: bit p % 64 of word p / 64; bits behind the last nonzero are 0
+  flags_type flags;            // bf: bit p % 64 of word p / 64; bits past the last nonzero are 0
   starts_type starts;          // sf: bit q % 32 of word q / 32
   indices_type coordinates;    // K x (S + 1): of every segment; the last column only pads
-  numbers_type first_segment;  // of every partition: the segment of its first nonzero
+  numbers_type first_segment;  // for every partition: the segment of its first nonzero
   numbers_type cleared;  // output rows that must be zero before a walk: those without nonzeros, and those
                          // whose segment crosses a partition's border
 

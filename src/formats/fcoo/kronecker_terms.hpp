@@ -66,8 +66,8 @@ template <class Scalar, class Index, int Modes>
 struct KroneckerMatrices {
   static constexpr int capacity = Modes > 0 ? Modes : max_order;
   Scalar const* data[capacity]{};
-  Index const* index[capacity]{};  // of every nonzero, in that mode
-  unsigned stride[capacity]{};     // of rows
+  Index const* index[capacity]{};  // indices of all nonzeros in that mode
+  unsigned stride[capacity]{};     // between rows
   int columns[capacity]{};
   int count = 0;
 
@@ -132,8 +132,8 @@ struct KroneckerTerms {
   static constexpr int block    = 1;  // a tile has one number
   static constexpr int elements = Block * tile;
   using Pieces                  = PieceSumsOf<Sum, Scalar, Form, elements, Row::width>;
-  /// Nonzeros under way. Two fit the registers beside the sums; of doubles two fit only beside half as many
-  /// sums.
+  /// Nonzeros under way. Registers have room for two and the sums; for doubles, only if there are half as
+  /// many sums.
   static constexpr int batch = rows_in_flight<Space>(sizeof(Scalar) == 4 || packs == 1 ? 2 : 1);
   /// Sums and terms take more than the 80 registers that three teams would allow.
   static constexpr int resident_teams = 2;
@@ -146,12 +146,12 @@ struct KroneckerTerms {
   count_t output_stride;
   int tiles_last;          // blocks of the last matrix's columns
   int tiles_before;        // tiles of the one before
-  count_t first_lead = 0;  // of this launch: all tiles may be more than one launch holds
+  count_t first_lead = 0;  // first of this launch: one launch may not hold all tiles
   int first_tile     = 0;  // among those of one lead
 
   /// A lane's part of a tile.
   struct TileColumns {
-    Columns last[packs];  // of the last matrix
+    Columns last[packs];  // columns of the last matrix
     Columns read[packs];  // the same, or the first pack if there are none, which is then not stored
     int count;            // columns of the first pack; 0: the lane has nothing to do
     int own_first;        // where its part begins in the tile

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // F-COO's SpMTTKRP and SpTTM: sums of Hadamard products (hadamard_terms.hpp).
 //
-// Bytes a nonzero: s_r + M s_o + 1/8 streamed, M R s_r gathered. Flops: (M + 1) R. Rows of the output are
+// Bytes per nonzero: s_r + M s_o + 1/8 streamed, M R s_r gathered. Flops: (M + 1) R. Rows of the output are
 // written once. Rows that cross a team's border are written a few times. The row number of each segment is
 // read.
 #pragma once

@@ -71,7 +71,7 @@ CooTensor<Scalar, Index, Space> rows_as_mode(Space const& space,
 /// W(q, r) = prod over the dense modes d != left_out of A^(d)(q_d, r), q the column of a row.
 template <class Scalar, class Space>
 struct DenseProducts {
-  Kokkos::Array<FactorMatrix<Scalar, Space>, max_order> factors;  // of the dense modes, in the order of a row
+  Kokkos::Array<FactorMatrix<Scalar, Space>, max_order> factors;  // the dense ones, in the order of a row
   int count;
   int left_out;  // -1: none
   FactorMatrix<Scalar, Space> W;

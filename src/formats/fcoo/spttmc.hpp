@@ -7,7 +7,7 @@
 // Y is I_n x D, D the product of the other matrices' columns; the last matrix's column runs fastest. A thread
 // sums a tile of the row (kronecker_terms.hpp).
 //
-// Bytes a nonzero: s_r + M s_o + 1/8 streamed, and the rows of all matrices gathered, both again for every
+// Bytes per nonzero: s_r + M s_o + 1/8 streamed, and the rows of all matrices gathered, both again for every
 // tile of D. Flops: 2 D, and a little more from order 4 on.
 #pragma once
 
@@ -70,7 +70,7 @@ KroneckerMatrices<Scalar, Index, Modes> kronecker_matrices(
     std::vector<FactorMatrix<Scalar, Space>> const& matrices) {
   KroneckerMatrices<Scalar, Index, Modes> result;
   for (std::size_t m = 0; m < matrices.size(); ++m) {
-    int row = 0;  // of X.indices
+    int row = 0;  // row of X.indices
     while (X.product_mode(row) != modes[m]) ++row;
     result.data[m]    = matrices[m].data();
     result.index[m]   = X.indices.data() + row * X.indices.stride(0);

@@ -9,7 +9,7 @@
 //     no start flag: the first sum belongs to a segment that      flush(): is_head, kept in scratch memory
 //     an earlier thread began
 //   the team, in place of the paper's segmented scan: the thread  operator(), after the barrier: heads.join()
-//   in which a segment began adds the heads behind it
+//   in which a segment began adds the heads after it
 //   what crosses the team's borders is added with atomics         Terms::add_to()
 //
 // A thread is a group of vector lanes that hold a row of the output in registers.
@@ -46,7 +46,7 @@ struct FlaggedSegments {
   std::uint64_t const* flags;
   std::uint32_t const* starts;
   Index const* first_segment;
-  Index const* rows;  // of the output, for every segment; null: a segment's row has its number
+  Index const* rows;  // output row of every segment; null: a segment's row has its number
   int threadlen;
 
   template <class Scalar, class Space>
@@ -92,7 +92,7 @@ struct SumFlagged {
   struct Open {
     Sum sum;
     Index row;
-    bool is_open;  // the last segment goes on in the next thread's chunk
+    bool is_open;  // the last segment continues in the next thread's chunk
     bool is_head;  // no segment ended
   };
 
@@ -111,7 +111,7 @@ struct SumFlagged {
         heads.store(thread, total, terms.own(columns));  // others have the segment's beginning
       else
         terms.store(row, total, columns);
-      row = segments.row(++segment);  // there is one entry behind the last segment
+      row = segments.row(++segment);  // there is one entry past the last segment
     };
     for (count_t p = begin; p < end;) {
       std::uint64_t ends = segments.ends(p);
@@ -165,7 +165,7 @@ struct SumFlagged {
       if (heads.join(open.sum, thread, own))
         terms.store(open.row, open.sum, columns);
       else
-        terms.add_to(open.row, open.sum, columns, lane);  // the teams behind add to it too
+        terms.add_to(open.row, open.sum, columns, lane);  // the teams after this one add to it too
     });
   }
 };
@@ -184,7 +184,7 @@ void sum_flagged(Space const& space, char const* label, FlaggedNonzeros<Scalar, 
   while (static_cast<count_t>(Kernel::Heads::bytes(team)) > device_team_scratch && team > 1) team /= 2;
   auto policy = team_policy<Bounds>(space, chunks.shape(team, lanes));
   policy.set_scratch_size(0, Kokkos::PerTeam(Kernel::Heads::bytes(team)));
-  detail::launch_copied(label, policy, Kernel{terms, FlaggedSegments<Index>(X), chunks});
+  detail::launch_with_local_copy(label, policy, Kernel{terms, FlaggedSegments<Index>(X), chunks});
 }
 
 }  // namespace polyad::detail

@@ -139,7 +139,8 @@ void validate(Space const& space, FlaggedNonzeros<Scalar, Index, Space> const& X
   POLYAD_EXPECTS(faults.products == 0, faults.products, " product indices lie outside their modes");
   POLYAD_EXPECTS(faults.coordinates == 0, faults.coordinates,
                  " coordinates of segments lie outside their modes");
-  POLYAD_EXPECTS(faults.order == 0, faults.order, " segments are not behind the one before them: unsorted");
+  POLYAD_EXPECTS(faults.order == 0, faults.order,
+                 " segments do not come after the one before them: unsorted");
 
   auto const cleared = repartitioned(space, X, X.threadlen).cleared;
   count_t missing    = cleared.extent(0) == X.cleared.extent(0) ? 0 : 1;

@@ -19,7 +19,7 @@ using namespace std::string_view_literals;
 constexpr auto npy_magic  = "\x93NUMPY"sv;
 constexpr char host_order = std::endian::native == std::endian::little ? '<' : '>';
 
-/// The text behind 'key': in the dictionary, blanks skipped.
+/// The text after 'key': in the dictionary, with blanks skipped.
 std::optional<std::string_view> entry(std::string_view dictionary, std::string const& key) {
   std::size_t at = dictionary.find("'" + key + "'");
   if (at == std::string_view::npos) return std::nullopt;
@@ -112,7 +112,7 @@ NpyArray parse_npy(std::string const& file, std::string const& name, std::string
       first ? byte(8) | byte(9) << 8 : byte(8) | byte(9) << 8 | byte(10) << 16 | byte(11) << 24;
   if (length > content.size() - start) refuse(" is damaged: its header is cut short");
   auto array = parse_dictionary(content.substr(start, length));
-  if (!array) refuse(" is no array of integers, floats or doubles in this machine's byte order");
+  if (!array) refuse(" is not an array of integers, floats or doubles in this machine's byte order");
   content.remove_prefix(start + length);
   std::uint64_t size = array->bytes;
   for (std::uint64_t const extent : array->shape)

@@ -34,7 +34,7 @@ void add_texts(ZipWriter& zip, std::string const& texts, std::string const& ends
             {reinterpret_cast<char const*>(where.data()), where.size() * sizeof(std::uint64_t)});
 }
 
-/// The arrays of an archive that are about names.
+/// The arrays of an archive that hold names.
 class NameArrays {
 public:
   NameArrays(RawInput const& input, std::vector<ZipMember> const& members, ReadMemory& memory)

@@ -8,7 +8,7 @@ namespace polyad::io {
 
 namespace {
 
-/// Little-endian fields, one behind the other.
+/// Little-endian fields, one after the other.
 class Fields {
 public:
   Fields& u16(std::uint64_t value) { return append(value, 2); }

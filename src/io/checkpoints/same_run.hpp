@@ -13,7 +13,8 @@ namespace polyad::io {
   return found == here ? std::string() : "is a checkpoint of " + what + " " + found + ", not " + here;
 }
 
-/// Whether extents, nonzeros and norm are alike. The norm of a tensor depends on how threads split its sum.
+/// Whether extents, nonzeros and norm are the same. The norm of a tensor depends on how threads split its
+/// sum.
 template <class Checkpoint>
 [[nodiscard]] bool is_same_tensor(Checkpoint const& found, Checkpoint const& run) {
   if (found.extents != run.extents || found.nnz != run.nnz) return false;

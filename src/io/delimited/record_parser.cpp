@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The short path takes records of integers, texts and plain decimal numbers from a block without quotes. All
-// others go the careful path, which alone reports faults.
+// The short path handles records of integers, texts and plain decimal numbers from a block without quotes.
+// All others take the careful path, which alone reports faults.
 #include "io/delimited/record_parser.hpp"
 
 #include <algorithm>
@@ -148,8 +148,8 @@ void RecordParser::finish_labels() {
   for (auto& labels : m_labels) labels->finish();
 }
 
-/// Takes the text of a column. \return whether it is right; else m_reason says why not
-/// \param is_buffered  the text changes with the next field
+/// Takes the text of a column. \return whether it is valid; if not, m_reason says why
+/// \param is_buffered  whether the text changes with the next field
 bool RecordParser::take(std::size_t column, std::string_view text, ParsedRecords& result, bool is_buffered) {
   ColumnUse const use = m_layout.columns[column];
   if (use.kind == ColumnUse::Kind::left_out) return true;

@@ -21,7 +21,7 @@ constexpr NamedDelimiter named_delimiters[] = {
     {";", "semicolon", "semicolon-separated"}, {"|", "pipe", "separated by |"},
     {"::", "colons", "separated by ::"},       {" ", "blanks", "separated by blanks"}};
 
-/// Without the CR of a CRLF line end, and without padding.
+/// The text without the CR of a CRLF line end, and without padding.
 std::string_view trimmed(Separator separator, char const* begin, char const* end, bool ends_record) {
   if (ends_record && end > begin && end[-1] == '\r') --end;
   while (end > begin && separator.is_padding(end[-1])) --end;

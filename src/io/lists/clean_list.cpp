@@ -22,14 +22,14 @@ namespace polyad::io {
 
 namespace {
 
-/// The first nonzero of each place: a hash table of positions, at most half full.
+/// The first nonzero at each place: a hash table of positions, at most half full.
 template <class Index, class Position>
 class Places {
 public:
   Places(Index const* indices, std::uint64_t order, std::uint64_t nnz)
       : m_indices(indices), m_order(order), m_slots(std::bit_ceil(2 * nnz + 1), vacant) {}
 
-  /// The first nonzero where p stands, which is p itself when none was there.
+  /// The first nonzero with the coordinates of p, which is p itself if there was none.
   std::uint64_t first_at(std::uint64_t p) {
     std::uint64_t const mask = m_slots.size() - 1;
     for (std::uint64_t slot = hash(p) & mask;; slot = (slot + 1) & mask) {

@@ -116,7 +116,7 @@ Marks by_time(Places const& places, SplitOptions const& options) {
   return marks;
 }
 
-/// Marks the last entries of a row, which `entries` has in the order of time.
+/// Marks the last entries of a row; `entries` has them in the order of time.
 void mark_last(Places const& places, SplitOptions const& options, std::uint64_t const* begin,
                std::uint64_t const* end, Marks& marks) {
   auto const time = [&](std::uint64_t p) {
@@ -174,7 +174,8 @@ void expect_rule(CoordinateList const& list, SplitOptions const& options) {
                    " cannot have both the rows and their times");
 }
 
-/// Counts repeated places, and those that were separated. Places are compared by 63 bits of their hash.
+/// Counts repeated places, and those whose entries were separated. Places are compared by 63 bits of their
+/// hash.
 void count_repeats(Places const& places, Marks const& marks, Split& result) {
   std::vector<std::uint64_t> hashes(places.count());  // the last bit: whether the entry is held out
   for (std::uint64_t p = 0; p < hashes.size(); ++p) hashes[p] = (places.bits(p, {}) << 1) | marks[p];

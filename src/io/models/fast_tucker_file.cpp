@@ -59,7 +59,7 @@ void read_mode(NpzReader const& archive, NpzArray&& factor, HostFastTucker& mode
   if (bias) model.biases.push_back(std::move(bias->elements));
 }
 
-/// The drifts of biases, where there are any.
+/// Reads the drifts of the biases, if there are any.
 void read_drifts(NpzReader const& archive, HostFastTucker& model) {
   auto const time = archive.read("time_mode", 1);
   for (std::size_t n = 0; n < model.extents.size(); ++n) {
@@ -206,7 +206,7 @@ HostFastTucker read_fast_tucker(RawInput& input) {
   if (auto const range = archive.read("range", 1)) {
     if (range->shape[0] != 2 || range->elements[0] > range->elements[1])
       refuse(archive.name(), "range is not a lowest and a highest number");
-    // An end that is not there is written as the largest number of its side.
+    // A missing end is written as the largest number of its side.
     constexpr double largest = std::numeric_limits<double>::max();
     if (range->elements[0] != -largest) model.lowest = range->elements[0];
     if (range->elements[1] != largest) model.highest = range->elements[1];

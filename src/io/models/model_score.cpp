@@ -10,8 +10,8 @@ namespace polyad::io {
 
 namespace {
 
-/// The numbers of these sums. Squares and products of doubles neither overflow nor become zero, where long
-/// double has more bits for the exponent.
+/// The type of these sums. Squares and products of doubles neither overflow nor become zero if long double
+/// has more bits for the exponent.
 using Wide = long double;
 
 /// rows x columns, row-major
@@ -92,7 +92,7 @@ std::vector<std::int64_t> best_assignment(ScoreMatrix const& score) {
   return result;
 }
 
-/// |lambda_r| times the norms of its columns.
+/// |lambda_r| times the norms of the columns of component r.
 std::vector<Wide> component_norms(HostKtensor const& model) {
   std::vector<Wide> norms(model.rank());
   std::transform(model.weights.begin(), model.weights.end(), norms.begin(),

@@ -57,7 +57,7 @@ void expect_npz(std::filesystem::path const& path, char const* what) {
                  " is written as .npz");
 }
 
-/// I_n, the rows of the tensor, of which a model may store some only.
+/// I_n, the rows of the tensor, of which a model may store only some.
 template <class Scalar, class Space>
 std::uint64_t extent_of(Ktensor<Scalar, Space> const& model, int n) {
   return model.rows.empty() ? model.factors[n].extent(0) : model.rows[n].extent();

@@ -52,7 +52,7 @@ RawInput::RawInput(std::filesystem::path const& path) : m_name(path.string()) {
         is_file ? std::min<std::size_t>(m_size, read_buffer_bytes) : read_buffer_bytes);
     m_pending    = refill();
     m_has_places = is_file;
-    // The first read has everything: nothing can change any more.
+    // The first read got everything: nothing can change any more.
     if (is_file && m_pending.size() == m_size) m_whole = m_pending;
   } catch (...) {
     ::close(m_descriptor);
@@ -122,7 +122,7 @@ void RawInput::read_at(std::uint64_t offset, char* to, std::uint64_t bytes) cons
 void RawInput::hold(ReadMemory& memory) {
   if (m_has_places) return;
   for (auto piece = next(); !piece.empty(); piece = next()) {
-    // A string that grows is there twice for a while.
+    // A string that grows is in memory twice for a while.
     memory.take("the bytes of " + m_name, 2 * piece.size());
     m_held += piece;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The careful path of the line parser: every form that is allowed, and the words for every fault.
+// The careful path of the line parser: every form that is allowed, and the message for every fault.
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -113,7 +113,7 @@ CarefulLine parse_line_carefully(std::string_view line, LineRules const& rules) 
     return result;
   }
   result.has_data = true;
-  result.value    = 1;  // of a pattern, which has none
+  result.value    = 1;  // the value of a pattern, which stores none
   result.fault    = check_count(line, rules);
   for (int n = 0; n < rules.order + (rules.has_value ? 1 : 0) && !result.fault;
        ++n, token = take_token(rest)) {

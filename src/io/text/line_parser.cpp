@@ -52,7 +52,7 @@ inline Digits read_up_to_eight(char const* p) {
   if constexpr (std::endian::native == std::endian::little) {
     std::uint64_t word = 0;
     std::memcpy(&word, p, sizeof word);
-    // The high bit of each byte below '0' or above '9'. Carries corrupt only bytes behind the first of them.
+    // The high bit of each byte below '0' or above '9'. Carries corrupt only bytes after the first of them.
     std::uint64_t const others =
         ((word + 0x4646464646464646) | (word - 0x3030303030303030)) & 0x8080808080808080;
     int const count = others == 0 ? 8 : std::countr_zero(others) / 8;
@@ -92,7 +92,7 @@ inline char const* skip_blanks(char const* p) {
 
 /// A plain decimal number, [-]digits[.digits], whose digits form an integer below 2^53. The integer and the
 /// power of ten (at most 10^16) are exact doubles. So the division rounds once and gives the nearest double.
-/// Returns the byte behind the number, or null if it has another form.
+/// Returns the byte after the number, or null if it has another form.
 inline char const* read_plain_value(char const* p, double& value) {
   bool const negative = *p == '-';
   p += negative ? 1 : 0;

@@ -44,7 +44,7 @@ void expect_one_file(std::string const& name, bool is_file, std::uint64_t bytes,
                            "; put it where every machine sees it");
 }
 
-/// How a part is: well, or what it threw.
+/// How a part ended: without an error, or with which exception.
 enum Ending : std::uint64_t { well, input_error, usage_error, memory_error, no_memory, other_error };
 
 std::string memory_reason(MemoryError const& error) {
@@ -56,7 +56,7 @@ std::uint64_t number_of_dialect(Dialect dialect) {
   return std::ranges::find(dialects(), dialect) - dialects().begin();
 }
 
-/// The first part reads everything. The others get an empty list and the facts.
+/// The first part reads everything. The others get an empty list and the same facts.
 TensorFile read_by_first(RawInput* input, ReadOptions const& options, Stretch const& stretch) {
   TensorFile file;
   if (stretch.part == 0) file = read_tensor(*input, options);
@@ -172,7 +172,7 @@ void Stretch::fail() const {
     text = "an unknown exception";
   }
   agree(own, text);
-  throw;  // not reached: this part at least is not well
+  throw;  // not reached: at least this part has failed
 }
 
 /// All parts call this together. \param own  the ending, two numbers, and the bytes of `text` that are a name
