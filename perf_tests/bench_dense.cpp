@@ -14,7 +14,7 @@
 #include "dense/intermediates.hpp"
 #include "dense/symmetric_eigen.hpp"
 #include "dense/transposed_product.hpp"
-#include "formats/coo/row_system.hpp"
+#include "formats/coo/kernels/least_squares/row_system.hpp"
 #include "kernel/launch_shape.hpp"
 #include "registration.hpp"
 

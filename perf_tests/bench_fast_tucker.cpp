@@ -9,13 +9,13 @@
 #include <type_traits>
 #include <vector>
 
-#include "fast_tucker/epochs.hpp"
-#include "formats/blco/alto.hpp"
-#include "formats/blco/blco.hpp"
-#include "formats/coo/coo_tiny_vec.hpp"
-#include "formats/coo/sorted.hpp"
-#include "formats/csf/b_csf.hpp"
-#include "formats/csf/hb_csf.hpp"
+#include "fast_tucker/optimizers/epochs.hpp"
+#include "formats/blco/storage/alto.hpp"
+#include "formats/blco/storage/blco.hpp"
+#include "formats/coo/storage/coo_tiny_vec.hpp"
+#include "formats/coo/storage/sorted.hpp"
+#include "formats/csf/storage/b_csf.hpp"
+#include "formats/csf/storage/hb_csf.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
 #include "ratings.hpp"
 #include "registration.hpp"

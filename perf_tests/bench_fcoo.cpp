@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bench_formats.hpp"
-#include "formats/fcoo/fcoo.hpp"
+#include "formats/fcoo/storage/fcoo.hpp"
 #include "registration.hpp"
 
 namespace polyad::perf {

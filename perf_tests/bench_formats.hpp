@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "alto_reference.hpp"
-#include "cp/iteration_numbers.hpp"
+#include "cp/run/iteration_numbers.hpp"
 #include "dense/gram.hpp"
-#include "dense/normal_equations.hpp"
-#include "dense/update_factor.hpp"
+#include "dense/update/normal_equations.hpp"
+#include "dense/update/update_factor.hpp"
 #include "formats/registry.hpp"
 #include "models.hpp"
 #include "polyad/cp/cp_als.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "dense/update_factor.hpp"
+#include "dense/update/update_factor.hpp"
 #include "registration.hpp"
 #include "support/forced_strategies.hpp"
 #include "tensors.hpp"

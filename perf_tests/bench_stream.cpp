@@ -3,7 +3,7 @@
 // work in memory; and CP-ALS within a given number of bytes of the device.
 #include <optional>
 
-#include "formats/blco/streamed_blco.hpp"
+#include "formats/blco/storage/streamed_blco.hpp"
 #include "models.hpp"
 #include "polyad/core/device_memory.hpp"
 #include "polyad/cp/cp_als.hpp"

@@ -91,7 +91,7 @@ BACKEND_ONLY = re.compile(
     r"\b(?:CUBLAS|NCCL)_[A-Z]\w*|#\s*include\s*<(?:cuda|cub|thrust|cooperative|nccl)\w*"
 )
 # They bind another library to the interface of their folder, and hold no kernels.
-BINDINGS = {"src/dense/blas.cpp", "src/distributed/nccl_collectives.cpp"}
+BINDINGS = {"src/dense/blas.cpp", "src/distributed/collectives/nccl_collectives.cpp"}
 MOST_BACKEND_FILES = 12
 OF_A_DEVICE = re.compile(r"\bis_device_space\b")
 LAUNCH_SHAPES = {"kernel/chunk_walk.hpp", "kernel/launch.hpp", "kernel/launch_shape.hpp", "kernel/machine.hpp"}
@@ -144,6 +144,11 @@ def arguments_after(text, start):
     return arguments
 
 
+def family_of(parts):
+    """The family of formats of formats/FAMILY/..., or None; formats/walks serves all families."""
+    return parts[1] if parts[0] == "formats" and len(parts) > 2 and parts[1] != "walks" else None
+
+
 class Checker:
     def __init__(self, root):
         self.root = Path(root)
@@ -164,7 +169,7 @@ class Checker:
         parts = parts[2:] if parts[:2] == ("include", "polyad") else parts[1:]
         if len(parts) < 2:
             return "", None
-        return parts[0], parts[1] if parts[0] == "formats" and len(parts) > 2 else None
+        return parts[0], family_of(parts)
 
     def check_includes(self, path, text):
         layer, family = self.layer_of(path)
@@ -204,7 +209,7 @@ class Checker:
                 self.report(path, line, f"includes go down only: {layer} may not include {name}")
                 continue
             if target[0] == "formats":
-                target_family = target[1] if len(target) > 2 else None
+                target_family = family_of(target)
                 if layer in DRIVERS | {"distributed", "testing"} and "/".join(target) not in CONTRACTS:
                     self.report(path, line, f"a driver knows the contracts of formats alone, not {name}")
                 elif layer == "formats" and target_family not in (None, family) and not registry:
@@ -327,8 +332,8 @@ class Checker:
             self.report(self.root / "src", 1, f"{casts} casts to numbers in {lines} lines, more than {MOST_CASTS} in 1,000")
 
     def check_rooms(self):
-        """What the tool or io does is found by the name of its folder, as long as each has few files."""
-        files = Counter(path.parent for path in self.files("src/cli", "src/io"))
+        """What a file does is found by the name of its folder, as long as each has few files."""
+        files = Counter(path.parent for path in self.files("src", "include"))
         for folder, count in sorted(files.items()):
             if count > MOST_FOLDER_FILES:
                 self.report(folder, 1, f"{count} files in a folder, more than {MOST_FOLDER_FILES}")

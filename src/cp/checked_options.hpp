@@ -4,7 +4,7 @@
 
 #include "cp/constraints/constrained_start.hpp"
 #include "cp/fixed_modes.hpp"
-#include "cp/run_updates.hpp"
+#include "cp/run/run_updates.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/cp/cp_als.hpp"
 #include "polyad/tensor/compact.hpp"

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "core/space_instances.hpp"
-#include "cp/cp_als_run.hpp"
 #include "cp/fixed_modes.hpp"
 #include "cp/held_tensor.hpp"
+#include "cp/run/cp_als_run.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/io/checkpoint.hpp"
 #include "polyad/tensor/compact.hpp"

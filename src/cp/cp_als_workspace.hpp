@@ -5,10 +5,10 @@
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 
-#include "cp/iteration_numbers.hpp"
+#include "cp/run/iteration_numbers.hpp"
 #include "cp/update_memory.hpp"
 #include "dense/gram.hpp"
-#include "dense/hadamard_of_grams.hpp"
+#include "dense/update/hadamard_of_grams.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/cp/factor_update.hpp"
 #include "polyad/tensor/factor_matrices.hpp"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cp/cp_als_workspace.hpp"
-#include "cp/numbers_on_host.hpp"
+#include "cp/run/numbers_on_host.hpp"
 #include "dense/power_of_two.hpp"
 #include "dense/scale_matrix.hpp"
 #include "fit/cp_norm.hpp"

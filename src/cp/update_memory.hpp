@@ -5,8 +5,8 @@
 #include <Kokkos_Core.hpp>
 
 #include "dense/gram.hpp"
-#include "dense/hadamard_of_grams.hpp"
 #include "dense/inner_product.hpp"
+#include "dense/update/hadamard_of_grams.hpp"
 #include "polyad/cp/factor_update.hpp"
 
 namespace polyad::detail {

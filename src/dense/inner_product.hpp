@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // <V, A> with a weight for each column: the sum over i and r of weights(r) V(i, r) A(i, r). The fit of a CP
-// model needs it for the last factor, where V is the mode's MTTKRP (cp/iteration_numbers.hpp). If
+// model needs it for the last factor, where V is the mode's MTTKRP (cp/run/iteration_numbers.hpp). If
 // update_factor has a single pass, it sums <V, A> too; otherwise inner_product_of reads V and A again.
 #pragma once
 

@@ -15,7 +15,7 @@
 #include "core/run_limits.hpp"
 #include "fast_tucker/entries.hpp"
 #include "fast_tucker/fast_tucker_run.hpp"
-#include "fast_tucker/implicit.hpp"
+#include "fast_tucker/implicit/implicit.hpp"
 #include "fast_tucker/resume.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/formats/capability.hpp"

@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "fast_tucker/entries.hpp"
-#include "fast_tucker/epochs.hpp"
 #include "fast_tucker/kept_model.hpp"
+#include "fast_tucker/optimizers/epochs.hpp"
 #include "fast_tucker/resume.hpp"
-#include "fast_tucker/row_classes.hpp"
+#include "fast_tucker/search/row_classes.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/io/checkpoint.hpp"
 #include "run/row_distribution.hpp"

@@ -9,7 +9,7 @@
 #include "dense/dense_tuning.hpp"
 #include "fast_tucker/drift.hpp"
 #include "fast_tucker/entries.hpp"
-#include "fast_tucker/sample_rows.hpp"
+#include "fast_tucker/search/sample_rows.hpp"
 #include "formats/format_bytes.hpp"
 #include "formats/plan_owned_formats.hpp"
 #include "polyad/core/instances.hpp"

@@ -263,7 +263,7 @@ inline constexpr std::uint64_t of_a_chunk = 64;
 /// caches.
 [[nodiscard]] double gather_seconds(CostInput const& input, int mode, double bytes);
 /// `first`, then the other modes from the shortest to the longest. `sorted` orders a copy this way, and trees
-/// order their levels (level_modes, formats/csf/csf_tree.hpp).
+/// order their levels (level_modes, formats/csf/storage/csf_tree.hpp).
 [[nodiscard]] std::vector<int> ordered_modes(CostInput const& input, int first);
 /// The time of one row of a factor per nonzero from the nearest cache. The second function gives the
 /// additional time for rows of `mode` that are not in that cache.

@@ -3,7 +3,7 @@
 // does.
 // The bound of an inverse's error is that of Cholesky's (Higham, "Accuracy and Stability of Numerical
 // Algorithms", 2002, section 14.3), with a constant to spare.
-#include "dense/block_inverse.hpp"
+#include "dense/update/block_inverse.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 // update_factor against the oracle: A = V W, and G = A' A of the A that was stored. The edges are those of
 // the single pass that devices take up to R = 32; hosts and larger R take two passes and are held to the
 // same. Each strategy is forced on every backend as well.
-#include "dense/update_factor.hpp"
+#include "dense/update/update_factor.hpp"
 
 #include <Kokkos_Core.hpp>
 #include <array>

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "distributed/mpi_collectives.hpp"
+#include "distributed/collectives/mpi_collectives.hpp"
 #include "support/catch.hpp"
 
 namespace polyad::test {

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "distributed/collectives/mpi_collectives.hpp"
 #include "distributed/exchange.hpp"
-#include "distributed/mpi_collectives.hpp"
 #include "distributed/parts.hpp"
 #include "distributed/shared_folder.hpp"
 #include "distributed/world.hpp"

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "fast_tucker/held_out.hpp"
-#include "fast_tucker/sample_rows.hpp"
+#include "fast_tucker/search/held_out.hpp"
+#include "fast_tucker/search/sample_rows.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
 #include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"

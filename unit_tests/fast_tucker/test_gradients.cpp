@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Gradients of FastTucker against differences of the loss, and the product they are made of against the
 // oracle.
-#include "fast_tucker/gradients.hpp"
+#include "fast_tucker/optimizers/gradients.hpp"
 
 #include <Kokkos_Core.hpp>
 #include <cmath>
 
 #include "fast_tucker/oracle.hpp"
-#include "formats/coo/sorted.hpp"
+#include "formats/coo/storage/sorted.hpp"
 #include "polyad/fast_tucker/predict.hpp"
 #include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"

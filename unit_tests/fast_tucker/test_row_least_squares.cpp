@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "fast_tucker/gradients.hpp"
+#include "fast_tucker/optimizers/gradients.hpp"
 #include "fast_tucker/oracle.hpp"
-#include "formats/coo/sorted.hpp"
+#include "formats/coo/storage/sorted.hpp"
 #include "polyad/fast_tucker/predict.hpp"
 #include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"

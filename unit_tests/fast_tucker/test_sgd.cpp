@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The paper's SGD on coordinates and on trees: its sweeps against the definition, its gradients against
 // differences of the loss, and planted models found again.
-#include "fast_tucker/sgd.hpp"
+#include "fast_tucker/optimizers/sgd.hpp"
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>
@@ -9,13 +9,13 @@
 #include <cmath>
 #include <vector>
 
-#include "fast_tucker/epochs.hpp"
+#include "fast_tucker/optimizers/epochs.hpp"
 #include "fast_tucker/planted.hpp"
-#include "formats/coo/coo_permuted.hpp"
-#include "formats/coo/coo_tiny_vec.hpp"
-#include "formats/coo/sgd_coo.hpp"
-#include "formats/coo/sorted.hpp"
-#include "formats/csf/b_csf.hpp"
+#include "formats/coo/kernels/sgd/sgd_coo.hpp"
+#include "formats/coo/storage/coo_permuted.hpp"
+#include "formats/coo/storage/coo_tiny_vec.hpp"
+#include "formats/coo/storage/sorted.hpp"
+#include "formats/csf/storage/b_csf.hpp"
 #include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
 #include "support/instances.hpp"

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "fast_tucker/best_length.hpp"
-#include "fast_tucker/core_step.hpp"
+#include "fast_tucker/optimizers/core_step.hpp"
 #include "fast_tucker/planted.hpp"
-#include "formats/coo/sorted.hpp"
+#include "formats/coo/storage/sorted.hpp"
 #include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
 

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "formats/blco/find_long_rows.hpp"
+#include "formats/blco/build/find_long_rows.hpp"
 #include "formats/cost_model.hpp"
 #include "polyad/formats/any_format.hpp"
 #include "polyad/testing/small_tensors.hpp"

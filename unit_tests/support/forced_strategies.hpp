@@ -12,13 +12,13 @@
 #include <cstdint>
 #include <string>
 
-#include "formats/blco/build_alto.hpp"
-#include "formats/blco/build_blco.hpp"
-#include "formats/blco/mttkrp_alto.hpp"
-#include "formats/blco/mttkrp_blco.hpp"
-#include "formats/coo/mttkrp_sorted.hpp"
-#include "formats/csf/b_csf.hpp"
-#include "formats/csf/mttkrp_tree.hpp"
+#include "formats/blco/build/build_alto.hpp"
+#include "formats/blco/build/build_blco.hpp"
+#include "formats/blco/kernels/mttkrp_alto.hpp"
+#include "formats/blco/kernels/mttkrp_blco.hpp"
+#include "formats/coo/kernels/mttkrp_sorted.hpp"
+#include "formats/csf/kernels/mttkrp_tree.hpp"
+#include "formats/csf/storage/b_csf.hpp"
 
 namespace polyad::test {
 

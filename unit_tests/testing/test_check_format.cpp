@@ -3,7 +3,7 @@
 #include <Kokkos_Core.hpp>
 #include <string>
 
-#include "formats/coo/coo_tiny_vec.hpp"
+#include "formats/coo/storage/coo_tiny_vec.hpp"
 #include "polyad/testing/conformance.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"

@@ -15,7 +15,7 @@ GOOD = {
     "CMakeLists.txt": "# SPDX-License-Identifier: BSD-3-Clause\n",
     "src/CMakeLists.txt": "# SPDX-License-Identifier: BSD-3-Clause\n"
     "set(headers\n  core/a.hpp\n  tensor/t.hpp\n  kernel/k.hpp\n  dense/d.hpp\n  formats/format.hpp\n"
-    "  formats/coo/coo.hpp\n  formats/csf/csf.hpp\n  cp/cp.hpp\n  distributed/e.hpp\n  io/io.hpp\n  polyad.hpp\n  core/a.cpp)\n",
+    "  formats/coo/coo.hpp\n  formats/csf/storage/csf.hpp\n  cp/cp.hpp\n  distributed/e.hpp\n  io/io.hpp\n  polyad.hpp\n  core/a.cpp)\n",
     "include/polyad/core/a.hpp": SPDX + "#if defined(KOKKOS_ENABLE_CUDA)\n#endif\n",
     "include/polyad/tensor/t.hpp": SPDX + '#include "polyad/core/a.hpp"\n#include "polyad/version.hpp"\n',
     "include/polyad/dense/d.hpp": SPDX + '#include "polyad/tensor/t.hpp"\n',

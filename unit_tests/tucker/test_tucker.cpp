@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "formats/fcoo/fcoo.hpp"
+#include "formats/fcoo/storage/fcoo.hpp"
 #include "polyad/core/device_memory.hpp"
 #include "polyad/tensor/compact.hpp"
 #include "polyad/testing/small_tensors.hpp"

@@ -9,7 +9,7 @@
 
 #include "cp/constraints/constrained_update.hpp"
 #include "cp/fixed_modes.hpp"
-#include "cp/run_updates.hpp"
+#include "cp/run/run_updates.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/cp/factor_update.hpp"
 #include "polyad/tensor/factor_matrices.hpp"

@@ -5,7 +5,7 @@
 
 #include <Kokkos_Core.hpp>
 
-#include "dense/hadamard_of_grams.hpp"
+#include "dense/update/hadamard_of_grams.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/cp/factor_update.hpp"
 #include "polyad/tensor/factor_matrices.hpp"

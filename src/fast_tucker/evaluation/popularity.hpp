@@ -5,7 +5,7 @@
 #include <Kokkos_Core.hpp>
 #include <vector>
 
-#include "fast_tucker/ranked_rows.hpp"
+#include "fast_tucker/ranking/ranked_rows.hpp"
 #include "polyad/core/sort.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 

@@ -6,7 +6,7 @@
 #include <Kokkos_Core.hpp>
 #include <vector>
 
-#include "fast_tucker/ranked_rows.hpp"
+#include "fast_tucker/ranking/ranked_rows.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 
 namespace polyad::detail {

@@ -2,7 +2,7 @@
 // White box: BLCO tensors in host memory. What the host's build holds against the device's; MTTKRPs with
 // buffers of every size, forwards and backwards; CP-ALS under a limit of the device's memory, which it keeps;
 // refusals.
-#include "formats/blco/streamed_blco.hpp"
+#include "formats/blco/storage/streamed_blco.hpp"
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>

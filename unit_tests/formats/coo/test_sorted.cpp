@@ -6,9 +6,9 @@
 //
 // The length of a chunk depends on the space, the tensor and the threads. The tests make tensors for all
 // lengths that may come up, and fail when none of them met the chunks it was made for.
-#include "formats/coo/mttkrp_sorted.hpp"
-#include "formats/coo/sorted.hpp"
-#include "formats/coo/sorted_tuning.hpp"
+#include "formats/coo/costs/sorted_tuning.hpp"
+#include "formats/coo/kernels/mttkrp_sorted.hpp"
+#include "formats/coo/storage/sorted.hpp"
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>

@@ -14,11 +14,11 @@
 #include <string>
 #include <vector>
 
-#include "formats/csf/build_bins.hpp"
-#include "formats/csf/build_tree.hpp"
-#include "formats/csf/csf.hpp"
-#include "formats/csf/hb_csf.hpp"
-#include "formats/csf/mttkrp_tree.hpp"
+#include "formats/csf/build/build_bins.hpp"
+#include "formats/csf/build/build_tree.hpp"
+#include "formats/csf/kernels/mttkrp_tree.hpp"
+#include "formats/csf/storage/csf.hpp"
+#include "formats/csf/storage/hb_csf.hpp"
 #include "formats/expect_exact.hpp"
 #include "polyad/testing/oracle.hpp"
 #include "polyad/testing/small_tensors.hpp"

@@ -5,7 +5,7 @@
 //
 // The join of a team's chunks is walked here with teams of several threads on hosts too, where the
 // library's own launches have one thread a team.
-#include "formats/fcoo/fcoo.hpp"
+#include "formats/fcoo/storage/fcoo.hpp"
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>
@@ -15,10 +15,10 @@
 #include <string>
 #include <vector>
 
-#include "formats/fcoo/build_flagged.hpp"
-#include "formats/fcoo/hadamard_terms.hpp"
-#include "formats/fcoo/sum_flagged.hpp"
-#include "formats/fcoo/validate_flagged.hpp"
+#include "formats/fcoo/build/build_flagged.hpp"
+#include "formats/fcoo/kernels/hadamard_terms.hpp"
+#include "formats/fcoo/kernels/sum_flagged.hpp"
+#include "formats/fcoo/storage/validate_flagged.hpp"
 #include "polyad/testing/oracle.hpp"
 #include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
