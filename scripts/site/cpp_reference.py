@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The C++ reference as Markdown, a page for each public header. Doxygen's XML says what there is, where it stands and
-what its comment means. The declarations are cut out of the headers, so that they look as they are written."""
+"""The C++ reference as Markdown, a page for each public header. Doxygen's XML lists the entities, with their lines and
+comments. The declarations are cut out of the headers, so that they look as they are written."""
 
 import re
 import subprocess
 import tempfile
 import xml.etree.ElementTree as ET
 from pathlib import Path
+
+import gallery
 
 DOXYFILE = """
 INPUT = {include}/polyad
@@ -46,7 +48,7 @@ FOLDERS = {
 
 
 def escape(text):
-    """Text as Markdown shows it. What stands in backticks stays."""
+    """Text with Markdown's special characters escaped, except between backticks."""
     return "".join(part if k % 2 else re.sub(r"([\\*_<>\[\]|$`])", r"\\\1", part)
                    for k, part in enumerate(re.split(r"(`[^`]+`)", text)))
 
@@ -149,7 +151,7 @@ def with_formulas(comment):
 
 
 def start_of(lines, at):
-    """The first line of the declaration that stands at line `at`: its template and requires clauses belong to it."""
+    """The first line of the declaration at line `at`, including its template and requires clauses."""
     first = at
     while first > 1:
         above = lines[first - 2].strip()
@@ -257,14 +259,31 @@ def collect(xml, include):
 
 
 def grouped(entities):
-    """Overloads, one after the other, share a heading."""
-    groups = []
+    """The entities of a page by name. All overloads of a function share a heading, where the first of them is."""
+    groups = {}
     for entity in entities:
-        if groups and groups[-1][-1].name == entity.name and entity.kind == groups[-1][-1].kind:
-            groups[-1].append(entity)
-        else:
-            groups.append([entity])
-    return groups
+        groups.setdefault((entity.name, entity.kind), []).append(entity)
+    return list(groups.values())
+
+
+def heading(group, groups):
+    """The heading of a group. If a page has a function and a class of one name, the headings also say which is which."""
+    name, kind = group[0].name, group[0].kind
+    others = [other for other in groups if other[0].name == name]
+    return name if len(others) == 1 else f"{name} ({kind})"
+
+
+def summary(lines):
+    """The first sentence of the comment at the top of a header, as Markdown, without references to papers."""
+    first = head_comment(lines).split("\n\n")[0]
+    inside = r"(?:[^()]|\([^()]*\))*"
+    first = re.sub(rf"\s*\({inside}\b(?:19|20)\d\d\b{inside}\)", "", first)
+    for end in re.finditer(r"(?<!\.)[.!?](?=\s|$)", first):
+        sentence = first[:end.end()]
+        if sentence.count("(") == sentence.count(")"):
+            return sentence
+    # A formula continues the sentence.
+    return re.sub(r"(?: (?:as|by|is|of))?:?$", ".", first.rstrip(), count=1)
 
 
 def slug(text):
@@ -287,9 +306,9 @@ def write(include, out, examples):
     page_of = {header: header.removeprefix("polyad/").removesuffix(".hpp").replace("/", "-") for header in headers}
     anchors, names = {}, []
     for header, entities in found.items():
-        used = {}
-        for group in grouped(entities):
-            anchor = slug(group[0].name)
+        used, groups = {}, grouped(entities)
+        for group in groups:
+            anchor = slug(heading(group, groups))
             used[anchor] = used.get(anchor, -1) + 1
             anchor += f"-{used[anchor]}" if used[anchor] else ""
             group[0].anchor = anchor
@@ -301,8 +320,9 @@ def write(include, out, examples):
     for header in headers:
         lines = (include / header).read_text(encoding="utf-8").splitlines()
         page = [f"# {header}", head_comment(lines), f"```cpp\n#include <{header}>\n```"]
-        for group in grouped(found.get(header, [])):
-            page.append(f"## {escape(group[0].name)}")
+        groups = grouped(found.get(header, []))
+        for group in groups:
+            page.append(f"## {escape(heading(group, groups))}")
             types = {}
             for entity in group:
                 code = f"```cpp\n{entity.code}\n```"
@@ -316,18 +336,22 @@ def write(include, out, examples):
                 used = [name for name, text in examples.items() if re.search(rf"\b{group[0].name}\b *[(<]", text)]
                 if used:
                     page.append("Example: " + ", ".join(
-                        f"[{name}](../../docs/gallery.md#{slug(name)})" for name in sorted(used)[:3]))
+                        f"[{name}](../../docs/gallery.md#{slug(gallery.section_of(name))})" for name in sorted(used)[:3]))
         (out / f"{page_of[header]}.md").write_text("\n\n".join(part for part in page if part) + "\n", encoding="utf-8")
 
-    index = ["# C++ reference", "Public headers by folder. All of it is in namespace `polyad`; functions of `io/` are in "
-             "`polyad::io`, those of `testing/` in `polyad::testing`. [All names](names.md) are on one page."]
+    index = ["# C++ reference", "This page lists the public headers by folder. Everything is in namespace `polyad`, except for the functions of `io/`, "
+             "which are in `polyad::io`, and those of `testing/`, which are in `polyad::testing`. [All names](names.md) are on one page."]
     for folder, title in FOLDERS.items():
         of_folder = [h for h in headers if h.count("/") == (2 if folder else 1) and h.startswith(f"polyad/{folder}")]
         of_folder = [h for h in of_folder if not folder or h.split("/")[1] == folder]
         if not of_folder:
             continue
         index.append(f"## {title}")
-        index.append("```{toctree}\n:maxdepth: 1\n\n" + "\n".join(f"{h.removeprefix('polyad/')} <{page_of[h]}>" for h in of_folder) + "\n```")
+        index.append("| header | contents |\n| --- | --- |\n" + "\n".join(
+            f"| [{escape(h.removeprefix('polyad/'))}]({page_of[h]}.md) | "
+            f"{summary((include / h).read_text(encoding='utf-8').splitlines())} |" for h in of_folder))
+        index.append("```{toctree}\n:hidden:\n\n" + "\n".join(
+            f"{h.removeprefix('polyad/')} <{page_of[h]}>" for h in of_folder) + "\n```")
     index.append("```{toctree}\n:hidden:\n\nnames\n```")
     (out / "index.md").write_text("\n\n".join(index) + "\n", encoding="utf-8")
     rows = [f"| [{escape(name)}]({page_of[header]}.md#{anchor}) | {kind} | `{header}` |"

@@ -76,7 +76,7 @@ def permuted(path):
             picture.cell(90 + CELL * q, y, p, ROWS[NONZEROS[p][0]])
             if q and NONZEROS[order[q - 1]][mode] != NONZEROS[p][mode]:
                 picture.line(90 + CELL * q, y - 5, 90 + CELL * q, y + 31, "#d62728", 2.5)
-    picture.note(20, 310, "Each mode has a list of places, sorted by its index. Red lines part its rows.")
+    picture.note(20, 310, "Each mode has a list of positions, sorted by its index. Red lines separate its rows.")
     picture.save(path)
 
 
@@ -90,7 +90,7 @@ def sorted_copies(path):
         for q in range(1, 9):
             if order[q - 1][mode] != order[q][mode]:
                 picture.line(x + CELL * q, 26, x + CELL * q, 138, "#d62728", 2.5)
-    picture.note(20, 175, "A thread walks a run of one copy: it sums a row in registers and stores it once. The copy for mode 2 is not drawn.")
+    picture.note(20, 175, "A thread walks over a part of one copy, sums each row in registers and stores it once. The copy for mode 2 is not shown.")
     picture.save(path)
 
 
@@ -167,7 +167,7 @@ def hb_csf(path):
         else:
             table(picture, x + 40, 40, own, ["i", "j", "k", "value"])
         x += 130 if title.startswith("one") else CELL * len(own) + 130
-    picture.note(20, 245, "Row 2 has one nonzero here, so that all three groups occur. Each group has a walk of its own.")
+    picture.note(20, 245, "Here row 2 has one nonzero, so that all three groups occur. Each group has a separate walk.")
     picture.save(path)
 
 
@@ -184,7 +184,7 @@ def f_coo(path):
         picture.frame(x + 1 + CELL * 3 * b, y - 4, CELL * 3 - 2, 126)
         picture.text(x + CELL * 3 * (b + 0.5), y + 140, f"partition {b}", 12, "#d62728")
     picture.note(20, 190, "For mode 0: index i is gone. A flag of 1 ends a row's segment. A thread sums each segment of its")
-    picture.note(20, 207, "partition (threadlen = 3 here); a segment that goes on is passed to the next thread.")
+    picture.note(20, 207, "partition (threadlen = 3 here); the sum of a segment that continues is passed to the next thread.")
     picture.save(path)
 
 
@@ -217,7 +217,7 @@ def alto(path):
     for mode, name in enumerate("ijk"):
         picture.cell(460, 60 + 32 * mode, name, MODES[mode], 26, 24)
         picture.note(496, 77 + 32 * mode, f"bits of {name}")
-    picture.note(20, 305, "Neighbours in this order are near each other in every mode, so that one copy serves all modes.")
+    picture.note(20, 305, "Neighbours in this order are close to each other in every mode, so one copy serves all modes.")
     picture.note(20, 322, "The library stores the plain indices in this order.")
     picture.save(path)
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The gallery: each example's source, its output when it is run here, and its picture."""
+"""The gallery: pictures first, then each example's source, its output when it is run here, and its picture. Examples of
+the same idea in Python and C++ are next to each other."""
 
 import base64
 import json
@@ -14,6 +15,22 @@ ARGUMENTS = {
     "cp_als.cpp": ["data/uber-apr14.tns.xz", "8"],
     "completion.cpp": ["data/nycflights13-delay.tns.xz", "8", "8"],
 }
+
+
+# (section, Python example, C++ example): each pair is shown side by side.
+PAIRS = [
+    ("Factor a tensor", "components.py", "cp_als.cpp"),
+    ("Compare starts and ranks", "choose_rank.py", "restarts.cpp"),
+    ("Factors without negative entries", "nonnegative_components.py", "own_update.cpp"),
+    ("Predict missing entries", "delays.py", "completion.cpp"),
+    ("Factor your own data", "pandas_table.py", "own_data.cpp"),
+    ("Write your own method", "own_method.py", "mttkrp.cpp"),
+]
+
+
+def section_of(name):
+    """The heading under which an example is shown."""
+    return next((title for title, *pair in PAIRS if name in pair), name)
 
 
 def files(root):
@@ -76,14 +93,20 @@ def executed(notebook, interpreter, root):
         return json.loads((Path(folder) / "done.ipynb").read_text(encoding="utf-8"))["cells"], True
 
 
+def title_of(notebook):
+    """The heading at the top of a notebook."""
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    return re.match(r"# (.*)", "".join(cells[0]["source"]))[1]
+
+
 def notebook_section(notebook, interpreter, root, out):
     """Cells in turn: text, code, what the code prints, and its pictures."""
-    page, pictures = [f"### {notebook.name}"], 0
+    page, pictures = [f"### {title_of(notebook)}", f"This is the notebook `python/examples/{notebook.name}`."], 0
     cells, was_run = executed(notebook, interpreter, root)
     for cell in cells:
         source = "".join(cell["source"])
         if cell["cell_type"] == "markdown":
-            page.append(re.sub(r"^#+ (.*)$", r"**\1**", source, flags=re.M))
+            page.append(re.sub(r"^#+ (.*)$", r"**\1**", re.sub(r"\A# .*\n*", "", source), flags=re.M))
             continue
         page.append(f"```python\n{source}\n```")
         printed = "".join("".join(output["text"]) for output in cell["outputs"] if output.get("name") == "stdout")
@@ -102,39 +125,89 @@ def notebook_section(notebook, interpreter, root, out):
             elif "text/plain" in data:
                 page.append(text_block("".join(data["text/plain"])))
     if not was_run:
-        page.append("It was not run where this page was made.")
+        page.append("The notebook was not run when this page was built.")
     return page
+
+
+class Result:
+    """What an example printed, and the names of its pictures; None if it could not be run."""
+
+    def __init__(self, path, command, root, out):
+        self.path, self.printed, self.pictures = path, None, []
+        if command is None:
+            return
+        self.printed, pictures = run(command, root)
+        for name, picture in pictures.items():
+            (out / "gallery").mkdir(parents=True, exist_ok=True)
+            (out / "gallery" / f"{path.stem}-{name}").write_bytes(picture)
+            self.pictures.append(f"gallery/{path.stem}-{name}")
+
+    def source(self):
+        """What the example shows, and its text without the comment that says so, as Markdown."""
+        text = self.path.read_text(encoding="utf-8")
+        if self.path.suffix == ".cpp":
+            return [idea(text), "```cpp\n" + re.sub(r"\A(?://.*\n)+", "", text).strip() + "\n```"]
+        return [idea(text), "```python\n" + re.sub(r'\A(?:#.*\n)*""".*?"""', "", text, flags=re.DOTALL).strip() + "\n```"]
+
+    def output(self):
+        """What it printed and drew, as Markdown."""
+        if self.printed is None:
+            return ["The program was not available when this page was built, so there is no output."]
+        page = ["Output:\n\n" + text_block(self.printed)] if self.printed else []
+        return page + [f"![What {self.path.name} draws]({name})" for name in self.pictures]
+
+
+def thumbnails(pictures):
+    """A grid of small pictures, each of which leads to the section where it is drawn; `pictures` is [(section, file)]."""
+    cells = [f"[![{section}]({file}) {section}](#{anchor(section)})" for section, file in pictures]
+    return '<div class="thumbnails">\n\n' + "\n\n".join(cells) + "\n\n</div>"
+
+
+def anchor(heading):
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def side_by_side(python, cpp):
+    """A table with the Python example on the left and the C++ example on the right."""
+    cells = ["\n\n".join([*result.source(), *result.output()]) for result in (python, cpp)]
+    return (f'<table class="beside"><tr><th>Python: {python.path.name}</th><th>C++: {cpp.path.name}</th></tr><tr><td>\n\n'
+            f"{cells[0]}\n\n</td><td>\n\n{cells[1]}\n\n</td></tr></table>")
 
 
 def write(root, build, out):
     interpreter = root / "build" / "python-environment" / "bin" / "python"
-    page = ["# Gallery", "Small programs, each with one idea. A test builds and runs every one of them. The outputs are "
-            "those of the run that made this page.", "## C++"]
-    python_begun = False
+    results = {}
     for path in files(root):
-        text = path.read_text(encoding="utf-8")
-        if path.suffix == ".py" and not python_begun:
-            page.append("## Python")
-            python_begun = True
-        page += [f"### {path.name}", idea(text)]
-        body = text.split("\n", 1)[1] if text.startswith(("//", "# SPDX")) else text
-        page.append(f"```{'cpp' if path.suffix == '.cpp' else 'python'}\n{body.rstrip()}\n```")
         if path.suffix == ".cpp":
             program = build / "bin" / f"example_{path.stem}"
             command = [program, *ARGUMENTS.get(path.name, [])] if program.exists() else None
         else:
             command = [interpreter, path] if interpreter.exists() else None
-        if command is None:
-            page.append("It was not built where this page was made.")
-            continue
-        output, pictures = run(command, root)
-        if output:
-            page.append("Output:\n\n" + text_block(output))
-        for name, picture in pictures.items():
-            (out / "gallery").mkdir(parents=True, exist_ok=True)
-            (out / "gallery" / f"{path.stem}-{name}").write_bytes(picture)
-            page.append(f"![What {path.name} draws](gallery/{path.stem}-{name})")
-    page += ["## Notebooks", "They lie in `python/examples`, without their outputs. `jupyter lab` or an editor opens them."]
-    for notebook in sorted((root / "python" / "examples").glob("*.ipynb")):
-        page += notebook_section(notebook, interpreter, root, out)
+        results[path.name] = Result(path, command, root, out)
+    paths = sorted((root / "python" / "examples").glob("*.ipynb"))
+    notebooks = [notebook_section(notebook, interpreter, root, out) for notebook in paths]
+
+    # One picture for each section, the last one that it draws.
+    pictures = [(section_of(name), sorted(result.pictures)[-1]) for name, result in results.items() if result.pictures]
+    for notebook in paths:
+        drawn = sorted((out / "gallery").glob(f"{notebook.stem}-[0-9]*.png"))
+        pictures += [(title_of(notebook), f"gallery/{picture.name}") for picture in drawn[-1:]]
+
+    page = ["# Gallery", "Each of these small programs shows one idea, and a test builds and runs every one of them. The outputs and "
+            "pictures come from the run that built this page. Select a picture to see the program that draws it."]
+    if pictures:
+        page.append(thumbnails(pictures))
+    page.append("## The same in Python and C++")
+    for title, python, cpp in PAIRS:
+        page += [f"### {title}", side_by_side(results.pop(python), results.pop(cpp))]
+    for title, suffix in (("Only in Python", ".py"), ("More in C++", ".cpp")):
+        rest = [result for name, result in results.items() if name.endswith(suffix)]
+        if rest:
+            page.append(f"## {title}")
+        for result in rest:
+            page += [f"### {result.path.name}", *result.source(), *result.output()]
+    page += ["## Notebooks", "The notebooks are in `python/examples`, without their outputs. Open them with `jupyter lab` or in an "
+             "editor."]
+    for section in notebooks:
+        page += section
     (out / "gallery.md").write_text("\n\n".join(page) + "\n", encoding="utf-8")

@@ -59,7 +59,7 @@ PYTHON = {
 
 
 def python_reference(out):
-    page = ["# Python reference", "`import polyad`. Shapes are those of numpy; N is the order, R the rank."]
+    page = ["# Python reference", "All names are available after `import polyad`. Shapes are those of numpy arrays; N is the order and R the rank."]
     for title, names in PYTHON.items():
         page.append(f"## {title}")
         for name in names:
@@ -147,13 +147,13 @@ def measurements(source, build):
                         *sorted(results.glob("*.json.xz")), *sorted((results / "cost-model").glob("*.json.xz"))],
                        check=True, stdout=subprocess.DEVNULL)
         with (to / "predictions.md").open("a", encoding="utf-8") as page:
-            page.write("\n## Pictures\n\nWhat each format takes for 1, 10 and 50 iterations, as a multiple of the best. A frame "
-                       "marks what `auto` chooses.\n\n")
+            page.write("\n## Pictures\n\nThe pictures show the time of each format for 1, 10 and 50 iterations, as a multiple of the best "
+                       "time. A frame marks the choice of `auto`.\n\n")
             for picture in sorted(to.glob("*.png")):
                 page.write(f"![{picture.stem.replace('-', ' ')}]({picture.name})\n\n")
     else:
-        (to / "predictions.md").write_text("# The cost model against stored times\n\nThis site was made without "
-                                           "`polyad_cost_terms`. `scripts/build openmp` builds it.\n")
+        (to / "predictions.md").write_text("# The cost model against stored times\n\nThis site was built without "
+                                           "`polyad_cost_terms`, which `scripts/build openmp` builds.\n")
 
 
 def main():

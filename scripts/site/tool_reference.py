@@ -16,7 +16,7 @@ def cell(text):
 def write(tool, out):
     man = subprocess.run([tool, "--man"], capture_output=True, text=True, check=True).stdout
     lines = iter(man.splitlines())
-    page = ["# All commands and options", "Made of `polyad --man`. The same text is in `polyad COMMAND --help`.", ""]
+    page = ["# All commands and options", "This page is generated from `polyad --man`. `polyad COMMAND --help` prints the same text.", ""]
     section, table = "", False
     for line in lines:
         if line.startswith((".SH ", ".SS ")):

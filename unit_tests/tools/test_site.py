@@ -39,6 +39,38 @@ class Links(unittest.TestCase):
         self.assertEqual((status, text), (1, "index.html: no anchor other.html#there\n"))
 
 
+    def test_sections_of_one_name(self):
+        sign = "<a class='headerlink' href='#here'>#</a>"
+        status, text, _ = self.check(f"<h1 id='here'>A {sign}</h1><h2>B</h2><h2><code>A</code>{sign}</h2>")
+        self.assertEqual((status, text), (1, "index.html: 2 sections are called A\n"))
+        self.assertEqual(self.check(f"<h1 id='here'>A{sign}</h1><h2>B{sign}</h2>", "<h1 id='here'>A</h1>")[0], 0)
+
+
+class Gallery(unittest.TestCase):
+    def test_pairs(self):
+        import gallery
+
+        names = {path.name for path in gallery.files(SITE.parent.parent)}
+        for title, python, cpp in gallery.PAIRS:
+            self.assertTrue({python, cpp} <= names and python.endswith(".py") and cpp.endswith(".cpp"), title)
+            self.assertEqual({gallery.section_of(python), gallery.section_of(cpp)}, {title})
+        self.assertEqual(gallery.section_of("ttm.cpp"), "ttm.cpp")
+
+    def test_sources_without_their_comments(self):
+        import gallery
+
+        for path in gallery.files(SITE.parent.parent):
+            said, code = gallery.Result(path, None, None, None).source()
+            self.assertRegex(code, r"\A```(cpp\n#include|python\n(import|from)) ", path.name)
+            self.assertNotIn(said.split(":")[0].split(",")[0].split(".")[0], code)
+
+    def test_pictures_are_links(self):
+        import gallery
+
+        self.assertIn("[![Your own, data](gallery/a.png) Your own, data](#your-own-data)",
+                      gallery.thumbnails([("Your own, data", "gallery/a.png")]))
+
+
 class Widths(unittest.TestCase):
     """The columns of a page, computed from the style sheet and the numbers of the theme furo."""
 
@@ -94,6 +126,25 @@ class Declarations(unittest.TestCase):
         lines = ["/// Says so.", "template <class T>", "  requires(sizeof(T) <= 4)", "int f(T a = {},", "      int b = g(1));", ""]
         self.assertEqual(cpp_reference.declaration(lines, 4).count("\n"), 3)
         self.assertEqual(cpp_reference.declaration(["inline int f() {", "  return 1;", "}"], 1), "inline int f();")
+
+    def test_sections(self):
+        import cpp_reference
+
+        entities = [cpp_reference.Entity(kind, name, line, "", "")
+                    for line, (kind, name) in enumerate([("function", "f"), ("struct", "g"), ("function", "f"), ("function", "g")])]
+        groups = cpp_reference.grouped(entities)
+        self.assertEqual([cpp_reference.heading(group, groups) for group in groups], ["f", "g (struct)", "g (function)"])
+        self.assertEqual([entity.line for entity in groups[0]], [0, 2])
+
+    def test_summary(self):
+        import cpp_reference
+
+        for comment, expected in (
+            (["// f: adds 0.5 to x.npz. Then more."], "f: adds 0.5 to x.npz."),
+            (["// Adds (Li, SIAM J. Anal., 2022)", "// two numbers:", "//", "//   a + b"], "Adds two numbers."),
+            (["// f adds (see h. and g.hpp) numbers by", "//   a + b"], "f adds (see h. and g.hpp) numbers."),
+        ):
+            self.assertEqual(cpp_reference.summary(["// SPDX", *comment, "#pragma once"]), expected)
 
     def test_private_parts(self):
         import cpp_reference
