@@ -3,8 +3,9 @@
 # sources and, with the openmp backend, each number of threads: unit.formats.csf.openmp-2 runs the test cases of
 # formats/csf. Label = backend, so that `ctest -L cuda` picks the tests of a build. Hidden test cases stay out.
 
-# Sets THREADS to the numbers of threads that the OpenMP tests run with: what POLYAD_TEST_THREADS says; else 1 and all
-# cores, and 4 and 7 where there are as many. Sets CORES to the number of cores that this process may use.
+# Sets THREADS to the numbers of threads that the OpenMP tests run with: those in POLYAD_TEST_THREADS; by
+# default 1 and all cores, and 4 and 7 if there are that many cores. Sets CORES to the number of cores that
+# this process may use.
 function(polyad_test_threads THREADS CORES)
   execute_process(COMMAND ${CMAKE_COMMAND} -E env --unset=OMP_NUM_THREADS --unset=OMP_THREAD_LIMIT nproc
                   OUTPUT_VARIABLE cores OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)

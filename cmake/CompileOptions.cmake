@@ -18,7 +18,7 @@ if(NOT POLYAD_BACKEND STREQUAL cuda)
   endif()
 endif()
 
-# GCC 12 warns of overlapping copies inside "text" + std::string where there are none (its bug 105651).
+# GCC 12 wrongly warns of overlapping copies inside "text" + std::string (its bug 105651).
 set(POLYAD_FALSE_WARNINGS "")
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   set(POLYAD_FALSE_WARNINGS -Wno-restrict)

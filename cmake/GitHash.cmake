@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Sets OUT to the commit of the source tree, with "-dirty" behind it when tracked files differed from it as CMake
-# ran, "unknown" outside git; configures anew after each commit.
+# Sets OUT to the commit of the source tree, followed by "-dirty" if tracked files differed from it when CMake
+# ran, or to "unknown" outside git. Configures anew after each commit.
 function(polyad_git_hash OUT)
   set(hash unknown)
   find_package(Git QUIET)

@@ -11,7 +11,7 @@ function(polyad_join_sources LIST SIZE)
     list(TRANSFORM group REPLACE ".+" "#include \"\\0\"\n")
     list(JOIN group "" includes)
     set(file ${CMAKE_CURRENT_BINARY_DIR}/joined/${LIST}_${first}.cpp)
-    # What is included must not lean on an anonymous namespace, says g++; these are no headers.
+    # g++ warns of included files that depend on an anonymous namespace, but these are not headers.
     file(CONFIGURE OUTPUT ${file} @ONLY CONTENT "\
 #if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
 #pragma GCC diagnostic ignored \"-Wsubobject-linkage\"

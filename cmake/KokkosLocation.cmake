@@ -21,8 +21,8 @@ function(polyad_kokkos_kind OUT)
   set(${OUT} ${kind} PARENT_SCOPE)
 endfunction()
 
-# Sets OUT to the folder of the KokkosConfig.cmake that a plain search finds if it has version 4.7 ... 5.x
-# and the wanted backend, and Kokkos Kernels lies beside it; to the empty string otherwise.
+# Sets OUT to the folder of the KokkosConfig.cmake that a plain search finds if it has version 4.7 ... 5.x and
+# the requested backend, and Kokkos Kernels is next to it; to the empty string otherwise.
 function(polyad_find_system_kokkos OUT BACKEND)
   set(${OUT} "" PARENT_SCOPE)
   if(CMAKE_SCRIPT_MODE_FILE)

@@ -18,8 +18,8 @@ int main(int argc, char** argv) try {
   std::printf("chosen: %s, %.1f MB stored\n", chosen.chosen().c_str(),
               static_cast<double>(chosen.storage_bytes()) * 1e-6);
 
-  // A format can be named, with its options. Within 1 MB beside the tensor nothing fits: a typed error says
-  // so.
+  // A format can be named, with its options. With only 1 MB in addition to the tensor nothing fits, which a
+  // typed error reports.
   auto const named = polyad::any_format(space, tensor, {.format = "sorted:copies"});
   std::printf("named: %s\n", named.chosen().c_str());
   try {

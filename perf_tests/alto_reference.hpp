@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// alto-reference: an MTTKRP for hosts in plain C++ and OpenMP, written apart from the library as a yardstick
-// of its formats `alto` and `blco`. ALTO's order, plain 32-bit indices, one copy of the nonzeros for all
-// modes; each thread adds every product straight into its own copy of the whole output, and the copies are
-// summed at the end. It was the fastest of five kernel shapes tried on a 2-core Xeon, as fast as ALTO's own
-// code or up to 14 % faster. Rows are held in compiler vectors; ranks 16 and 32 are compiled for, others take
-// a plain loop.
+// alto-reference: an MTTKRP for hosts in plain C++ and OpenMP, written independently of the library as a
+// reference for its formats `alto` and `blco`. ALTO's order, plain 32-bit indices, one copy of the nonzeros
+// for all modes; each thread adds every product directly into its own copy of the whole output, and the
+// copies are summed at the end. It was the fastest of five kernel shapes tried on a 2-core Xeon, as fast as
+// ALTO's own code or up to 14 % faster. Rows are held in compiler vectors; ranks 16 and 32 have compiled
+// kernels, others use a plain loop.
 #pragma once
 
 #include <algorithm>
@@ -46,7 +46,7 @@ public:
   using space_type  = Space;
   struct options_type {};
   struct workspace_type {
-    std::vector<AlignedArray<Scalar>> copies;  // of all threads but the first
+    std::vector<AlignedArray<Scalar>> copies;  // one for each thread but the first
   };
   static constexpr char const* name = "alto-reference";
 
@@ -112,7 +112,7 @@ private:
       left.push_back(0);
       while ((coo.extents()[n] - 1) >> left.back() != 0) ++left.back();
     }
-    std::vector<int> modes;  // of the number's bits, the uppermost first
+    std::vector<int> modes;  // modes of the number's bits, the uppermost first
     for (int bits = std::accumulate(left.begin(), left.end(), 0); bits > 0; --bits) {
       modes.push_back(static_cast<int>(std::max_element(left.begin(), left.end()) - left.begin()));
       --left[static_cast<std::size_t>(modes.back())];
@@ -136,7 +136,7 @@ private:
     return order;
   }
 
-  /// What one MTTKRP reads.
+  /// The inputs of one MTTKRP.
   struct Arguments {
     Scalar const* factor[max_order];
     count_t stride[max_order];
@@ -177,7 +177,7 @@ private:
       }
   }
 
-  /// Rank is 16 or 32 where it is compiled for, else 0.
+  /// Rank is 16 or 32 for the ranks that are compiled, else 0.
   template <int Rank>
   void run(FactorMatrices<Scalar, Space> const& factors, int mode, workspace_type& workspace,
            FactorMatrix<Scalar, Space> const& V) const {

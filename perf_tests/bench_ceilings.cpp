@@ -5,7 +5,7 @@
 namespace polyad::perf {
 namespace {
 
-/// `measured(bytes)` runs the stream and says how many bytes it moves.
+/// `measured(bytes)` runs the stream and returns the number of bytes that it moves.
 template <class Measured>
 void add_stream(Session& session, char const* name, Measured measured) {
   add(session, std::string("ceilings<") + Space::name() + ">/" + name, [measured](benchmark::State& state) {

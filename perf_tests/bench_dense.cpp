@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// dense: the routines of dense/ and the row systems beside what Kokkos Kernels has for the same work.
-// docs/performance.md says which the library calls.
+// dense: the routines of dense/ and the row systems, compared with the routines of Kokkos Kernels for the
+// same work. docs/performance.md lists the ones that the library calls.
 #include <KokkosBatched_LU_Decl.hpp>
 #include <KokkosBatched_LU_Team_Impl.hpp>
 #include <KokkosBatched_SVD_Decl.hpp>
@@ -14,7 +14,7 @@
 #include "dense/intermediates.hpp"
 #include "dense/symmetric_eigen.hpp"
 #include "dense/transposed_product.hpp"
-#include "formats/coo/row_system.hpp"
+#include "formats/coo/kernels/least_squares/row_system.hpp"
 #include "kernel/launch_shape.hpp"
 #include "registration.hpp"
 
@@ -24,7 +24,7 @@ namespace {
 using Doubles = Kokkos::View<double***, Kokkos::LayoutRight, Space::device_type>;
 using Numbers = Kokkos::View<double**, Kokkos::LayoutRight, Space::device_type>;
 
-/// An entry of a test matrix: a hash of its place, with a dominant diagonal on request.
+/// An entry of a test matrix: a hash of its position, with a dominant diagonal on request.
 struct FillMatrices {
   Doubles matrices;  // batch x R x R, symmetric
   KOKKOS_FUNCTION void operator()(count_t b) const {
@@ -97,7 +97,7 @@ struct EigenOurs {
   }
 };
 
-/// A symmetric positive matrix's singular vectors are its eigenvectors. KokkosBatched's SVD is one thread's.
+/// A symmetric positive matrix's singular vectors are its eigenvectors. KokkosBatched's SVD uses one thread.
 struct EigenTheirs {
   Numbers A, U, V;
   Kokkos::View<double*, Space::device_type> values, work;
@@ -106,8 +106,8 @@ struct EigenTheirs {
   }
 };
 
-/// Registers one routine by both. Each of `ours` and `theirs` makes what the timed call needs and returns the
-/// call.
+/// Registers one routine in both versions. `ours` and `theirs` each prepare the data of the timed call and
+/// return the call.
 template <class Ours, class Theirs>
 void add_pair(Session& session, std::string const& name, Ours ours, Theirs theirs) {
   auto const timed = [&session](auto make) {
@@ -193,7 +193,7 @@ void register_square(Session& session, int rank) {
              by([](Doubles const& A, Numbers const& b) { return SolveOurs{A, b}; }),
              by([](Doubles const& A, Numbers const& b) { return SolveTheirs{A, b}; }));
   }
-  if (is_device_space<Space> && rank > 128) return;  // theirs would take half a minute
+  if (is_device_space<Space> && rank > 128) return;  // Kokkos Kernels' would take half a minute
   auto const source = [=] { return Kokkos::subview(matrices_of(1), 0, Kokkos::ALL, Kokkos::ALL); };
   using Vector      = Kokkos::View<double*, Space::device_type>;
   add_pair(

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// FastTucker, J = R: the residual sweep of all modes. Whole epochs (errors not counted). The steps of Li et
-// al. ("cuFasterTucker", 2022, Table 5), all modes' factors or all modes' cores, FastTucker -> COO with the
-// intermediates C -> B-CSF -> shared over fibers. Beside them the gradients of all modes by residual
-// sweeps, which serve both. And how far als comes on ratings whose noise is known.
+// FastTucker, J = R: the residual sweep of all modes; whole epochs (errors not counted); and the steps of Li
+// et al. ("cuFasterTucker", 2022, Table 5), all modes' factors or all modes' cores, FastTucker -> COO with
+// the intermediates C -> B-CSF -> shared over fibers. They are compared with the gradients of all modes by
+// residual sweeps, which serve both. Also how close als comes to ratings whose noise is known.
 #include <algorithm>
 #include <cmath>
 #include <span>
 #include <type_traits>
 #include <vector>
 
-#include "fast_tucker/epochs.hpp"
-#include "formats/blco/alto.hpp"
-#include "formats/blco/blco.hpp"
-#include "formats/coo/coo_tiny_vec.hpp"
-#include "formats/coo/sorted.hpp"
-#include "formats/csf/b_csf.hpp"
-#include "formats/csf/hb_csf.hpp"
+#include "fast_tucker/optimizers/epochs.hpp"
+#include "formats/blco/storage/alto.hpp"
+#include "formats/blco/storage/blco.hpp"
+#include "formats/coo/storage/coo_tiny_vec.hpp"
+#include "formats/coo/storage/sorted.hpp"
+#include "formats/csf/storage/b_csf.hpp"
+#include "formats/csf/storage/hb_csf.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
 #include "ratings.hpp"
 #include "registration.hpp"
@@ -69,7 +69,7 @@ void add_residual(Session& session, TensorChoice const& choice, int rank) {
       });
 }
 
-/// An epoch updates the factors and the cores of all modes; `cores` false leaves the cores out.
+/// An epoch updates the factors and the cores of all modes; without `cores`, only the factors.
 template <class F>
 void add_epoch(Session& session, TensorChoice const& choice, int rank, FastTuckerOptimizer optimizer,
                bool cores) {
@@ -81,7 +81,7 @@ void add_epoch(Session& session, TensorChoice const& choice, int rank, FastTucke
         F const X = build<F>(session, choice, optimizer);
         FastTuckerOptions options;
         options.optimizer    = optimizer;
-        options.ridge        = 5;  // where rows are shrunk instead, als leaves the cores of J = R alone
+        options.ridge        = 5;  // without a ridge als shrinks rows, and does not change the cores of J = R
         options.update_cores = cores;
         FastTuckerEpochs epochs(session.space, any_format(session.space, X), start(session, X, rank),
                                 options);
@@ -187,8 +187,8 @@ void register_steps(Session& session, TensorChoice const& choice) {
   }
 }
 
-/// Twenty epochs of als with mean and biases on ratings; one in a hundred is held out. The time is that of
-/// the epochs.
+/// Twenty epochs of als with mean and biases on ratings; one rating in a hundred is held out. Only the
+/// epochs are timed.
 void add_held_out_error(Session& session, TensorChoice const& choice, int rank) {
   using F = Sorted<float, std::uint32_t, Space>;
   add(session, name_of<F>("held_out_error", choice, rank), [&session, choice, rank](benchmark::State& state) {

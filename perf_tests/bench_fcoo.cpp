@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bench_formats.hpp"
-#include "formats/fcoo/fcoo.hpp"
+#include "formats/fcoo/storage/fcoo.hpp"
 #include "registration.hpp"
 
 namespace polyad::perf {
@@ -20,7 +20,8 @@ std::string mode_and_rank(int mode, int rank) {
   return "/mode:" + std::to_string(mode) + "/R:" + std::to_string(rank);
 }
 
-/// The time, and what the bytes would take: streams at copy speed, P rows of each table at its gather rate.
+/// The time, and the time for moving the bytes: streams at copy speed, P rows of each table at its gather
+/// rate.
 template <class Scalar>
 void report_model(Session& session, benchmark::State& state, Samples const& samples, double streamed,
                   std::vector<count_t> const& tables, count_t nnz, int rank) {

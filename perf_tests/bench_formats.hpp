@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "alto_reference.hpp"
-#include "cp/iteration_numbers.hpp"
+#include "cp/run/iteration_numbers.hpp"
 #include "dense/gram.hpp"
-#include "dense/normal_equations.hpp"
-#include "dense/update_factor.hpp"
+#include "dense/update/normal_equations.hpp"
+#include "dense/update/update_factor.hpp"
 #include "formats/registry.hpp"
 #include "models.hpp"
 #include "polyad/cp/cp_als.hpp"
@@ -21,7 +21,7 @@ namespace polyad::perf {
 
 inline constexpr std::uint64_t factor_seed = 0;
 
-/// The format at hand, kept while benchmarks of one tensor and scalar follow each other.
+/// The current format, kept while benchmarks of one tensor and scalar follow each other.
 template <class F>
 std::shared_ptr<F const> built(Session& session, TensorChoice const& choice) {
   static std::weak_ptr<F const> last;
@@ -158,15 +158,15 @@ void add_cp_als(Session& session, TensorChoice const& choice, int rank) {
         report(state, samples);
         state.counters["first_ms"] = samples.first * 1e3;
         state.counters["fit"]      = fit;
-        if constexpr (is_device_space<Space>) {  // what the algebra's own instance gains
+        if constexpr (is_device_space<Space>) {  // the gain of the algebra's own instance
           options.one_instance              = true;
           state.counters["one_instance_ms"] = sampled().median() * 1e3;
           options.one_instance              = false;
         }
-        options.updates                  = {nonnegative()};  // what nonnegative factors cost
+        options.updates                  = {nonnegative()};  // the cost of nonnegative factors
         state.counters["nonnegative_ms"] = sampled().median() * 1e3;
         options.updates                  = {};
-        options.time_phases              = true;  // a run of its own: its fences cost time
+        options.time_phases              = true;  // in a separate run, since its fences cost time
         auto const phased =
             cp_als(session.space, *format, options, [](CpAlsIteration const&) { return true; });
         for (auto const& [phase, seconds] : phased.history.back().phases)
@@ -194,7 +194,7 @@ void add_choice(Session& session, TensorChoice const& choice, int rank, int iter
       });
 }
 
-/// The numbers of the fit: one pass over the last factor and its MTTKRP. No format takes part.
+/// The sums for the fit: one pass over the last factor and its MTTKRP. No format is involved.
 template <class Scalar>
 void add_fit(Session& session, TensorChoice const& choice, int rank) {
   add(session,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The strategies of the families of formats side by side, each forced, also those that this backend does not
-// take. In float with 32-bit indices, for any order and blocks of 32 columns. --strategies asks for them.
+// Compares the strategies of the families of formats. Each one is forced, including those that this backend
+// does not use. In float with 32-bit indices, for any order and blocks of 32 columns. Run with --strategies.
 #include <algorithm>
 #include <string>
 #include <vector>
 
-#include "dense/update_factor.hpp"
+#include "dense/update/update_factor.hpp"
 #include "registration.hpp"
 #include "support/forced_strategies.hpp"
 #include "tensors.hpp"

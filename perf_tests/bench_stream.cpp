@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// stream: the MTTKRP of a tensor in host memory beside the copy of its nonzeros and the same work in memory;
-// and CP-ALS within so many bytes of the device.
+// stream: the MTTKRP of a tensor in host memory, compared with the copy of its nonzeros and with the same
+// work in memory; and CP-ALS within a given number of bytes of the device.
 #include <optional>
 
-#include "formats/blco/streamed_blco.hpp"
+#include "formats/blco/storage/streamed_blco.hpp"
 #include "models.hpp"
 #include "polyad/core/device_memory.hpp"
 #include "polyad/cp/cp_als.hpp"
@@ -26,7 +26,7 @@ void send_all(Streamed<Scalar> const& X, StreamedBlcoWorkspace<Scalar, Space> co
            std::min(X.nnz(), (s + 1) * work.section));
 }
 
-/// The copy of all nonzeros alone.
+/// Only the copy of all nonzeros.
 template <class Scalar>
 Samples time_copy(Session& session, Streamed<Scalar> const& X,
                   StreamedBlcoWorkspace<Scalar, Space> const& work, int samples) {
@@ -36,7 +36,7 @@ Samples time_copy(Session& session, Streamed<Scalar> const& X,
   });
 }
 
-/// The share of the nonzeros that a pass sends: not what the buffers hold from the one before.
+/// The share of the nonzeros that a pass sends: all but those that the buffers hold from the previous pass.
 template <class Scalar>
 double sent_share(Streamed<Scalar> const& X, StreamedBlcoWorkspace<Scalar, Space> const& work) {
   count_t const held = std::min(X.nnz(), work.section * work.buffers.size());
@@ -112,7 +112,7 @@ void add_out_of_memory(Session& session, TensorChoice const& choice, int rank) {
           return download<HostSpace>(session.space,
                                      tensor_of<Scalar>(session.space, choice.name, choice.scale));
         }();
-        // Counts from here on: the generator's copy is not the run's.
+        // The peak is measured from here on: the generator's copy is not part of the run.
         DeviceMemoryAccount const account(session.options.device_memory);
         auto const X = Streamed<Scalar>::build(session.space, coo);
         for (auto const& [stage, seconds] : X.build_seconds())

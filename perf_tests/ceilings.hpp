@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What this machine can do, measured in the same run as everything else: copy, triad, a gather of random
+// The ceilings of this machine, measured in the same run as everything else: copy, triad, a gather of random
 // rows, an atomic add of rows (formats/row_traffic.hpp).
 #pragma once
 
@@ -58,7 +58,7 @@ public:
     });
   }
 
-  /// Bytes a second, read and written together; measured once.
+  /// Bytes per second, reads plus writes; measured once.
   double copy_rate() {
     double bytes = 0;
     if (m_copy_rate == 0) m_copy_rate = 1 / copy(bytes).median() * bytes;

@@ -22,7 +22,7 @@ void add(std::string const& key, std::string const& value) {
   if (!value.empty()) benchmark::AddCustomContext(key, value);
 }
 
-/// The first line of a file that begins with `prefix`, what follows the colon.
+/// The text after the colon in a file's first line that begins with `prefix`.
 std::string line_of(char const* path, std::string const& prefix) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {

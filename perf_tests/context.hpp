@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a result file says about where it comes from.
+// The facts in a result file about its origin.
 #pragma once
 
 namespace polyad::perf {

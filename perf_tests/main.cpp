@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// polyad_perf: how fast each kernel is, as a time and as a share of what this machine can do.
+// polyad_perf: the speed of each kernel, as a time and as a share of this machine's ceilings.
 #include <benchmark/benchmark.h>
 
 #include <Kokkos_Core.hpp>

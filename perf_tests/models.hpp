@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an MTTKRP should cost on this machine.
+// The expected cost of an MTTKRP on this machine.
 #pragma once
 
 #include "ceilings.hpp"
@@ -8,7 +8,7 @@
 namespace polyad::perf {
 
 /// The gather model, in seconds: for each other factor P rows at the measured rate for a table of its size,
-/// and one pass over the nonzeros and the output at copy speed. It knows no reuse along fibers, so a kernel
+/// and one pass over the nonzeros and the output at copy speed. It ignores reuse along fibers, so a kernel
 /// may be faster.
 template <class Scalar, class Space>
 double gather_model(Ceilings<Space>& ceilings, Extents const& extents, count_t nnz, int mode, int rank) {
@@ -22,8 +22,8 @@ double gather_model(Ceilings<Space>& ceilings, Extents const& extents, count_t n
   return seconds;
 }
 
-/// Bytes of GenTen's bandwidth model (section 7.1), by which papers compare: ((N R + 3) s_r + N s_o) P for
-/// one mode, as if nothing were ever found in a cache.
+/// Bytes of GenTen's bandwidth model (section 7.1), which papers use for comparisons: ((N R + 3) s_r + N s_o)
+/// P for one mode, as if nothing were ever found in a cache.
 template <class Scalar>
 double genten_bytes(int order, count_t nnz, int rank) {
   return ((order * rank + 3.0) * sizeof(Scalar) + order * sizeof(std::uint32_t)) * static_cast<double>(nnz);

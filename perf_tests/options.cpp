@@ -12,7 +12,7 @@
 namespace polyad::perf {
 namespace {
 
-/// CLI11 lets a negative number wrap around, cuts off one that is too large, and takes 010 for 8.
+/// CLI11 would let a negative number wrap around, truncate one that is too large, and read 010 as 8.
 template <class Number>
 CLI::Validator number_from(Number least) {
   return CLI::Validator(
@@ -23,7 +23,7 @@ CLI::Validator number_from(Number least) {
         while (text.size() > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9') text.erase(0, 1);
         if (whole && value >= least) return "";
         std::ostringstream refusal;
-        refusal << "'" << text << "' is no number from " << least << " on";
+        refusal << "'" << text << "' is not a number from " << least << " on";
         return refusal.str();
       },
       "");
@@ -41,12 +41,12 @@ CLI::Validator all_or_number() {
       "");
 }
 
-/// CLI11's, with the default behind the text.
+/// CLI11's formatter, with the default after the text.
 class Help : public CLI::Formatter {
 public:
   std::string make_option_opts(CLI::Option const* option) const override {
     std::string const type = option->get_type_name();
-    return type.empty() ? "" : " " + type.substr(0, type.find(':'));  // what validators say follows the colon
+    return type.empty() ? "" : " " + type.substr(0, type.find(':'));  // validators' texts follow the colon
   }
   std::string make_option_desc(CLI::Option const* option) const override {
     std::string const value = option->get_default_str();
@@ -64,8 +64,8 @@ std::vector<std::string> split(std::string const& text, char separator) {
   return parts;
 }
 
-/// Values between commas in one argument; given again, it replaces what was given before. CLI11's own lists
-/// drop an empty value, and take the next argument where nothing else is left.
+/// A list of values in one argument, separated by commas. An option that is given again replaces the earlier
+/// one. CLI11's own lists drop an empty value, and take the next argument if nothing else is left.
 template <class T>
 CLI::Option* add_list(CLI::App& app, std::string const& name, std::vector<T>& values,
                       std::string const& meaning, CLI::Validator const& each) {
@@ -94,7 +94,7 @@ std::vector<int> ranks_of(std::string const& text) {
   }
   if (numbers.size() == 1) return numbers;
   if (numbers.size() != 3 || numbers[0] > numbers[1])
-    throw CLI::ValidationError("--ranks", "'" + text + "' is no FIRST:LAST:STEP");
+    throw CLI::ValidationError("--ranks", "'" + text + "' does not have the form FIRST:LAST:STEP");
   std::vector<int> ranks;
   for (std::int64_t rank = numbers[0]; rank <= numbers[1]; rank += numbers[2])
     ranks.push_back(static_cast<int>(rank));
@@ -146,14 +146,14 @@ PerfOptions parse_options(int argc, char const* const* argv) {
            number_from(1e-9))
       ->type_name("X,Y,..");
   app.add_flag("--strategies", options.strategies,
-               "Also time each strategy of the formats, those too that this backend does not take");
-  app.add_flag("--dense", options.dense, "Also time dense routines beside those of Kokkos Kernels");
+               "Also time each strategy of the formats, including those that this backend does not use");
+  app.add_flag("--dense", options.dense, "Also time dense routines, and those of Kokkos Kernels");
   app.add_option("--device-memory", options.device_memory,
                  "Also run CP-ALS over streamed-blco, built on the host, in so many bytes of the device")
       ->transform(number_from<std::uint64_t>(1))
       ->take_last()
       ->type_name("B");
-  app.add_option("--samples", options.samples, "Timed repetitions behind each median")
+  app.add_option("--samples", options.samples, "Timed repetitions for each median")
       ->transform(number_from(1))
       ->take_last()
       ->type_name("N")

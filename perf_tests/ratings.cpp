@@ -34,7 +34,7 @@ struct SkewedRows {
   }
 };
 
-/// A place as one number, the day last.
+/// The indices as one number, the day last.
 struct Places {
   count_t items;
   count_t days;
@@ -55,7 +55,7 @@ struct DrawSessions {
   Positions positions;
   KOKKOS_FUNCTION void operator()(count_t s) const {
     count_t const user = users(counter_uniform(seed, user_stream, s, 0));
-    // More and more ratings a day as time goes on.
+    // The number of ratings per day grows with time.
     auto const day = static_cast<count_t>(static_cast<double>(places.days) *
                                           Kokkos::pow(counter_uniform(seed, day_stream, s, 0), 0.55));
     for (count_t k = 0; k < session; ++k) {
@@ -100,7 +100,7 @@ struct FillRatings {
   Tensor<double>::indices_type indices;
   Tensor<double>::values_type values;
 
-  /// Normally distributed, of deviation 1 (Box and Muller).
+  /// Normally distributed, with deviation 1 (Box and Muller).
   [[nodiscard]] KOKKOS_FUNCTION double normal(std::uint64_t stream, std::uint64_t row,
                                               std::uint64_t column) const {
     double const a = 1 - counter_uniform(seed, values_stream + stream, row, 2 * column);
@@ -137,7 +137,7 @@ Ratings make_ratings(Space const& space, Extents const& extents, count_t train, 
   POLYAD_EXPECTS(extents.order() == 3 && extents[0] > 0 && extents[1] > 0 && extents[2] > 0 && train > 0,
                  "ratings are made for three modes and one entry at least");
   Places const places{extents[1], extents[2]};
-  // What is drawn twice is lost: a seventh at Netflix' extents.
+  // Duplicate draws are dropped: a seventh of them at Netflix' extents.
   count_t const sessions = ceil_div(7 * (train + test), 6 * session);
   count_t const drawn    = sessions * session;
   expect_fits(space, "the ratings' places", 2 * drawn, 2 * (sizeof(std::uint64_t) + sizeof(std::uint32_t)));

@@ -46,7 +46,7 @@ struct TensorChoice {
   std::string name;
   double scale;
 
-  /// As benchmark names give it: without folders, the scale behind it.
+  /// The name as in benchmark names: without folders, and followed by the scale.
   [[nodiscard]] std::string label() const {
     std::string text = name.substr(name.find_last_of('/') + 1);
     if (scale != 1) {

@@ -98,7 +98,7 @@ public:
   [[nodiscard]] std::string violation(Space const& space, FactorMatrix<Scalar, Space> const& V,
                                       std::uint64_t seed) const {
     std::size_t const rank = V.extent(1);
-    // Whole rows where they are cheap, else the first, the last and a few columns between.
+    // Whole rows if they are cheap, else the first, the last and a few columns between.
     std::size_t const budget  = 4000000 / std::max<std::size_t>(1, m_tensor.nnz());
     std::size_t const columns = std::clamp<std::size_t>(budget, 2, 16);
     std::vector<std::size_t> sampled;
@@ -127,7 +127,7 @@ public:
 private:
   int m_mode;
   std::vector<count_t> m_rows;
-  std::vector<std::vector<std::uint64_t>> m_occurring;  // per mode: the rows behind the small tensor's
+  std::vector<std::vector<std::uint64_t>> m_occurring;  // per mode: the original rows of the small tensor's
   testing::HostTensor m_tensor;
 };
 

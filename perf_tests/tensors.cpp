@@ -97,14 +97,14 @@ Preset evenly(std::string const& name, std::size_t order, count_t extent) {
   return {name, std::vector<count_t>(order, extent), 20000000, std::vector<double>(order), 1, -1};
 }
 
-/// A number from least to most, whose logarithm is uniform.
+/// A number from least to most with a uniformly distributed logarithm.
 double log_uniform(double u, double least, double most) {
   return least * std::pow(most / least, u);
 }
 
 constexpr std::string_view random_prefix = "random:";
 
-/// `random:SEED`: a shape that nobody chose. It has 3 to 6 modes of 10 to 3 x 10^7 rows, skews up to 1.2,
+/// `random:SEED`: a random shape. It has 3 to 6 modes of 10 to 3 x 10^7 rows, skews up to 1.2,
 /// runs of 1 to 300 along a random mode, and 10^5 to 10^7 nonzeros in at most a quarter of the cells.
 Preset random_preset(std::string const& name) {
   std::string const text  = name.substr(random_prefix.size());
@@ -132,7 +132,7 @@ Preset random_preset(std::string const& name) {
 }  // namespace
 
 std::vector<Preset> const& presets() {
-  // Skews: fitted to the published deviation of nonzeros per slice where there is one (nell2, delicious,
+  // Skews: fitted to the published deviation of nonzeros per slice if one is known (nell2, delicious,
   // darpa). The presets fr_m and darpa have the shapes and the statistics of Nisa et al.'s tensors of these
   // names (Tables II and III). Almost all slices and fibers of fr_m have one nonzero; darpa's deviate by
   // 25,000 and, along mode 2, by 1,300.
@@ -146,8 +146,8 @@ std::vector<Preset> const& presets() {
       {"brainq", {60, 70000, 9}, 11000000, {0, 0, 0}, 1, -1},  // three of ten cells (Liu et al., F-COO)
       {"fr_m", {23000000, 23000000, 166}, 30000000, {0.7, 0.7, 0.5}, 1, -1},
       {"darpa", {22000, 22000, 24000000}, 28000000, {0.95, 0.95, 0}, 1024, 2},
-      // The same but for one slice of half the nonzeros, in it one fiber of a million: what splitting is
-      // worth.
+      // The same, except that one slice holds half the nonzeros, and one fiber in it a million. It shows the
+      // gain of splitting.
       {"even10m", {3000, 40000, 2000000}, 10000000, {0, 0, 0}, 1, -1},
       {"skewed10m", {3000, 40000, 2000000}, 10000000, {0, 0, 0}, 1, -1, 0.5},
       // FastTucker's (Li et al.): ratings of Netflix' shape, orders 3 to 10 of size 10,000, and with --scale

@@ -44,7 +44,7 @@ Tensor<double> generate(Space const& space, Preset const& preset, double scale);
 /// A preset or a file. Keeps the last one, since benchmarks of one tensor follow each other.
 Tensor<double> const& tensor(Space const& space, std::string const& name, double scale);
 
-/// The same places with values of another type.
+/// The same coordinates with values of another type.
 template <class Scalar>
 Tensor<Scalar> with_values_of(Space const& space, Tensor<double> const& source) {
   if constexpr (std::is_same_v<Scalar, double>) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Are the presets the tensors that their names promise? Nonzeros, heaviest slice and number of fibers of
-// every mode, against those of the reference generator gentns (seed 1), whose mode sizes, skews and runs the
-// presets repeat. It draws other random numbers, so the figures may differ by a tenth.
+// Checks that the presets have the properties of the tensors that they are named after. It compares nonzeros,
+// heaviest slice and number of fibers of every mode with those of the reference generator gentns (seed 1).
+// The presets repeat its mode sizes, skews and runs. The random numbers differ, so the figures may differ by
+// a tenth.
 //
 //   polyad_test_presets          scaled down: seconds on two cores
 //   polyad_test_presets --full   the presets as the benchmarks use them: for a device, or a patient host
@@ -68,7 +69,7 @@ std::vector<Reference> const full{
     {"skewed10m", 1, 10000000, {{3000, 5001667, 9999400}, {40000, 1000225, 6862600}, {2000000, 0, 4937600}}},
 };
 
-/// The indices on the host, an array a mode.
+/// The indices on the host, one array per mode.
 std::vector<std::vector<std::uint32_t>> columns_of(Tensor<double> const& tensor) {
   auto const indices = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), tensor.indices());
   std::vector<std::vector<std::uint32_t>> columns(static_cast<std::size_t>(tensor.order()));
@@ -114,7 +115,7 @@ private:
 
 int run(std::vector<Reference> const& references) {
   constexpr double a_tenth = 0.1;
-  // One stops up to a hundredth short of the wanted number, the other up to half a hundredth beyond it.
+  // One stops up to a hundredth short of the requested number, the other up to half a hundredth beyond it.
   constexpr double two_hundredths = 0.02;
   Space const space;
   Comparison comparison;

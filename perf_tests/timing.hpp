@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How everything is timed: one warm-up, then repetitions with a fence on both sides of each; the median is
-// the result, and its spread is reported beside it. The warm-up's time is kept: where a process does
-// something for the first time, a device loads the kernels then.
+// The way everything is timed: one warm-up, then repetitions with a fence on both sides of each; the median
+// is the result, and its spread is reported with it. The warm-up's time is kept: on a
+// device it includes the loading of kernels that the process has not launched before.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -15,7 +15,7 @@ namespace polyad::perf {
 /// Seconds of the repetitions, ascending.
 struct Samples {
   std::vector<double> seconds;
-  double first = 0;  // of the warm-up
+  double first = 0;  // time of the warm-up
 
   [[nodiscard]] double median() const {
     std::size_t const half = seconds.size() / 2;

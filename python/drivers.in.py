@@ -95,7 +95,7 @@ def cp_als(
         factors. If one mode has a penalty, each other one has one, too, or bounds on both sides: the scale of the
         components would escape into a mode without.
     nonnegative : bool, N of them, list of modes, or dict of mode: bool
-        Factors without negative entries. If all modes are so, a warning says the share of negative values in ||X||^2.
+        Factors without negative entries. If all modes are nonnegative, a warning reports the share of negative values in ||X||^2.
         Here and below a mode is its number, from 0, or its name.
     lower, upper : float or None, sequence of N of them, or dict of mode: float
         Bounds of the entries. A mode with bounds other than 0, or with an l1, has its own scale in the model.
@@ -122,7 +122,7 @@ def cp_als(
         Called after each iteration with a dict of ``iteration``, ``fit``, ``delta`` and ``seconds``, ``start`` if there
         are several, and ``phases`` if they are timed. If it returns False, the run ends, with the reason "stopped". An exception passes.
     progress : bool
-        Show the iterations (tqdm where it is installed).
+        Show the iterations (with tqdm if it is installed).
     threads, device : int, optional
         As for :func:`set_threads` and :func:`set_device`.
 
@@ -209,7 +209,7 @@ def tucker(
     ----------
     X : SparseTensor or what :func:`asarray` takes
     ranks : int or sequence of int
-        R_n, each at most I_n and the product of the others. One number is that of all modes.
+        R_n, each at most I_n and the product of the others. One number applies to all modes.
     @help TuckerOptions@
     start : "hosvd", TuckerModel or sequence of array_like, optional
         Matrices of orthonormal columns, I_n x R_n; copied. "hosvd" computes them. Without it they are random.
@@ -290,12 +290,12 @@ def fast_tucker(
         J_n, one number or one for each mode. Without them and `rank` held-out entries choose.
     time_mode : int or str
         The mode of time, its number from 0 or its name: the biases of the other modes' rows drift over it, by a number for each bin of
-        equal length. -1: they stay as they are.
+        equal length. -1: they do not drift.
     drift : int, mapping or sequence, optional
         ``bins``, 0 for biases that stay, and ``damping`` in observations (30), of all modes or of each: ``16``,
         ``{"bins": 16, "damping": 10}``, ``[(16, 10), 4, 0]``. That of the mode of time itself is the number of bins in which
         times share a bias; 0, as with one number for all modes: each time has its own.
-        Without it held-out entries choose, or where they choose nothing 30 bins, fewer for sparse rows.
+        Without it held-out entries choose, or, if they choose nothing, 30 bins, fewer for sparse rows.
     implicit : bool or float, optional
         Implicit feedback, such as clicks or counts: the alpha of Hu, Koren and Volinsky (2008), or True for 40. An entry
         x > 0 has the target 1 and the weight 1 + alpha x, and every other cell the target 0 and the weight 1. Values

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Writes what a module wants of others, each beside it with an ending of its own:
+# Writes what a module needs from other packages into files next to it, each with its own ending:
 #   .omp     the functions of the OpenMP runtime that it calls (polyad/_openmp.py)
 #   .nvidia  the libraries that NVIDIA's wheels bring (polyad/_nvidia.py)
 # cmake -D NM=nm -D READELF=readelf -D MODULE=file -D NEEDS=folder/name -P module_needs.cmake

@@ -37,7 +37,7 @@ PYTHON_TESTS = {
     "_device.py": ["test_device.py"],
     "_errors.py": ["test_functions.py", "test_tensor.py"],
     "_evaluation.py": ["test_evaluate.py"],
-    "_fold_in.py": ["test_implicit.py"],
+    "_fold_in.py": ["test_implicit.py", "test_fold_in.py"],
     "_models.py": ["test_recommend.py", "test_functions.py"],
     "_nvidia.py": ["test_packaging.py"],
     "_openmp.py": ["test_openmp.py"],
@@ -190,7 +190,8 @@ class AffectedTests:
             quick = next((names for pattern, names in QUICK if re.match(pattern, file)), [])
             found += [(WHOLE_TOOL, name) for name in quick]
         if path.suffix == ".hpp":
-            layer = re.sub(rf"^{LIBRARY}/", "", path.parent.as_posix()).replace("/", ".")
+            folders = re.sub(rf"^{LIBRARY}/", "", path.parent.as_posix()).split("/")
+            layer = ".".join(folders[:2])  # as unit_tests/headers/chains.py names them
             found.append((HEADERS, f"headers_alone.{layer}"))
         found += self._by_name(file)
         if path.suffix in (".cpp", ".hpp"):
@@ -201,12 +202,12 @@ class AffectedTests:
         return [(rank, name) for rank, name in found if name in self.build.tests]
 
     def _unit_tests(self, path):
-        """The unit tests of the file's folder, or else of the folders whose tests include the file"""
+        """The unit tests of the file's folder or of the nearest one above it, or else of the folders whose tests include the file"""
         found = re.match(rf"(?:{LIBRARY}|unit_tests)/(?!cli/)(.+)$", path.as_posix())
         if not found or path.suffix not in (".cpp", ".hpp"):
             return []
-        folder = Path(found[1]).parent
-        own = self._of_folder(folder)
+        folders = (each for each in Path(found[1]).parents if each.parts)
+        own = next(filter(None, map(self._of_folder, folders)), [])
         if not own:
             sources = set().union(*(self.headers.get(each) or set().union(*map(self._read, map(self._path, self.inputs[each])))
                                     for each in self.objects(str(path))))

@@ -30,7 +30,7 @@ LAUNCHER = [str(PROJECT / "cmake" / "ccache_launcher")] if shutil.which("ccache"
 WANTED = re.compile(r"/src/.*\.cpp$")
 # Another backend, or a build without MPI, compiles other code of these sources.
 OF_THIS_BUILD = re.compile(r"OPENMP|POLYAD_(HAVE|ENABLE)_MPI")
-# Of g++ alone, or of a precompiled header that g++ made.
+# Options that only g++ knows, or that belong to a precompiled header made by g++.
 DROPPED = re.compile(r"-Winvalid-pch|-Wno-restrict|-fsanitize.*|-fno-sanitize.*|-c|-MD")
 DROPPED_WITH_NEXT = {"-o", "-include", "--param", "-MT", "-MF", "-x"}
 # What the library's build reads Kokkos from.

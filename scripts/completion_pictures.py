@@ -4,9 +4,9 @@
 
     scripts/completion_pictures.py RUN.json... -o PICTURE.png [--set test|validation|train] [--log]
 
-PICTURE ends with .png or .svg. A line a run, named by optimiser, format, J and R; a broken line for mean and biases. Time is that
-of the epochs, without the errors that are taken after each; with --log its axis is logarithmic. Needs matplotlib. Ends with 2 when
-a file is no such report or has no errors of the set."""
+PICTURE ends with .png or .svg. It has a line per run, named by optimiser, format, J and R, and a broken line for mean and biases.
+Time is that of the epochs, without the errors that are computed after each; with --log its axis is logarithmic. Needs matplotlib.
+Ends with 2 if a file is not such a report or has no errors of the set."""
 
 import argparse
 import json
@@ -17,7 +17,7 @@ from pathlib import Path
 def series(report, of_set):
     """(name, seconds, RMSE) of one run. Raises ValueError when the report has none."""
     if "optimizer" not in report.get("options", {}) or not report.get("iterations"):
-        raise ValueError("is no report of fast-tucker with an epoch")
+        raise ValueError("is not a report of fast-tucker with an epoch")
     seconds, errors, passed = [], [], 0.0
     for epoch in report["iterations"]:
         if of_set not in epoch.get("rmse", {}):

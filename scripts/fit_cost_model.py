@@ -3,8 +3,8 @@
 """Fits the cost model's weights to stored results, and holds its predictions against them.
 
     fit_cost_model.py TERMS RESULT.json ...            a table: predicted over measured, and what auto would lose
-    fit_cost_model.py --fit TERMS RESULT.json ...      the weights, as they stand in src/formats/*/weights.hpp
-    fit_cost_model.py --store DIR TERMS RESULT.json ...  the table as DIR/predictions.md, and a picture a device
+    fit_cost_model.py --fit TERMS RESULT.json ...      the weights, as in src/formats/*/weights.hpp
+    fit_cost_model.py --store DIR TERMS RESULT.json ...  the table as DIR/predictions.md, and a picture per device
 
 TERMS is the program polyad_cost_terms of the build folder: the terms are the library's own. The tensors' facts come from
 perf_tests/results/cost-model/preset-surveys.json.xz. A result counts only where its machine's ceilings are among the files. Ends with 1 when
@@ -31,7 +31,7 @@ LAUNCH_S = 5e-6
 WITHIN = 1.3
 # Formats whose rare slow modes, the hot rows, are what a choice must know of: outliers count in full.
 ATOMIC = {"coo-scratch", "coo-tiny-vec", "alto"}
-PRESETS = {"uniform10m", "uber", "vast", "nell2", "delicious"}  # which the pictures show, beside real tensors
+PRESETS = {"uniform10m", "uber", "vast", "nell2", "delicious"}  # the pictures show these and real tensors
 OTHER_PRESETS = {"fr_m", "darpa", "brainq", "even10m", "skewed10m"}
 YARDSTICK = "alto-reference"
 # Chosen only where nothing else fits; its weights on devices are set by hand, since the measured tensors fit.
@@ -119,7 +119,7 @@ def collect(machines, surveys):
             if not match or match[4] not in surveys:
                 continue
             group, form, scalar, tensor, mode, rank = match.groups()
-            seconds = entry.get("min_ms", entry["real_time"]) * 1e-3  # what other processes took is no part of it
+            seconds = entry.get("min_ms", entry["real_time"]) * 1e-3  # the least: without what other processes took
             if group == "first_use":
                 loads[form, scalar].append(entry["real_time"] * 1e-3)
                 continue
@@ -144,7 +144,7 @@ def collect(machines, surveys):
              not (case.format == STREAMED and machines[case.machine][0].get("device"))]
     for case in cases:
         if case.iteration_on < case.modes_on:
-            case.iteration = None  # of kernels that have changed since
+            case.iteration = None  # it was measured with kernels that have changed since
     for group in by_problem(cases).values():
         iterations = sum(bool(case.iteration) for case in group)
         modes = sum(len(case.modes) == len(surveys[case.tensor]["modes"]) for case in group)
@@ -244,7 +244,7 @@ def iteration(weights, case, modes, beside):
 
 
 def fit_dense(cases, beside):
-    """The weights of DenseTerms. What runs beside an MTTKRP is no linear term: its weight is tried out."""
+    """The weights of DenseTerms. What overlaps an MTTKRP is not a linear term: its weight is found by trying."""
     modes = {case: [case.modes[n] for n in sorted(case.modes)] for case in cases
              if len(case.modes) == len(case.predicted_modes)}
     cases = [case for case in modes if case.iteration > 1.02 * sum(modes[case])]
@@ -376,7 +376,7 @@ def markdown(found, chosen):
 
 
 def draw(cases, chosen, folder):
-    """Two pictures a device, of presets and of real tensors: what each format takes for 1, 10 and 50 iterations, as a multiple of
+    """Two pictures per device, of presets and of real tensors: the time of each format for 1, 10 and 50 iterations, as a multiple of
     the best (R = 32, f32)."""
     picks = {key[:5]: key[5] for key in chosen}
     for machine in sorted({c.machine for c in cases}):

@@ -191,7 +191,7 @@ def against_rank(machines, colour, folder):
         return {k: v for k, v in series.items() if len({b.rank for b in v}) >= 3}
 
     def ticks(ranks):
-        # Powers of two where there are many.
+        # Only powers of two if there are many.
         few = [r for r in ranks if r & (r - 1) == 0] if len(ranks) > 6 else ranks
         return few or ranks
 
@@ -315,7 +315,7 @@ def phases(machines, folder):
 
 
 def gather_rates(machines, folder):
-    """The ceiling that matters most: random rows against the size of the table that they lie in."""
+    """The ceiling that matters most: random rows against the size of their table."""
     series = {}
     for label, benchmarks in machines.items():
         for b in benchmarks.values():

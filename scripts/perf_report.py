@@ -4,7 +4,7 @@
 
     scripts/perf_report.py RESULT.json...                       tables in Markdown on stdout
     scripts/perf_report.py RESULT.json... --output DIR          DIR/tables.md and its pictures
-    scripts/perf_report.py ... --peers perf_tests/results/peers.json   with other codes' times beside ours
+    scripts/perf_report.py ... --peers perf_tests/results/peers.json   with other codes' times next to ours
     scripts/perf_report.py RESULT.json --store perf_tests/results/NAME.json.xz
                                                                 a copy without host name and folders
 
@@ -30,7 +30,7 @@ GROUPS = {
     "out_of_memory": "Tensors larger than the device",
 }
 LEGENDS = {
-    "ceilings": "GB/s, read and written together; row: bytes a row, table: what is read from or added to, rows: how "
+    "ceilings": "GB/s, read and written together; row: bytes per row, table: what is read from or added to, rows: how "
     "many distinct rows share the additions.",
     "build": "Milliseconds, median · bytes per nonzero · cost in MTTKRPs of all modes at R = 32.",
     "mttkrp": "Milliseconds for all modes, median (each mode) · share of the gather model · GB/s by GenTen's bandwidth "
@@ -147,7 +147,7 @@ def mttkrp_cell(bench, benchmarks):
 
 
 def mttkrp_tables(machines):
-    """A table a tensor. Modes stand in the cell of all modes, or alone where those were not measured."""
+    """A table per tensor. Modes are in the cell of all modes, or alone if those were not measured."""
     all_modes = {
         (b.tensor, b.format, b.scalar, b.rank)
         for benchmarks in machines.values()
@@ -249,7 +249,7 @@ def beside_peers(machines, peers):
             if gains:
                 mean = math.prod(gains) ** (1 / len(gains))
                 rows.append([scalar, rank, "geometric mean", *[""] * len(names), "", digits(mean)])
-    text = "## Beside other codes\n\n" + peers["about"] + " Times faster: than the fastest of the row.\n\n"
+    text = "## Compared with other codes\n\n" + peers["about"] + " Times faster: than the fastest of the row.\n\n"
     text += table(["scalar", "R", "tensor", *names, "Polyad", "times faster"], rows)
     rows = []
     for scalar, ranks in peers["cp_als"].items():
@@ -275,7 +275,7 @@ def order_of(benchmarks, tensor):
 
 
 def csf_tables(machines, rank=32):
-    """The CSF family beside COO, as in Nisa et al.: a table a machine on which all of it was measured."""
+    """The CSF family and COO, as in Nisa et al.: a table per machine on which all of it was measured."""
     family = ("coo-permuted", "csf", "b-csf", "hb-csf")
     text = []
     for label, benchmarks in machines.items():
@@ -300,7 +300,7 @@ def csf_tables(machines, rank=32):
                 worth = "" if key == keys[0] else "never" if gain <= 0 else digits(max(0, built[key].time - coo_built) / gain, 2)
                 rows.append([*key, digits(flops / bench.time * 1e-6), digits(index_bytes), digits(built[key].time), worth])
         if rows:
-            header = ["tensor", "scalar", "format", "GFLOP/s", "index bytes a nonzero", "built, ms", "worth it after"]
+            header = ["tensor", "scalar", "format", "GFLOP/s", "index bytes per nonzero", "built, ms", "worth it after"]
             text.append(f"### {label}\n\n" + table(header, rows))
     if not text:
         return ""
@@ -326,7 +326,7 @@ def sources_table(results):
 
 
 def tables(results, pictures=(), peers=None):
-    """The whole page. Pictures are (file, caption, group) and stand above the table of their group."""
+    """The whole page. Pictures are (file, caption, group) and are above the table of their group."""
     machines = merge(results)
     groups = list(dict.fromkeys(b.group for benchmarks in machines.values() for b in benchmarks.values()))
     groups.sort(key=lambda g: list(GROUPS).index(g) if g in GROUPS else len(GROUPS))

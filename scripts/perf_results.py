@@ -15,7 +15,7 @@ BOOKKEEPING = {
     "name", "family_index", "per_family_instance_index", "run_name", "run_type", "repetitions", "repetition_index",
     "threads", "iterations", "real_time", "cpu_time", "time_unit", "label", "error_occurred", "error_message",
 }  # fmt: skip
-# What the report reads beside the times.
+# What the report reads in addition to the times.
 COUNTERS = {
     "ceilings": ["GB_per_s"],
     "build": ["bytes_per_nonzero", "in_mttkrps"],
@@ -29,7 +29,7 @@ NAME = re.compile(r"(?P<group>\w+)<(?P<arguments>[^<>]*)>/(?P<rest>.+)")
 
 
 class ResultError(Exception):
-    """A file that is no result of polyad_perf, or one that cannot be stored."""
+    """A file that is not a result of polyad_perf, or one that cannot be stored."""
 
 
 @dataclass
@@ -98,7 +98,7 @@ def parse_name(name):
     name = re.sub(r"/(?:iterations:\d+|repeats:\d+|manual_time|real_time)(?=/|$)", "", name)
     match = NAME.fullmatch(name)
     if not match:
-        raise ResultError(f"'{name}' is no benchmark of polyad_perf")
+        raise ResultError(f"'{name}' is not a benchmark of polyad_perf")
     bench = Benchmark(name=name, group=match["group"], rest=match["rest"])
     for argument in filter(None, match["arguments"].split(",")):
         if re.fullmatch(r"f(32|64)", argument):
@@ -154,9 +154,9 @@ def load_json(path):
     except OSError as error:
         raise ResultError(f"{path}: {error.strerror}") from None
     except ValueError as error:
-        raise ResultError(f"{path}: is no JSON: {error}") from None
+        raise ResultError(f"{path}: is not JSON: {error}") from None
     if not isinstance(data, dict) or not isinstance(data.get("context"), dict) or "benchmarks" not in data:
-        raise ResultError(f"{path}: is no result of polyad_perf (--benchmark_out=FILE --benchmark_out_format=json)")
+        raise ResultError(f"{path}: is not a result of polyad_perf (--benchmark_out=FILE --benchmark_out_format=json)")
     return data
 
 

@@ -59,7 +59,7 @@ def say(text):
 
 
 def read_list():
-    import tomllib  # of Python 3.11
+    import tomllib  # new in Python 3.11
 
     defects = tomllib.loads(LIST.read_text())["defect"]
     if [d["id"] for d in defects] != list(range(1, len(defects) + 1)):
@@ -85,7 +85,7 @@ def planted(source, defects):
 
 
 def copy_sources(source, target, changed):
-    """The files that git knows or would take. What is right already stays, so that a build goes on."""
+    """Copies the files that git knows or would add. Files that are right already stay, so a build continues."""
     listing = ["git", "-C", source, "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(listing, capture_output=True, text=True, check=True).stdout.split("\0")
     names = {name for name in listed if name and (source / name).is_file()}

@@ -93,7 +93,7 @@ def update_seconds(dims, ranks):
 
 
 def iteration_seconds(dims, nonzeros, ranks, options):
-    """Of the slowest rank."""
+    """The seconds of the slowest rank."""
     grid = cheapest_grid(dims, ranks)
     factors = sum(rows / p for rows, p in zip(dims, grid)) * 32 * 4
     rate = NEAR + (FAR - NEAR) * max(0, 1 - CACHE / factors)

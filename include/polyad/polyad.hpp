@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All that a program usually needs: tensors, files, any_format, the drivers and generators. Include by name:
-// core/{device,device_memory,quantity_text}.hpp, io/{array_npz,atomic_file}.hpp, and for a format of your own
-// kernel/ and testing/. The formats' classes are private: any_format takes their names. The version is in
-// POLYAD_VERSION_MAJOR, POLYAD_VERSION_MINOR, POLYAD_VERSION_PATCH and POLYAD_VERSION (a string).
+// Everything that a program usually needs: tensors, files, any_format, the drivers and generators. Other
+// headers are included by name: core/{device,device_memory,quantity_text}.hpp,
+// io/{array_npz,atomic_file}.hpp, and kernel/ and testing/ for a user-defined format. The formats' classes
+// are private: any_format takes their names. The version is in POLYAD_VERSION_MAJOR, POLYAD_VERSION_MINOR,
+// POLYAD_VERSION_PATCH and POLYAD_VERSION (a string).
 #pragma once
 
 #include "polyad/cp/cp_als.hpp"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Polyad beside pyttb, TensorLy and pygenten, each where it is installed; prints the tables of docs/python.md.
+"""Compares Polyad with pyttb, TensorLy and pygenten, as far as they are installed; prints the tables of docs/python.md.
 
     python3 python/benchmarks/compare.py [--tensor FILE] [--rank R] [--slow]
 

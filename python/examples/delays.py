@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Completes a tensor of flights' delays, and draws the errors of each epoch beside those of mean and biases."""
+"""Completes a tensor of flights' delays, and draws the errors of each epoch and those of mean and biases."""
 
 import matplotlib.pyplot as plt
 import polyad

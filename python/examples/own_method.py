@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes a method of one's own around the library's MTTKRP: CP with nonnegative factors by multiplicative updates."""
+"""Writes a new method around the library's MTTKRP: CP with nonnegative factors by multiplicative updates."""
 
 import numpy as np
 import polyad

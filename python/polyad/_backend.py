@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which compiled module computes: one for each backend, loaded at the first use."""
+"""The compiled modules, one for each backend, of which the chosen one is loaded at the first use."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ def set_backend(name: str) -> None:
 def set_threads(threads: int) -> None:
     """Choose the number of threads, before the first use.
 
-    Kokkos starts once in a process, with so many threads. Without this it takes ``OMP_NUM_THREADS``, or all
-    cores.
+    Kokkos starts once in a process, with this number of threads. Otherwise it uses ``OMP_NUM_THREADS``, or
+    all cores.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def set_threads(threads: int) -> None:
 def set_device(device: int) -> None:
     """Choose the GPU, before the first use.
 
-    Kokkos starts once in a process, on one device. Without this it takes the first that it may use.
+    Kokkos starts once in a process, on one device. Without this it uses the first one that is available.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def set_device(device: int) -> None:
 
 
 def info() -> dict[str, Any]:
-    """What computes. Starts Kokkos.
+    """Describe what computes: backend, threads and device. Starts Kokkos.
 
     Returns
     -------
@@ -190,7 +190,7 @@ def module() -> ModuleType:
                 _module = importlib.import_module(f"polyad._polyad_{name}")
             except ImportError as error:
                 if "libgomp" in str(error):
-                    raise ImportError(f"{error}. Polyad wants an OpenMP runtime, such as Debian's libgomp1") from error
+                    raise ImportError(f"{error}. Polyad requires an OpenMP runtime, such as Debian's libgomp1") from error
                 raise
         return _module
 

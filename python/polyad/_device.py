@@ -53,7 +53,7 @@ def typed(array: Any, dtype: np.dtype[Any]) -> Any:
         cupy = import_module("cupy")
         return cupy.ascontiguousarray(array, dtype=dtype)
     if dtype_of(array) != dtype:
-        raise UsageError(f"an array of {dtype} is wanted, not of {dtype_of(array)}")
+        raise UsageError(f"expected an array of {dtype}, not of {dtype_of(array)}")
     return array
 
 
@@ -68,7 +68,7 @@ def rows(matrix: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def to_host(array: Any) -> NDArray[Any]:
-    """A copy in host memory; an array that lies there as numpy's, without a copy."""
+    """Returns the array in host memory as one of numpy's, without a copy if it is there already."""
     if not is_on_device(array):
         return np.asarray(array)
     here: NDArray[Any]
@@ -94,7 +94,7 @@ def norm(values: Any) -> float:
 
 
 def move_first_mode_last(core: Any) -> Any:
-    """The same array, seen with its first mode behind the others."""
+    """The same array, viewed with its first mode after the others."""
     if package_of(core) == "torch":
         return core.movedim(0, -1)
     if package_of(core) == "cupy":

@@ -88,14 +88,14 @@ def cp_als(
     rank : int
         R. 0: that of the start, or of the Format, or 16.
     max_iterations : int
-        Most iterations; 0: the fit of the start.
+        Maximum number of iterations; 0: only the fit of the start.
     tolerance : float
         Stop when an iteration changes the fit by at most ``tolerance`` s (1 - s^2)^(1/2), s = 1 - fit; 0: never.
         What is left, s, and what is explained both count.
     time_limit_s : float
         Stop after the iteration that passes ``time_limit_s`` seconds.
     seed : int
-        Of the random start.
+        Seed of the random start.
     time_phases : bool
         Time the phases of each iteration for the report; this costs a little time.
     kkt_tolerance : float
@@ -110,7 +110,7 @@ def cp_als(
         Instead of a start. Its tensor, rank, precision, format, bounds and penalties must be those of the run;
         ``format="auto"`` takes its format. The tool's checkpoints may be resumed here, and the reverse.
     restarts : int
-        Random starts, side by side on a device; the best fit wins. They have the seeds from the given one on.
+        Number of random starts, concurrent on a device; the best fit wins. Their seeds count up from the given one.
         A run that breaks down is left out. Not with checkpoints, and with `start` only if some of its modes are fixed.
     start : "nvecs", CPModel, pyttb.ktensor or sequence of array_like, optional
         "nvecs": the leading left singular vectors of the unfolded tensor. Matrices are I_n x R each, and copied. Rows that a model does not store are zero. The scale of their columns matters to a run without iterations only: it reports the
@@ -120,7 +120,7 @@ def cp_als(
         factors. If one mode has a penalty, each other one has one, too, or bounds on both sides: the scale of the
         components would escape into a mode without.
     nonnegative : bool, N of them, list of modes, or dict of mode: bool
-        Factors without negative entries. If all modes are so, a warning says the share of negative values in ||X||^2.
+        Factors without negative entries. If all modes are nonnegative, a warning reports the share of negative values in ||X||^2.
         Here and below a mode is its number, from 0, or its name.
     lower, upper : float or None, sequence of N of them, or dict of mode: float
         Bounds of the entries. A mode with bounds other than 0, or with an l1, has its own scale in the model.
@@ -148,7 +148,7 @@ def cp_als(
         Called after each iteration with a dict of ``iteration``, ``fit``, ``delta`` and ``seconds``, ``start`` if there
         are several, and ``phases`` if they are timed. If it returns False, the run ends, with the reason "stopped". An exception passes.
     progress : bool
-        Show the iterations (tqdm where it is installed).
+        Show the iterations (with tqdm if it is installed).
     threads, device : int, optional
         As for :func:`set_threads` and :func:`set_device`.
 
@@ -251,15 +251,15 @@ def tucker(
     ----------
     X : SparseTensor or what :func:`asarray` takes
     ranks : int or sequence of int
-        R_n, each at most I_n and the product of the others. One number is that of all modes.
+        R_n, each at most I_n and the product of the others. One number applies to all modes.
     max_iterations : int
-        Most iterations; 0: the fit of the start.
+        Maximum number of iterations; 0: only the fit of the start.
     tolerance : float
         Stop when an iteration changes the fit by at most ``tolerance`` s (1 - s^2)^(1/2), s = 1 - fit; 0: never.
     time_limit_s : float
         Stop after the iteration that passes ``time_limit_s`` seconds.
     seed : int
-        Of the random start.
+        Seed of the random start.
     checkpoint : path, optional
         Write checkpoints to this file, the last one at the end.
     checkpoint_every : int
@@ -367,12 +367,12 @@ def fast_tucker(
         J_n, one number or one for each mode. Without them and `rank` held-out entries choose.
     time_mode : int or str
         The mode of time, its number from 0 or its name: the biases of the other modes' rows drift over it, by a number for each bin of
-        equal length. -1: they stay as they are.
+        equal length. -1: they do not drift.
     drift : int, mapping or sequence, optional
         ``bins``, 0 for biases that stay, and ``damping`` in observations (30), of all modes or of each: ``16``,
         ``{"bins": 16, "damping": 10}``, ``[(16, 10), 4, 0]``. That of the mode of time itself is the number of bins in which
         times share a bias; 0, as with one number for all modes: each time has its own.
-        Without it held-out entries choose, or where they choose nothing 30 bins, fewer for sparse rows.
+        Without it held-out entries choose, or, if they choose nothing, 30 bins, fewer for sparse rows.
     implicit : bool or float, optional
         Implicit feedback, such as clicks or counts: the alpha of Hu, Koren and Volinsky (2008), or True for 40. An entry
         x > 0 has the target 1 and the weight 1 + alpha x, and every other cell the target 0 and the weight 1. Values
@@ -393,9 +393,9 @@ def fast_tucker(
         ``sweeps`` (10): Sweeps over the modes in the fit of the biases. ``damping`` (5.0): Damp each bias as ``damping``
         entries would.
     seed : int
-        Of the start and of what is held out.
+        Seed of the start and of the held-out entries.
     max_epochs : int
-        Most epochs.
+        Maximum number of epochs.
     ridge : float, optional
         Ridge of a row of a factor, in place of the shrinkage; unset: 5 for adam and sgd.
     ridge_per_entry : bool

@@ -14,7 +14,7 @@ class Error(Exception):
 
 
 class UsageError(Error, ValueError):
-    """An argument does not hold: a wrong shape or type, a mode out of range, an unknown name."""
+    """An argument is invalid: a wrong shape or type, a mode out of range, an unknown name."""
 
 
 class KeywordError(UsageError, TypeError):
@@ -29,7 +29,7 @@ class InputError(Error, ValueError):
     file : str
         The file; empty for arrays.
     line, column : int
-        They count from 1; 0 where they do not apply.
+        They count from 1; 0 if they do not apply.
     """
 
     file: str = ""
@@ -43,9 +43,9 @@ class MemoryError(Error, builtins.MemoryError):
     Attributes
     ----------
     array : str
-        What was to be stored.
+        The array that was to be stored.
     bytes : int
-        What it takes.
+        The bytes that it needs.
     """
 
     array: str = ""
@@ -61,7 +61,7 @@ class WriteError(Error, OSError):
 
 
 class BackendError(Error, RuntimeError):
-    """The backend or the device that was asked for cannot be used."""
+    """The requested backend or device cannot be used."""
 
 
 if TYPE_CHECKING:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How good recommendations are, and splits of entries that do not flatter them."""
+"""Measures recommendations, and splits entries so that the test is fair."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Evaluation:
         For each method ("model", "biases", "popular") and class of users ("all"; "few", "some" and "many" training
         entries: up to 3, 4 to 19, 20 and more): ``method``, ``activity``, ``users`` with relevant entries,
         ``entries`` of the test set, and a tuple ``(value, error, users)`` for each metric: the value, its standard
-        error for draws of users, and the users that have one. NaN: there is none.
+        error for draws of users, and the users that have one. A missing one is NaN.
     k : int
         How many recommendations were evaluated for each query.
     entries, relevant, users, queries : int
@@ -107,7 +107,7 @@ class Evaluation:
 
     def to_frame(self) -> Any:
         """The table as a ``pandas.DataFrame``: a row for each method and class of users, two columns for each metric,
-        of which the second, ``ndcg_error`` say, is the standard error."""
+        of which the second, such as ``ndcg_error``, is the standard error."""
         rows = []
         for scores in self.scores:
             row = {name: scores[name] for name in ("method", "activity", "users", "entries")}
@@ -193,7 +193,7 @@ def evaluate(
     clip: tuple[float, float] | None = None,
     threads: int | None = None,
 ) -> Evaluation:
-    """Measure the recommendations of a completion model on test entries, next to two baselines.
+    """Measure the recommendations of a completion model on test entries, and those of two baselines.
 
     Each user is recommended the `k` items with the highest predictions, which are ranked as by :func:`recommend`: before
     predictions are clipped, and the lower row first if they are equal. The baselines are the model's biases alone and,
@@ -304,27 +304,27 @@ def split(
     ties: str = "one",
     seed: int = 0,
 ) -> tuple[SparseTensor, SparseTensor]:
-    """Split entries into those to learn from and those to test on, by the question that the test is to answer.
+    """Split entries into a part to learn from and a part to test on, by the question that the test should answer.
 
     Parameters
     ----------
     X : SparseTensor or what :func:`asarray` takes
         Repeated entries are kept.
     share : float
-        Of the entries that are held out or, by "rows", of the rows with entries. Not of "last".
+        The share of the entries to hold out or, with "rows", of the rows with entries. Not used by "last".
     by : {"coordinates", "entries", "time", "last", "rows"}
         * "coordinates": at random; entries at the same place stay together. As ``polyad fast-tucker --split``.
         * "entries": at random; entries at the same place may be separated. As :func:`hold_out`.
         * "time": the latest entries. Those of one time stay together; the number that is nearest to the share is held
           out, at least the last time, and at least the first time stays.
-        * "last": the last entry of each row of `mode`, as far as others are left there.
+        * "last": the last entry of each row of `mode`, if that row keeps other entries.
         * "rows": all entries of random rows of `mode`: how are new users predicted?
     mode : int or str, optional
-        Of "last" and "rows".
+        For "last" and "rows".
     time_mode : int or str, optional
-        Of "time" and "last"; without it the last entry is the last one in the order of `X`.
+        For "time" and "last"; without it the last entry is the last one in the order of `X`.
     ties : {"one", "all"}
-        By "last", of several entries of the last time one is drawn, or all are held out.
+        If a row has several entries of its last time, "last" draws one of them, or holds all of them out.
     seed : int
 
     Returns

@@ -10,9 +10,11 @@ import numpy as np
 
 from . import _backend
 from ._errors import UsageError
-from ._functions import _alpha, _entries, _given, _limit, _observed, _rates
+from ._evaluation import _for_model
+from ._functions import _alpha, _given, _limit, _observed, _rates
 from ._keywords import own_keywords
 from ._models import FastTuckerModel
+from ._names import Names
 from ._tensor import SparseTensor, _trusted
 
 
@@ -27,19 +29,31 @@ def _with_types(entries: SparseTensor, dtype: np.dtype[Any], wide: bool) -> Spar
 
 def _folded(model: FastTuckerModel, entries: Any, added: Any, asked: dict[str, Any], threads: int | None) -> FastTuckerModel:
     given, dtype = _given(model)
-    if any(labels is not None for labels in model._names.labels or ()):
-        raise UsageError("the rows of this model have labels: fold_in takes rows by their numbers so far")
     engine = _backend.engine(threads)
-    sets = [None if of is None else _entries(of, "keep") for of in (entries, added)]
+    first = _for_model(entries, model, model._names)
+    like = first if first.labels is not None else model
+    sets = [first, None if added is None else _for_model(added, like, like._names)]
     for of in sets:
         if of is not None and of.ndim != len(model.factors):
             raise UsageError(f"entries of {of.ndim} modes for a model of {len(model.factors)}")
     wide = any(of is not None and of.to_host().coords.itemsize == 8 for of in sets)
     typed = [None if of is None else _with_types(of, dtype, wide) for of in sets]
     result = engine.fold_in(given, *(None if of is None else of._held for of in typed), asked)
-    folded = FastTuckerModel._of_arrays(result, model._names)
-    folded.observed = _observed_rows(model, folded.shape, typed[0])
+    folded = FastTuckerModel._of_arrays(result, None)
+    folded._set_names(_names_of(model, first, folded.shape))
+    folded.observed = _observed_rows(model, folded.shape, first)
+    folded.choice = model.choice
     return folded
+
+
+def _names_of(model: FastTuckerModel, entries: SparseTensor, shape: tuple[int, ...]) -> Names:
+    """What the rows are called: those of the model, and those that the entries add. The mode of time has no new ones."""
+    names = model._names
+    if names.labels is None or entries.labels is None:
+        return names
+    labels = [None if of is None else of[:size] for of, size in zip(entries.labels, shape)]
+    known = [of if more is None else more for of, more in zip(names.labels, labels)]
+    return Names(known, names.mode_names, names.index_base)
 
 
 def _observed_rows(model: FastTuckerModel, shape: tuple[int, ...], entries: Any) -> list[Any] | None:
@@ -50,18 +64,25 @@ def _observed_rows(model: FastTuckerModel, shape: tuple[int, ...], entries: Any)
         marked = np.zeros(size, dtype=bool)
         before = None if model.observed is None else model.observed[n]
         marked[: model.shape[n]] = True if before is None else np.asarray(before, dtype=bool)
-        seen = None if now is None else now[n]
-        marked[: entries.shape[n]] |= True if seen is None else seen
+        reach = min(size, entries.shape[n])  # later times than the model's last one count as the last
+        marked[:reach] |= True if now is None or now[n] is None else now[n][:reach]
         marks.append(None if marked.all() else marked)
     return None if all(marked is None for marked in marks) else marks
 
 
 def _asked(
-    implicit: Any, ridge: Any, ridge_per_entry: bool, shrinkage: Any, targets: Any, bias_damping: float
+    model: FastTuckerModel, implicit: Any, ridge: Any, ridge_per_entry: bool, shrinkage: Any, targets: Any, bias_damping: Any
 ) -> dict[str, Any]:
+    choice = model.choice if isinstance(model, FastTuckerModel) else None
+    if choice is not None:
+        if bias_damping is None and choice["bias_damping"] > 0:
+            bias_damping = choice["bias_damping"]
+        if implicit is None and ridge is None and shrinkage is None and not ridge_per_entry:
+            ridge, ridge_per_entry, shrinkage = choice["ridge"], choice["ridge_per_entry"], choice["shrinkage"]
+            targets = choice["targets"] or None if targets is None else targets
     asked: dict[str, Any] = {
         "ridge_per_entry": bool(ridge_per_entry),
-        "bias_damping": _limit("bias_damping", bias_damping, 0),
+        "bias_damping": _limit("bias_damping", 5.0 if bias_damping is None else bias_damping, 0),
     }
     alpha = _alpha(implicit)
     if alpha is not None:
@@ -85,7 +106,7 @@ def fold_in(
     ridge_per_entry: bool = False,
     shrinkage: Any = None,
     targets: Sequence[str] | None = None,
-    bias_damping: float = 5.0,
+    bias_damping: float | None = None,
     threads: int | None = None,
 ) -> FastTuckerModel:
     """Rows of new users and items from their entries, without a new fit.
@@ -96,21 +117,24 @@ def fold_in(
     Parameters
     ----------
     model : FastTuckerModel
-        Without labels.
     entries : SparseTensor or what :func:`asarray` takes
-        The entries of the new rows. Rows beyond the shape of the model are new; others stay as they are.
+        The entries of the new rows. Their labels are matched to the model's; those that it does not have become new rows
+        with these labels. In modes without labels, rows beyond the shape of the model are new. So are rows without
+        entries in the training set (`FastTuckerModel.observed`). Others stay as they are. Times after the model's last
+        one count as the last.
     implicit, ridge, ridge_per_entry, shrinkage, targets
-        As the model was fitted with, which it does not know: see :func:`fast_tucker`. Without any of them the
-        shrinkage is ``(10, 0.05, 1000)``.
-    bias_damping : float
-        In entries.
+        As the model was fitted with: see :func:`fast_tucker`. Without any of them, what a search chose
+        (`FastTuckerModel.choice`). A model that was loaded does not know it: then the shrinkage is ``(10, 0.05, 1000)``,
+        and modes whose rows are all ones are left out.
+    bias_damping : float, optional
+        In entries; without it what the search chose, or 5.
     threads
         As for :func:`cp_als`.
 
     Returns
     -------
     FastTuckerModel
-        Of the larger shape.
+        Of the larger shape, with the labels of the new rows.
 
     Examples
     --------
@@ -120,7 +144,7 @@ def fold_in(
     >>> polyad.fold_in(model, polyad.SparseTensor([[20, 3], [20, 7]], [1.0, 2.0]), implicit=True).shape
     (21, 30)
     """
-    asked = _asked(implicit, ridge, ridge_per_entry, shrinkage, targets, bias_damping)
+    asked = _asked(model, implicit, ridge, ridge_per_entry, shrinkage, targets, bias_damping)
     return _folded(model, entries, None, asked, threads)
 
 
@@ -135,7 +159,7 @@ def update_rows(
     ridge_per_entry: bool = False,
     shrinkage: Any = None,
     targets: Sequence[str] | None = None,
-    bias_damping: float = 5.0,
+    bias_damping: float | None = None,
     threads: int | None = None,
 ) -> FastTuckerModel:
     """The rows that have new entries, solved again without a new fit; see :func:`fold_in`.
@@ -154,5 +178,5 @@ def update_rows(
     -------
     FastTuckerModel
     """
-    asked = _asked(implicit, ridge, ridge_per_entry, shrinkage, targets, bias_damping)
+    asked = _asked(model, implicit, ridge, ridge_per_entry, shrinkage, targets, bias_damping)
     return _folded(model, entries, added, asked, threads)

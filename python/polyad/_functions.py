@@ -46,10 +46,10 @@ class Format:
     because : str
         Why it was chosen.
     warning : str
-        What its results may lose: as float32, formats that add term by term lose digits in long rows. Or empty.
+        What its results may lose: formats that add float32 term by term lose digits in long rows. Otherwise empty.
     storage_bytes : int
     rank : int
-        That it was built for.
+        The rank that it was built for.
     """
 
     def __init__(self, held: Any, names: Names | None = None, package: str = "numpy") -> None:
@@ -87,9 +87,9 @@ def any_format(
     ----------
     X : SparseTensor or what :func:`asarray` takes
     rank : int
-        Of the models to come, for memory and times.
+        The rank of the models to come, for memory and times.
     iterations : float
-        That are expected.
+        The expected number of iterations.
     format : str
         "auto", or a name with options: "sorted", "f-coo:threadlen=16".
     deterministic : bool
@@ -133,7 +133,7 @@ def _compare_formats(
 def estimate(
     X: Any, *, rank: int = 16, iterations: float = 20, deterministic: bool = False, threads: int | None = None
 ) -> dict[str, Any]:
-    """What each storage format would take of memory and time, by the cost model; nothing is built.
+    """Predict the memory and the time of each storage format with the cost model; nothing is built.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def estimate(
     Returns
     -------
     dict
-        ``best``, the name of the fastest format that fits (empty where none does), ``because``, ``free_bytes``, and
+        ``best``, the name of the fastest format that fits (empty if none does), ``because``, ``free_bytes``, and
         ``candidates``, the best first: dicts of ``name``, ``bytes``, ``build_bytes``, ``need_bytes`` (at most,
         factors included), ``fits``, ``streams``, ``predicted`` and ``measured``. The last two are None, or dicts of
         seconds: ``load_s`` of the kernels, ``build_s``, ``mode_s`` of an MTTKRP of each mode, ``iteration_s``.
@@ -171,7 +171,7 @@ def tune(
     deterministic: bool = False,
     threads: int | None = None,
 ) -> dict[str, Any]:
-    """What each storage format takes, measured on the tensor itself.
+    """Measure the time of each storage format on the tensor itself.
 
     Parameters
     ----------
@@ -180,12 +180,12 @@ def tune(
     rank, iterations, deterministic, threads
         As for :func:`any_format`.
     format : str
-        "auto" tries all that fit. The name of one tries that one, and its shapes.
+        "auto" tries all formats that fit. A name tries only that format, in all its shapes.
 
     Returns
     -------
     dict
-        As of :func:`estimate`, with ``measured``; and ``shapes``, pairs of a format with its options and seconds for
+        The same as from :func:`estimate`, with ``measured``; and ``shapes``, pairs of a format with its options and seconds for
         all modes, the fastest first. Pass ``best``, or the first of ``shapes``, as `format` to :func:`cp_als`.
 
     Examples
@@ -689,7 +689,7 @@ def _observed(X: SparseTensor) -> list[Any] | None:
 def _given(model: FastTuckerModel, range: Any = None) -> tuple[dict[str, Any], np.dtype[Any]]:  # noqa: A002
     """The model as the compiled module takes it, and its type."""
     if not isinstance(model, FastTuckerModel):
-        raise UsageError(f"a FastTuckerModel is wanted, not {type(model).__name__}")
+        raise UsageError(f"expected a FastTuckerModel, not {type(model).__name__}")
     dtype = np.dtype(np.float32 if all(f.dtype == np.float32 for f in model.factors) else np.float64)
     lowest, highest = model.range if range is None else _range("clip", range)
     given = {
@@ -818,13 +818,13 @@ def _values_at(
 def residuals(
     model: CPModel | TuckerModel | FastTuckerModel, X: Any, *, cold_start: str | None = None, threads: int | None = None
 ) -> NDArray[Any]:
-    """What a model leaves of the values of a tensor's entries: each value less the model's.
+    """The residuals of a model at a tensor's entries: each value minus the model's value.
 
     Parameters
     ----------
     model : CPModel, TuckerModel or FastTuckerModel
     X : SparseTensor, or what :func:`asarray` takes
-        Its rows are matched to the model's labels. Entries at one place stay apart.
+        Its rows are matched to the model's labels. Entries at one place stay separate.
     cold_start : {"refuse", "bias", "zero"}, optional
         As for :func:`predict`.
     threads : int, optional
@@ -834,7 +834,7 @@ def residuals(
     -------
     numpy.ndarray
         One number for each entry, in the order of ``polyad.asarray(X, duplicates="keep", like=model)``. The difference
-        is rounded once, to float32 if the model and the values are of it, else to float64.
+        is rounded once, to float32 if the model and the values are float32, else to float64.
 
     Raises
     ------
@@ -869,7 +869,7 @@ def predict(
     frame: bool = False,
     threads: int | None = None,
 ) -> Any:
-    """What a completion model expects at some places, or the values of a CP or Tucker model there.
+    """Predict the values of a completion model, or compute those of a CP or Tucker model, at some places.
 
     Parameters
     ----------
@@ -878,7 +878,7 @@ def predict(
         Coordinates, from 0. The columns of a table are matched to the labels of the model: those that have the names
         of its modes, or else all, or all but the last one.
     cold_start : {"refuse", "bias", "zero"}, optional
-        What becomes of a place with a row that a completion model does not have, or that has no entries in the training
+        What to do with a place with a row that a completion model does not have, or that has no entries in the training
         set: "refuse" raises UsageError, "bias" predicts by the mean and the biases that are known. Without it, rows
         without entries are predicted by the model, and others refused. A CP or Tucker model refuses rows that it does
         not have; with "zero" the value there is 0.
@@ -974,7 +974,7 @@ def _recommend(
     queries, unknown = _queries(model, [n for n in builtins.range(order) if n != where], queries)
     asked = _indices("queries", queries, 2, "Q x (N - 1)", averages=True)
     if asked.shape[1] != order - 1:
-        raise UsageError(f"queries of {asked.shape[1]} indices for the {order - 1} modes beside mode {where}")
+        raise UsageError(f"queries of {asked.shape[1]} indices for the {order - 1} modes other than mode {where}")
     held = None
     if seen is not None:
         if isinstance(seen, SparseTensor) or is_table(seen) or isinstance(seen, (str, os.PathLike)):
@@ -1076,9 +1076,9 @@ def recommend(
     frame: bool = False,
     threads: int | None = None,
 ) -> Any:
-    """The rows of a mode that a completion model predicts most for.
+    """Find the rows of a mode with the highest predictions of a completion model.
 
-    The scores are what rows are ranked by: predictions that are not clipped to the model's range.
+    Rows are ranked by their scores: predictions that are not clipped to the model's range.
 
     Parameters
     ----------
@@ -1090,9 +1090,9 @@ def recommend(
         averages over the rows of a mode that have entries. A row that the model does not have contributes neither bias
         nor factors. The columns of a table are matched to the labels of the model.
     n : int
-        Rows of each query; all that there are where the mode has fewer.
+        The number of rows for each query; all rows if the mode has fewer.
     seen : SparseTensor, array_like of int, count x N, a table or the name of a file, optional
-        Rows of entries with the query's indices are left out. Values play no part. Labels are matched to the model's.
+        Rows of entries with the query's indices are left out. Values are ignored. Labels are matched to the model's.
     clip : tuple of float, optional
         Lowest and highest score, in place of the model's range.
     frame : bool
@@ -1103,7 +1103,7 @@ def recommend(
     Returns
     -------
     Rankings or pandas.DataFrame
-        The scores are predictions. Computed in the model's type. Rows without entries in the training set are left
+        The scores are predictions, computed in the model's type. Rows without entries in the training set are left
         out. ``to_frame()`` makes a table with the labels of the rows.
 
     Warns
@@ -1135,7 +1135,7 @@ def recommend(
 def similar(
     model: FastTuckerModel, mode: int | str, rows: Any, n: int = 10, *, frame: bool = False, threads: int | None = None
 ) -> Any:
-    """The rows of a mode that are most alike: by the cosine between what they add to the predictions for all rows of the
+    """Find the rows of a mode that are most similar, by the cosine between what they add to the predictions for all rows of the
     other modes.
 
     Parameters
@@ -1144,9 +1144,9 @@ def similar(
     mode : int or str
         Its number, from 0, or its name.
     rows : int, str or array_like, Q
-        Rows of the mode: numbers from 0, or labels as texts. None is compared with itself.
+        Rows of the mode: numbers from 0, or labels as texts. No row is compared with itself.
     n : int
-        Rows of each query; all others that there are where the mode has fewer.
+        The number of rows for each query; all other rows if the mode has fewer.
     frame : bool
         Return a ``pandas.DataFrame``, as ``to_frame()`` makes it.
     threads : int, optional
@@ -1155,7 +1155,7 @@ def similar(
     Returns
     -------
     Rankings or pandas.DataFrame
-        The scores are cosines, from -1 to 1; of a row of zeros 0.
+        The scores are cosines, from -1 to 1; 0 for a row of zeros.
 
     Raises
     ------
@@ -1204,14 +1204,14 @@ def mttkrp(
     """The matricized tensor times a Khatri-Rao product (MTTKRP).
 
     ``V[k, r]`` is the sum over the nonzeros of row k of `mode` of the value times the product of the other
-    factors' entries r. The factor of `mode` plays no part, but for its shape.
+    factors' entries r. Only the shape of the factor of `mode` matters.
 
     Parameters
     ----------
     X : Format, SparseTensor or what :func:`asarray` takes
-        A tensor is brought into a format for this call alone: build one by :func:`any_format` for several.
+        A format of a tensor is built only for this call: use :func:`any_format` for several calls.
     factors : CPModel or sequence of array_like, I_n x R
-        The weights of a model play no part. Row-major matrices of the tensor's type are read where they are. With a
+        The weights of a model are ignored. Row-major matrices of the tensor's type are read where they are. With a
         model that stores only the rows that occur, X is a tensor.
     mode : int or str
         Its number, from 0, or its name.
@@ -1223,7 +1223,7 @@ def mttkrp(
     Returns
     -------
     numpy.ndarray, I_mode x R
-        A view of the library's memory. Of a tensor on the GPU an array there.
+        A view of the library's memory; for a tensor on the GPU, an array there.
 
     Examples
     --------
@@ -1294,7 +1294,7 @@ def ttmc(X: Any, matrices: Any, mode: int | str, *, threads: int | None = None) 
     ----------
     X : SparseTensor or what :func:`asarray` takes
     matrices : TuckerModel or sequence of array_like, I_n x R_n
-        That of `mode` plays no part and may be None.
+        The matrix of `mode` is ignored and may be None.
     mode : int or str
         Its number, from 0, or its name.
 
@@ -1337,27 +1337,27 @@ def generate(
     dtype: Any = np.float64,
     threads: int | None = None,
 ) -> Any:
-    """A made-up tensor; the same seed gives the same bits everywhere.
+    """Make a synthetic tensor; the same seed gives the same bits everywhere.
 
     Parameters
     ----------
     kind : {"uniform", "power-law", "low-rank"}
     shape : sequence of int
     nnz : int
-        Of the first two kinds: about so many nonzeros at distinct places, of values in (0, 1].
+        For the first two kinds: the approximate number of nonzeros. Their places are distinct, their values in (0, 1].
     seed : int
     skew : float or sequence of float
-        Of a power law: the k-th most frequent row of a mode has nonzeros ~ k^-skew.
+        For a power law: the k-th most frequent row of a mode has nonzeros ~ k^-skew.
     fiber_run, run_mode : int
-        Of a power law: the mean length of runs along one mode; -1 is the longest.
+        For a power law: the mean length of runs along one mode; -1 is the longest.
     rank, block : int
-        Of the low-rank kind: component r is dense on `block` rows of each mode and zero elsewhere. Without
+        For the low-rank kind: component r is dense on `block` rows of each mode and zero elsewhere. Without
         `block` as many as fit.
     dtype : float32 or float64
 
     Returns
     -------
-    SparseTensor, or (SparseTensor, CPModel) of the low-rank kind
+    SparseTensor, or (SparseTensor, CPModel) for the low-rank kind
         The model equals the tensor.
 
     Examples
@@ -1402,20 +1402,20 @@ def _as_model(model: Any) -> CPModel | None:
 
 @own_keywords
 def compare(a: Any, b: Any, *, weighted: bool = False) -> float:
-    """How close two CP models are, or a CP or Tucker model and a tensor.
+    """Measure how close two CP models are, or a CP or Tucker model and a tensor.
 
     Parameters
     ----------
     a, b : CPModel, pyttb.ktensor, tensorly CPTensor, (weights, factors), or one of them a tensor
         With a tensor the model may also be a TuckerModel.
     weighted : bool
-        Multiply the score of each pair of components by 1 less the relative difference of their norms.
+        Multiply the score of each pair of components by 1 minus the relative difference of their norms.
 
     Returns
     -------
     float
-        Of two models the factor match score: 1 when they are the same up to the order and scale of components
-        (Acar, Dunlavy and Kolda, J. Chemometrics 25(2), 2011). Of a model and a tensor the fit
+        For two models the factor match score: 1 when they are the same up to the order and scale of components
+        (Acar, Dunlavy and Kolda, J. Chemometrics 25(2), 2011). For a model and a tensor the fit
         1 - ||X - M|| / ||X||, to 1e-12.
 
     Examples
@@ -1471,9 +1471,9 @@ def hold_out(X: Any, share: float, *, seed: int = 0) -> tuple[SparseTensor, Spar
     ----------
     X : SparseTensor or what :func:`asarray` takes
     share : float
-        Of the entries that are held out, 0 to 1.
+        The share of the entries to hold out, 0 to 1.
     seed : int
-        The same entries as ``polyad fast-tucker --split-repeats apart --split``. Entries at the same place may be
+        It selects the same entries as ``polyad fast-tucker --split-repeats apart --split``. Entries at the same place may be
         separated; :func:`split` keeps them together, and has other rules.
 
     Returns

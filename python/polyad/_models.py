@@ -79,7 +79,7 @@ class _Fitted:
         """A factor as a ``pandas.DataFrame``: a column for each column of the factor, indexed by the labels of its rows.
 
         Without labels the index has the numbers of the rows, from the index base of the file on. A model that stores
-        only the rows that occur gives these.
+        only the rows that occur returns only these.
 
         Parameters
         ----------
@@ -266,14 +266,14 @@ def _picture_class() -> Any:
 class CPModel(_Decomposition):
     """A CP model, the sum over r of weights[r] times the outer product of the columns r of the factors.
 
-    It unpacks as ``weights, factors``, so functions of TensorLy take it.
+    It unpacks as ``weights, factors``, so functions of TensorLy accept it.
 
     Parameters
     ----------
     weights : array_like, R
     factors : sequence of array_like, I_n x R
     rows, shape : sequence, optional
-        If a factor has only some rows of its mode: of each mode their numbers, which increase, or None for all rows;
+        If a factor has only some rows of its mode: for each mode their increasing numbers, or None for all rows;
         and the sizes of the modes.
 
     Attributes
@@ -281,12 +281,12 @@ class CPModel(_Decomposition):
     weights : numpy.ndarray
         lambda, R numbers, the largest first.
     factors : list of numpy.ndarray
-        Normalised columns. What a driver returned are views of the library's own memory without a copy: the
-        rows are padded to 16 bytes, so that strides may exceed the columns. Of a tensor on the GPU they lie there.
-        If `rows` has a list for mode n, factor n has only these rows.
+        Normalised columns. Those that a driver returned are views of the library's own memory without a copy:
+        the rows are padded to 16 bytes, so the strides may exceed the columns. The factors of a tensor on the
+        GPU are there too. If `rows` has a list for mode n, factor n has only these rows.
     rows : list or None
-        Which rows of the tensor the factors have: of each mode an array of int64, or None for all rows. None if
-        the factors have all rows. The drivers store only the rows that occur of modes of 10^6 rows and more of which
+        Which rows of the tensor the factors have: for each mode an array of int64, or None for all rows. None if
+        the factors have all rows. The drivers store only the rows that occur if a mode has 10^6 rows or more of which
         over half are empty; all others are zero. :meth:`factor_rows` looks rows up.
     fit : float
         1 - ||X - M|| / ||X|| of this model, in its precision. The last number of `history` is close to it. NaN if the
@@ -297,12 +297,12 @@ class CPModel(_Decomposition):
         ``iteration``, ``fit``, ``delta`` and ``seconds`` of each iteration.
     reason : str
         Why the run ended: "converged", "iteration limit", "time limit", "stopped" (by the callback), "interrupted"
-        (by Ctrl-C), "stalled", or "rounding hides the change" (the tolerance asks for smaller changes than the
+        (by Ctrl-C), "stalled", or "rounding hides the change" (the tolerance requires smaller changes than the
         precision shows). Empty if the model was not fitted here.
     gram_fallbacks : int
-        Updates that took the pseudo-inverse.
+        The number of updates that needed the pseudo-inverse.
     defect : str
-        Why the model says nothing; empty for none. "two components grow and cancel each other": the tensor has no
+        Why the model is meaningless; empty if it is not. "two components grow and cancel each other": the tensor has no
         best model of this rank.
     objective : float
         ||X - M||^2 / 2 and the penalties. NaN if the model was not fitted here.
@@ -322,7 +322,7 @@ class CPModel(_Decomposition):
     labels, mode_names : list or None
         The names of the tensor's rows and modes. They are saved in an npz.
     index_base : int or None
-        What the tensor's file called the first row of each mode; here rows count from 0.
+        The number of the first row of each mode in the tensor's file; here rows count from 0.
 
     Examples
     --------
@@ -388,7 +388,7 @@ class CPModel(_Decomposition):
         Parameters
         ----------
         X : SparseTensor, Format, or what :func:`asarray` takes
-            Duplicates are summed. Of any number of slices in `mode`; its other modes are those of the model, and their
+            Duplicates are summed. It has any number of slices in `mode`; its other modes are those of the model, and their
             rows are matched by labels.
         mode : int or str
             Its number, from 0, or its name.
@@ -423,7 +423,7 @@ class CPModel(_Decomposition):
 
     @classmethod
     def from_pyttb(cls, model: Any) -> CPModel:
-        """Of a ``pyttb.ktensor``."""
+        """Makes a model of a ``pyttb.ktensor``."""
         return cls(model.weights, model.factor_matrices)
 
     @property
@@ -432,7 +432,7 @@ class CPModel(_Decomposition):
         return len(self.weights)
 
     def to_host(self) -> CPModel:
-        """The model with numpy arrays: a copy of what lies on the GPU; the run's history is shared."""
+        """The model with numpy arrays: what is on the GPU is copied; the run's history is shared."""
         here = copy.copy(self)
         here.factors = [_device.to_host(factor) for factor in self.factors]
         return here
@@ -469,7 +469,7 @@ class CPModel(_Decomposition):
         return import_module("tensorly.cp_tensor").CPTensor((self.weights.copy(), factors))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model, whole or not at all: .npz, or .ktns and .txt for text.
+        """Write the model, completely or not at all: .npz, or .ktns and .txt for text.
 
         Raises
         ------
@@ -489,14 +489,14 @@ class CPModel(_Decomposition):
     def plot(self, components: int | None = None, *, names: Sequence[str] | None = None) -> Any:
         """Draw the factors: a row for each component, a column for each mode.
 
-        As the Tensor Toolbox's ``viz`` does: bars where a mode has few rows, lines where it has many.
+        As the Tensor Toolbox's ``viz`` does, with bars for modes of few rows and lines for modes of many.
 
         Parameters
         ----------
         components : int, optional
-            The first so many; without it all.
+            How many to draw, from the first one on; without it all.
         names : sequence of str, optional
-            Of the modes.
+            The names of the modes.
 
         Returns
         -------
@@ -544,11 +544,11 @@ class TuckerModel(_Decomposition):
     core : numpy.ndarray, R_0 x ... x R_{N-1}
         A view of the library's memory, without a copy.
     factors : list of numpy.ndarray, I_n x R_n
-        With orthonormal columns. If `rows` has a list for mode n, factor n has only these rows.
+        They have orthonormal columns. If `rows` has a list for mode n, factor n has only these rows.
     rows : list or None
-        As of :class:`CPModel`.
+        As in :class:`CPModel`.
     fit, fit_error, history, reason
-        As of :class:`CPModel`.
+        As in :class:`CPModel`.
     """
 
     @own_keywords
@@ -574,7 +574,7 @@ class TuckerModel(_Decomposition):
         return self
 
     def to_host(self) -> TuckerModel:
-        """The model with numpy arrays: a copy of what lies on the GPU; the run's history is shared."""
+        """The model with numpy arrays: what is on the GPU is copied; the run's history is shared."""
         here = copy.copy(self)
         here.core = _device.to_host(self.core)
         here.factors = [_device.to_host(factor) for factor in self.factors]
@@ -618,7 +618,7 @@ class TuckerModel(_Decomposition):
         return import_module("tensorly.tucker_tensor").TuckerTensor((np.array(here.core), [np.array(factor) for factor in here.factors]))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model as .npz, whole or not at all."""
+        """Write the model as .npz, completely or not at all."""
         if not os.fspath(path).endswith(".npz"):
             raise UsageError(f"{os.fspath(path)}: a Tucker model is written as .npz")
         arrays = {f"factor_{n}": _doubles(factor) for n, factor in enumerate(self.factors)}
@@ -633,7 +633,7 @@ class TuckerModel(_Decomposition):
 class FastTuckerModel(_Fitted):
     """A model of what was not observed: a mean, biases, and a Tucker model whose core is a Kruskal tensor.
 
-    ``mean + sum_n bias_n[i_n] + sum_r prod_n (factor_n @ core_n)[i_n, r]``, clipped to `range`. Where biases drift,
+    ``mean + sum_n bias_n[i_n] + sum_r prod_n (factor_n @ core_n)[i_n, r]``, clipped to `range`. If biases drift,
     ``sum_n drift_n[i_n, i_T * bins_n // I_T]`` is added before, with T the mode of time.
 
     Attributes
@@ -641,30 +641,30 @@ class FastTuckerModel(_Fitted):
     factors, cores : list of numpy.ndarray
         I_n x J_n and J_n x R.
     biases : list of numpy.ndarray
-        I_n numbers a mode; empty where the model has none.
+        I_n numbers per mode; empty if the model has none.
     mean : float
     range : tuple of float
         Predictions are clipped to it.
     time_mode : int
-        The mode of time, over which the biases of the others drift; -1: they stay.
+        The mode of time, over which the biases of the others drift; -1: there is no drift.
     drifts : list of numpy.ndarray
-        I_n x bins a mode, without columns where its biases stay; empty without a mode of time.
+        I_n x bins per mode, without columns if its biases do not drift; empty without a mode of time.
     history : list of dict
         ``epoch``, ``train``, ``validation``, ``test`` (each ``entries``, ``rmse``, ``mae`` or None), ``seconds``.
     reason : str
     kept_epoch : int
-        The epoch whose model it is; 0 is the start.
+        The epoch that the model comes from; 0 is the start.
     choice : dict or None
         What held-out entries chose: ``learns``, ``biases``, ``model`` (their errors), ``candidates``, ``seconds``,
         ``reason`` (why the search ended), and the options ``rank``, ``columns``, ``targets``, ``shrinkage``, ``ridge``,
         ``ridge_per_entry``, ``max_epochs``, ``bias_damping``, with a mode of time ``drift``: the bins and the damping of
-        each mode. ``rows``: of each mode and class of rows, those with at least ``least`` entries (0, 4, 20), the errors
+        each mode. ``rows``: for each mode and class of rows, those with at least ``least`` entries (0, 4, 20), the errors
         and ``learns``; where that is false, ``factor_n @ core_n`` has zeros in these rows.
     observed : list or None
-        Of each mode which rows have entries in the training set, as booleans, or None if every row has some. None if
+        For each mode, which rows have entries in the training set, as booleans, or None if every row has some. None if
         that holds for all modes. Rows without entries are never recommended.
     labels, mode_names, index_base
-        As of :class:`CPModel`.
+        As in :class:`CPModel`.
     """
 
     observed: list[Any] | None = None
@@ -742,7 +742,7 @@ class FastTuckerModel(_Fitted):
         return int(self.cores[0].shape[1])
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model as .npz, whole or not at all."""
+        """Write the model as .npz, completely or not at all."""
         _backend.module().write_fast_tucker(
             os.fspath(path),
             [_doubles(x) for x in self.factors],
@@ -764,16 +764,16 @@ class FastTuckerModel(_Fitted):
 
 
 class Rankings:
-    """Rows of a mode for each query, best first; of equal ones the lower row first.
+    """Rows of a mode for each query, best first; if scores are equal, the lower row comes first.
 
-    ``rankings[q]`` is ``(rows, scores)`` of query q, views of the arrays below; iterating gives one after the other.
+    ``rankings[q]`` is ``(rows, scores)`` of query q, views of the arrays below; iterating gives these pairs.
 
     Attributes
     ----------
     starts : numpy.ndarray of int64, Q + 1
         Query q has ``rows[starts[q]:starts[q + 1]]``.
     rows : numpy.ndarray of int64
-        Of all queries, from 0. One has fewer than were wanted where the mode has no more.
+        The rows of all queries, from 0. A query has fewer than requested if the mode has no more.
     scores : numpy.ndarray of float64
         Predictions, which are clipped only if ``clip`` is given, or cosines.
     unknown : int
@@ -851,7 +851,7 @@ def load(path: str | os.PathLike[str]) -> CPModel | TuckerModel | FastTuckerMode
     Raises
     ------
     InputError
-        If the file is damaged or no model.
+        If the file is damaged or not a model.
 
     Examples
     --------

@@ -19,9 +19,9 @@ def _file_of(library: str) -> Path | None:
 
 
 def open_libraries(names: Path) -> None:
-    """Opens the libraries that a file names, one a line, so that the linker need not look for them.
+    """Opens the libraries that a file names, one per line, so that the linker need not look for them.
 
-    One that is in the process already is taken, torch's for instance. What no wheel has is left to the linker.
+    A library that the process has loaded already is used, torch's for instance. The linker finds what no wheel has.
     """
     for library in names.read_text().split() if names.exists() else []:
         try:

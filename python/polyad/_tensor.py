@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sparse tensors: made of arrays, of what other packages hold, and of files."""
+"""Sparse tensors, made from arrays, from the data types of other packages, and from files."""
 
 from __future__ import annotations
 
@@ -97,27 +97,27 @@ def _numbers(values: Any) -> Any:
 class SparseTensor:
     """A sparse tensor: the coordinates of its nonzeros and their values.
 
-    Arrays of the right type are taken without a copy: values of float32 or float64 without gaps, coordinates of
+    Arrays of the right type are used without a copy: values of float32 or float64 without gaps, coordinates of
     uint32, uint64, int32 or int64 in C order. Others are copied once. ``coords`` is a read-only view; your own
     array stays writable. If you change it afterwards, each function checks the coordinates again before it uses
-    them, but sums no duplicates.
+    them, but does not sum duplicates.
 
-    With the cuda backend, arrays of cupy or torch on the GPU stay there. What is computed from them lies there too,
-    as arrays of the same package. Arrays in host memory are copied to the GPU once.
+    With the cuda backend, arrays of cupy or torch on the GPU stay there. What is computed from them is also
+    there, as arrays of the same package. Arrays in host memory are copied to the GPU once.
 
     Parameters
     ----------
     coords : array_like of int, nonzeros x modes
-        They count from 0.
+        Coordinates, which count from 0.
     values : array_like of float
         One for each nonzero. float32 computes in single precision.
     shape : sequence of int, optional
         The sizes of the modes; without it one more than the largest coordinate.
     duplicates : {"keep", "sum", "last", "error"}
         Nonzeros at one place: keep them all, as every reader does, sum them, take the last one, or make them an error.
-        What is computed from them has an option of the same name. "last" is for arrays in host memory.
+        Functions that use the tensor have an option of the same name. "last" is for arrays in host memory.
     allow_non_finite : bool
-        Take NaN and infinite values.
+        Accept NaN and infinite values.
     labels : sequence, optional
         For each mode the names of its rows, or None.
     mode_names : sequence of str, optional
@@ -130,18 +130,18 @@ class SparseTensor:
     shape : tuple of int
     labels, mode_names : list or None
     index_base : int or None
-        What the file called the first row of each mode, 0 or 1; None for a tensor of arrays. In memory all rows count
-        from 0.
+        The number of the first row of each mode in the file, 0 or 1; None for a tensor of arrays. In memory all rows
+        count from 0.
     found : dict
-        What :func:`read` found in the file: ``dialect``, ``index_base``, the number of ``duplicates`` that are there
-        no more, and of a table of text, in ``table``, what its columns are.
+        What :func:`read` found in the file: ``dialect``, ``index_base``, the number of ``duplicates`` that were
+        removed, and for a table of text, in ``table``, the use of its columns.
 
     Raises
     ------
     UsageError
         If types or shapes do not fit.
     InputError
-        If a coordinate lies outside, a value is not finite or nonzeros stand at one place.
+        If a coordinate lies outside, a value is not finite or several nonzeros have the same coordinates.
 
     Examples
     --------
@@ -168,7 +168,7 @@ class SparseTensor:
         if duplicates not in ("error", "sum", "last", "keep"):
             raise UsageError(f"duplicates is error, sum, last or keep, not {duplicates!r}")
         if _device.is_on_device(coords) != _device.is_on_device(values):
-            raise UsageError("coordinates and values lie in different memory: one is a GPU's, the other the host's")
+            raise UsageError("coordinates and values are in different memory: one is a GPU's, the other the host's")
         index = _coordinates(coords)
         number = _numbers(values)
         on_device = _device.is_on_device(number)
@@ -176,7 +176,7 @@ class SparseTensor:
             raise UsageError(f"{index.shape[0]} coordinates but {number.shape[0]} values")
         if shape is None:
             if index.shape[0] == 0:
-                raise UsageError("a tensor without nonzeros wants a shape")
+                raise UsageError("a tensor without nonzeros requires a shape")
         if shape is None and on_device:
             shape = _device.extents_of(index)
         elif shape is None:
@@ -293,7 +293,7 @@ class SparseTensor:
         return _device.package_of(self.values)
 
     def to_host(self) -> SparseTensor:
-        """The tensor with numpy arrays: a copy where it lies on the GPU, otherwise itself."""
+        """The tensor with numpy arrays: a copy if it is on the GPU, otherwise itself."""
         if not self._held.on_device:
             return self
         coords, values = _backend.engine().arrays_on_host(self._held)
@@ -306,16 +306,16 @@ class SparseTensor:
 
     @property
     def nnz(self) -> int:
-        """The number of nonzeros, stored zeros included."""
+        """The number of nonzeros, including stored zeros."""
         return int(self.values.shape[0])
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """float32 or float64: what is computed in."""
+        """float32 or float64, the type in which results are computed."""
         return _device.dtype_of(self.values)
 
     def norm(self) -> float:
-        """The square root of the sum of the squares of the values; those at one place are added before."""
+        """The square root of the sum of the squares of the values; values at one place are added first."""
         whole = self._without_repeats()
         if whole._held.on_device:
             return _device.norm(whole.values)
@@ -327,7 +327,7 @@ class SparseTensor:
         Raises
         ------
         UsageError
-            For a value that would be infinite or zero as float32. Values on a GPU are not looked at.
+            For a value that would be infinite or zero as float32. Values on a GPU are not checked.
 
         Examples
         --------
@@ -368,7 +368,7 @@ class SparseTensor:
         return frame_of(here.coords, here.values, "value", self._names)
 
     def to_scipy(self) -> Any:
-        """A ``scipy.sparse.coo_array``; more than two modes want scipy 1.13 or newer."""
+        """A ``scipy.sparse.coo_array``; more than two modes require scipy 1.13 or newer."""
         here = self.to_host()
         return import_module("scipy.sparse").coo_array((here.values, tuple(here.coords.T.astype(np.int64))), shape=self.shape)
 
@@ -384,7 +384,7 @@ class SparseTensor:
         return pyttb.sptensor(here.coords.astype(np.int64), here.values.reshape(-1, 1).astype(np.float64), self.shape)
 
     def to_torch(self) -> Any:
-        """A sparse ``torch`` tensor, where this one lies; the coordinates are copied once."""
+        """A sparse ``torch`` tensor in the same memory; the coordinates are copied once."""
         torch = import_module("torch")
         if self._package == "torch":
             coords = self.coords
@@ -569,7 +569,7 @@ def asarray(
     like: Any = None,
     unknown: str = "error",
 ) -> SparseTensor:
-    """A sparse tensor of what other packages hold.
+    """Make a sparse tensor from an object of another package.
 
     Parameters
     ----------
@@ -579,9 +579,9 @@ def asarray(
         dense tensor of torch, a sparse or dense array of cupy, a table of pandas, polars or pyarrow, or the name of a
         file (:func:`read`).
     modes : sequence, optional
-        Of a table, or a file that holds one: the columns that are modes. Without it all but `value`.
+        For a table, or a file that holds one: the columns that are modes. Without it all but `value`.
     value : optional
-        Of a table: the column of the values. Without it the last one. Of a file as for :func:`read`.
+        For a table: the column of the values. Without it the last one. For a file as in :func:`read`.
     duplicates, allow_non_finite
         As for :class:`SparseTensor`.
     like : SparseTensor or model, optional
@@ -594,8 +594,8 @@ def asarray(
     Returns
     -------
     SparseTensor
-        Values are shared where their type allows it. Coordinates are copied once: the others hold modes x
-        nonzeros, or int64 in Fortran order. Of a table the rows' names are `labels`, and the columns' names
+        Values are shared if their type allows it. Coordinates are copied once: the others hold modes x
+        nonzeros, or int64 in Fortran order. For a table the rows' names are `labels`, and the columns' names
         `mode_names`. Integers and dates are numbered in ascending order, text by first appearance.
 
     Raises
@@ -625,7 +625,7 @@ def asarray(
         return found if like is None else _like(found, like, unknown, duplicates)
     if isinstance(x, np.ndarray):
         if x.dtype.kind not in "iufb":
-            raise UsageError(f"an array of real numbers is wanted, not of {x.dtype}")
+            raise UsageError(f"expected an array of real numbers, not of {x.dtype}")
         places = np.nonzero(x)
         coords = np.stack(places, axis=1) if x.ndim else np.empty((0, 0), dtype=np.int64)
         return SparseTensor(coords, x[places], x.shape, **options)
@@ -689,17 +689,17 @@ def read(
         Coordinate text of any dialect (.tns, Tensor Toolbox, Matrix Market ...), a table of text such as CSV, npz,
         .pten, plain or compressed. The content decides.
     index_base : {-1, 0, 1}
-        What the file calls the first row of a mode; -1 finds it.
+        The number of the first row of a mode in the file; -1: found by the reader.
     allow_non_finite, drop_zeros : bool
     duplicates : {"keep", "sum", "last", "error"}
         Nonzeros at one place: keep them all, sum them, take the last one, or make them an error. Functions that need
         one nonzero at each place, such as :func:`cp_als`, have this option, too.
     threads : int
-        That parse; 0 takes all cores.
+        The number of threads that parse; 0: all cores.
     max_memory : int, optional
-        The most bytes that reading may take; unset: what is free.
+        The most bytes that reading may use; unset: all free memory.
     delimiter : str, optional
-        Of a table of text: "comma", "tab", "semicolon", "pipe", "colons", "blanks", or the characters themselves. What
+        For a table of text: "comma", "tab", "semicolon", "pipe", "colons", "blanks", or the characters themselves. What
         is not given here and below follows from the first lines.
     header : bool, optional
         Whether the first line of a table names the columns.
@@ -715,8 +715,8 @@ def read(
     Returns
     -------
     SparseTensor
-        Of float64. The arrays are the reader's own, without a copy. ``index_base`` and ``found`` say what was found,
-        ``labels`` and ``mode_names`` what the file calls the rows and modes.
+        A tensor of float64. The arrays are the reader's own, without a copy. ``index_base`` and ``found`` say what was found,
+        ``labels`` and ``mode_names`` have the names of the rows and modes.
 
     Raises
     ------
@@ -725,7 +725,7 @@ def read(
     UsageError
         For columns that a table does not have, or a file that is not a table.
     MemoryError
-        If the tensor or what is unpacked takes more memory.
+        If the tensor or the unpacked text needs more memory.
 
     Warns
     -----
@@ -813,7 +813,7 @@ def write(
     single_precision: bool = False,
     packed: bool = False,
 ) -> None:
-    """Write a tensor to a file, whole or not at all.
+    """Write a tensor to a file, completely or not at all.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Estimators in scikit-learn's manner: of its BaseEstimator if it is installed, which is not required."""
+"""Estimators in the style of scikit-learn. They derive from its BaseEstimator if it is installed."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ import numpy as np
 
 from ._errors import InputError, UsageError, not_fitted_error
 from ._drivers import cp_als, fast_tucker, tucker
+from ._evaluation import Evaluation, evaluate
+from ._fold_in import fold_in, update_rows
 from ._functions import _count, _expected_by_biases, _mode, _project, _range, _recommend, mttkrp, predict, similar, ttmc
 from ._keywords import own_keywords
 from ._models import CPModel, FastTuckerModel, Rankings, TuckerModel
@@ -186,7 +188,7 @@ class CP(_Estimator):
         self.deterministic = deterministic
 
     def fit(self, X: Any, y: Any = None) -> CP:
-        """Factor the tensor. `y` plays no part."""
+        """Factor the tensor. `y` is ignored."""
         tensor = without_repeats(X, "sum")
         self.model_ = cp_als(tensor, **self.get_params())
         self.fit_ = self.model_.fit
@@ -203,7 +205,7 @@ class CP(_Estimator):
         Parameters
         ----------
         X : tensor
-            Of any number of samples; its other modes are those of the tensor that was fitted.
+            It has any number of samples; its other modes are those of the tensor that was fitted.
 
         Returns
         -------
@@ -228,7 +230,7 @@ class CP(_Estimator):
         return np.asarray(product, dtype=np.float64) @ np.linalg.pinv(gram, hermitian=True)
 
     def inverse_transform(self, W: Any) -> NDArray[Any]:
-        """The tensor that coordinates stand for, as a dense array of samples x the other modes.
+        """The tensor that coordinates represent, as a dense array of samples x the other modes.
 
         Parameters
         ----------
@@ -287,7 +289,7 @@ class Tucker(_Estimator):
         self.start = start
 
     def fit(self, X: Any, y: Any = None) -> Tucker:
-        """Factor the tensor. `y` plays no part."""
+        """Factor the tensor. `y` is ignored."""
         self.model_ = tucker(X, **self.get_params())
         self.fit_ = self.model_.fit
         self.n_iter_ = len(self.model_.history)
@@ -315,7 +317,7 @@ class Tucker(_Estimator):
 
 
 class TensorRecommender(_Estimator):
-    """Predicts what was not observed: ratings of users, items and what else has a part in them.
+    """Predicts what was not observed: ratings that depend on users, items and other modes.
 
     Parameters
     ----------
@@ -352,6 +354,7 @@ deterministic
 
     _kind = "regressor"
     _estimator_type = "regressor"
+    _kept: tuple[NDArray[Any], NDArray[Any]] | None = None  # the observations of partial_fit
 
     @own_keywords
     def __init__(
@@ -437,6 +440,7 @@ deterministic
         options = self.get_params()
         for name in ("shape", "dtype", "clip"):
             options.pop(name)
+        self._kept = None
         self.model_ = fast_tucker(train, range=clip, **options)
         self.shape_ = self.model_.shape
         self.n_features_in_ = places.shape[1]
@@ -474,6 +478,96 @@ deterministic
             return 1.0 if left == 0 else 0.0
         return 1 - left / spread
 
+    def partial_fit(self, X: Any, y: Any) -> TensorRecommender:
+        """Learn from more observations: the first call fits, later ones solve the rows that have new observations.
+
+        Rows are solved from all observations of these calls, which are kept for that. Observations of :meth:`fit` are
+        not: after it, only rows are computed that were not there. All other rows stay as they are, so fit again from
+        time to time.
+
+        Parameters
+        ----------
+        X : array_like of int, observations x N
+            May have new users and items. Later times than in the first call count as the last one.
+        y : array_like of float
+        """
+        if not hasattr(self, "model_"):
+            self.fit(X, y)
+            self._kept = (self._places(X).astype(np.int64), self._targets(y))
+            return self
+        places, values = self._places(X).astype(np.int64), self._targets(y)
+        if places.shape[1] != len(self.shape_):
+            raise UsageError(f"observations of {places.shape[1]} modes for a model of {len(self.shape_)}")
+        options = self._fold_options()
+        kept = self._kept
+        if kept is None:
+            self.model_ = fold_in(self.model_, self._sparse(places, values), **options)
+        else:
+            added = self._sparse(places, values)
+            kept = (np.concatenate([kept[0], places]), np.concatenate([kept[1], values]))
+            self.model_ = update_rows(self.model_, self._sparse(*kept), added, **options)
+            self._kept = kept
+        self.shape_ = self.model_.shape
+        return self
+
+    def _sparse(self, places: NDArray[Any], values: NDArray[Any]) -> SparseTensor:
+        shape = np.maximum(self.shape_, places.max(axis=0) + 1 if len(places) else 0)
+        return SparseTensor(places, values.astype(self.dtype), shape.tolist(), duplicates="keep")
+
+    def _fold_options(self) -> dict[str, Any]:
+        """What the model was fitted with, as fold_in takes it. What is unset was chosen, and the model knows it."""
+        options = {name: getattr(self, name) for name in ("implicit", "ridge", "shrinkage", "targets")}
+        return {name: value for name, value in options.items() if value is not None and value is not False}
+
+    def evaluate(
+        self,
+        X: Any,
+        y: Any,
+        k: int = 10,
+        *,
+        seen: Any = None,
+        relevant: float = 0.0,
+        user_mode: int = 0,
+        item_mode: int = 1,
+        contexts: str = "each",
+    ) -> Evaluation:
+        """Measure recommendations on test observations: precision, recall, NDCG, MAP and others.
+
+        Parameters
+        ----------
+        X : array_like of int, observations x N
+        y : array_like of float
+        k : int
+            How many recommendations of each user are evaluated.
+        seen : array_like of int, observations x N, optional
+            Observations as in :meth:`fit`: what a user has there is not recommended. It also knows the most popular items.
+        relevant, contexts
+            As for :func:`polyad.evaluate`.
+        user_mode, item_mode : int
+            From 0.
+
+        Returns
+        -------
+        Evaluation
+            ``evaluation["ndcg"]`` is a number; printed, it is a table.
+        """
+        self._expect_fitted()
+        places, values = self._places(X), self._targets(y)
+        for what in (places, *(() if seen is None else (self._places(seen),))):
+            if what.shape[1] != len(self.shape_):
+                raise UsageError(f"observations of {what.shape[1]} modes for a model of {len(self.shape_)}")
+        known = None if seen is None else self._sparse(self._places(seen), np.ones(len(self._places(seen))))
+        return evaluate(
+            self.model_,
+            self._sparse(places, values),
+            known,
+            k,
+            relevant=relevant,
+            mode=item_mode,
+            user_mode=user_mode,
+            contexts=contexts,
+        )
+
     def recommend(
         self,
         user: Any,
@@ -484,7 +578,7 @@ deterministic
         user_mode: int = 0,
         item_mode: int = 1,
     ) -> tuple[NDArray[Any], NDArray[Any]] | Rankings:
-        """The items that are predicted most for, of a user or of several.
+        """Find the items with the highest predictions for a user, or for each of several.
 
         Parameters
         ----------
@@ -529,7 +623,7 @@ deterministic
     def similar(
         self, item: Any, n: int = 10, *, item_mode: int = 1
     ) -> tuple[NDArray[Any], NDArray[Any]] | Rankings:
-        """The items most alike to one, or to each of several.
+        """Find the items that are most similar to one, or to each of several.
 
         Parameters
         ----------

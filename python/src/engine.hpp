@@ -48,7 +48,7 @@ struct Backend {
 };
 [[nodiscard]] Backend backend();
 
-/// Whether arrays may lie in an accelerator's memory.
+/// Whether arrays may be in an accelerator's memory.
 [[nodiscard]] bool takes_device_arrays();
 /// Whether Kokkos runs in this process.
 [[nodiscard]] bool is_started();
@@ -65,7 +65,7 @@ void finish();
 /// The file of the OpenMP runtime that runs the threads; empty without OpenMP.
 [[nodiscard]] std::string openmp_runtime();
 
-/// The array itself where it lies in host memory; otherwise a copy there with the same strides.
+/// The array itself if it is in host memory; otherwise a copy there with the same strides.
 [[nodiscard]] Array in_host_memory(Array const& array);
 
 // --- tensors and formats
@@ -83,8 +83,8 @@ public:
 };
 using TensorPtr = std::shared_ptr<Tensor const>;
 
-/// Wraps arrays without a copy, unless they lie in host memory and a device computes: indices nnz x N,
-/// row-major, from 0; values nnz. Both lie in the same memory. \throws UsageError
+/// Wraps arrays without a copy, unless they are in host memory and a device computes: indices nnz x N,
+/// row-major, from 0; values nnz. Both are in the same memory. \throws UsageError
 [[nodiscard]] TensorPtr wrap(std::vector<std::uint64_t> const& extents, Array const& indices,
                              Array const& values);
 
@@ -96,7 +96,7 @@ struct Faults {
 };
 [[nodiscard]] Faults find_faults(Tensor const& tensor);
 
-/// The tensor with its duplicates summed, itself where there are none, and their number.
+/// The tensor with its duplicates summed, or the tensor itself if it has none, and their number.
 struct Summed {
   TensorPtr tensor;
   std::uint64_t duplicates;
@@ -118,7 +118,7 @@ struct FormatOptions {
 struct FormatComparison {
   std::vector<FormatCandidate> candidates;  // the best first
   std::string best, because;
-  std::vector<std::pair<std::string, double>> shapes;  // of the one format that was tuned; seconds
+  std::vector<std::pair<std::string, double>> shapes;  // shapes of the tuned format, and seconds
   std::uint64_t free_bytes = 0;
 };
 
@@ -240,7 +240,7 @@ struct FastTuckerResult {
   bool learns = true;
   Errors chosen_biases{}, chosen_model{};
   int candidates = 0;
-  std::vector<std::uint64_t> chosen_bins;  // of each mode, where one is time
+  std::vector<std::uint64_t> chosen_bins;  // one per mode, if one is time
   std::vector<double> chosen_damping;
   // The options that were chosen, and why the search ended.
   std::uint64_t chosen_rank = 0;
@@ -269,8 +269,9 @@ struct FastTuckerResult {
                                            FormatOptions const& format, OnEpoch const& callback);
 
 /// The model with rows computed from entries of its type. \param added  null, or of update_rows
+/// \param options  without observed rows, which the model has
 [[nodiscard]] FastTuckerArrays fold_in(FastTuckerArrays const& model, TensorPtr const& entries,
-                                       TensorPtr const& added, FoldInOptions const& options);
+                                       TensorPtr const& added, FoldInOptions options);
 
 /// One number for each row of `places` (count x N, u32 or u64), into `predictions` (count numbers of the
 /// model's type).

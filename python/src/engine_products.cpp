@@ -200,7 +200,8 @@ Ranked similar(FastTuckerArrays const& arrays, int mode, Array const& rows, std:
 }
 
 FastTuckerArrays fold_in(FastTuckerArrays const& arrays, TensorPtr const& entries, TensorPtr const& added,
-                         FoldInOptions const& options) {
+                         FoldInOptions options) {
+  options.observed = arrays.observed;
   return visit<TensorOf>(*entries, [&](auto const& of) {
     using Of         = std::remove_cvref_t<decltype(of)>;
     using Scalar     = typename std::remove_cvref_t<decltype(of.coo)>::scalar_type;

@@ -42,7 +42,8 @@ void start(int threads, int device) {
   if (device >= 0 && is_device_space<Space>) settings.set_device_id(device);
   settings.set_disable_warnings(true);
 #ifdef _OPENMP
-  // Kokkos hands its own number to each loop, and sets the one of the whole process, which is not ours.
+  // Kokkos passes its own number of threads to each loop, and also sets that of the whole process, which is
+  // not ours to change.
   int const of_process = omp_get_max_threads();
   Kokkos::initialize(settings);
   omp_set_num_threads(of_process);
@@ -103,7 +104,7 @@ TensorPtr wrap_as(Extents const& extents, Array const& indices, Array const& val
       std::make_shared<Owners>(Owners{indices.owner, values.owner}), values.on_device);
 }
 
-/// The smallest number of a nonzero that is outside, or is not finite.
+/// The smallest position of a nonzero that is out of range or not finite.
 template <class Coo, bool Places>
 struct FirstFault {
   typename Coo::indices_type indices;
@@ -115,7 +116,7 @@ struct FirstFault {
       for (int n = 0; n < extents.order(); ++n)
         if (indices(p, n) >= extents[n]) fault = true;
     } else {
-      // Neither NaN nor infinite: less itself it is zero.
+      // Neither NaN nor infinite: the difference from itself is zero.
       fault = !(values(p) - values(p) == typename Coo::scalar_type(0));
     }
     if (fault && p < first) first = p;
@@ -145,7 +146,7 @@ TensorPtr wrap(std::vector<std::uint64_t> const& sizes, Array const& indices, Ar
                                            (order == 1 || indices.strides[1] == 1)),
                  "coordinates are row-major, without gaps");
   POLYAD_EXPECTS(indices.on_device == values.on_device,
-                 "coordinates and values lie in different memory: one is a GPU's, the other the host's");
+                 "coordinates and values are in different memory: one is a GPU's, the other the host's");
   bool const narrow = indices.type == Type::u32;
   if (values.type == Type::f32)
     return narrow ? wrap_as<float, std::uint32_t>(extents, indices, values)
@@ -189,7 +190,7 @@ FormatComparison compare_formats(TensorPtr const& tensor, FormatOptions const& o
   return visit<TensorOf>(*tensor, [&](auto const& of) {
     using Scalar = typename std::remove_cvref_t<decltype(of.coo)>::scalar_type;
     auto wanted  = any_format_options(options);
-    // A user who asks wants this machine's numbers, however short the run.
+    // A user who requests this needs this machine's numbers, however short the run.
     wanted.hooks.machine = [](double) { return measure_ceilings<Scalar>(Space()); };
     auto const coo       = compact(Space(), of.coo).tensor;  // as cp_als does
     auto found = measure ? tune_formats(Space(), coo, wanted) : estimate_formats(Space(), coo, wanted);

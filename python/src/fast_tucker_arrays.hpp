@@ -14,7 +14,7 @@ namespace polyad::python {
 template <class Scalar>
 FastTuckerModel<Scalar, Space> model_of(FastTuckerArrays const& arrays) {
   Extents const extents{std::span<count_t const>(arrays.extents)};
-  // A model of one column, whose Views the arrays' own replace.
+  // A model of one column; the Views of the arrays then replace its Views.
   std::vector<count_t> const one(arrays.extents.size(), 1);
   FastTuckerModel<Scalar, Space> model(Space(), extents, one, arrays.rank, !arrays.biases.empty());
   POLYAD_EXPECTS(arrays.factors.size() == one.size() && arrays.cores.size() == one.size(), "a model of ",

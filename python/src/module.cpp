@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The extension module: arrays in and out, errors as Python's, the interpreter's lock released while
-// computing. polyad/*.py checks and converts what users give; this takes what is right already.
+// computing. polyad/*.py checks and converts the arguments of users; this module relies on that.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/map.h>
@@ -50,8 +50,8 @@ std::recursive_mutex computing;
 std::atomic<pid_t> process_of_start{0};
 int threads_of_start = 0, device_of_start = -1;
 
-/// Releases the interpreter's lock, waits for its turn and sees to it that Kokkos runs. The order matters:
-/// who waits for the turn holds no lock that the other's callback wants.
+/// Releases the interpreter's lock, waits for its turn and makes sure that Kokkos runs. The order matters: a
+/// thread that waits for its turn must not hold a lock that the other thread's callback needs.
 class Turn {
 public:
   Turn() : m_lock(computing) {
@@ -75,8 +75,8 @@ private:
 
 // --- arrays
 
-/// Signed numbers are taken for unsigned ones of the same bits: what is negative becomes too large, which is
-/// found with what lies outside.
+/// Signed numbers are taken as unsigned ones with the same bits. A negative number becomes too large, and is
+/// found by the check of the range.
 Type type_of(nb::dlpack::dtype dtype) {
   if (dtype == nb::dtype<float>()) return Type::f32;
   if (dtype == nb::dtype<double>()) return Type::f64;
@@ -97,7 +97,7 @@ nb::dlpack::dtype dtype_of(Type type) {
   }
 }
 
-/// Keeps a Python object from any thread.
+/// Keeps a Python object alive. Any thread may release it.
 std::shared_ptr<void> keep(nb::object object) {
   return {new nb::object(std::move(object)), [](void* kept) {
             if (!nb::is_alive()) return;
@@ -118,8 +118,7 @@ Array from_python(NdArray const& array, bool owned = false) {
   result.type      = type_of(array.dtype());
   result.on_device = array.device_type() != nb::device::cpu::value;
   if (result.on_device && !takes_device_arrays())
-    throw UsageError(
-        "an array lies on a GPU, but this backend computes on the host: install the cuda backend");
+    throw UsageError("an array is on a GPU, but this backend computes on the host: install the cuda backend");
   if (owned) result.owner = keep(nb::cast(array));
   return result;
 }
@@ -129,11 +128,12 @@ std::vector<Array> from_python(std::vector<Strided> const& arrays) {
   return result;
 }
 
-/// numpy's view of the memory, which keeps the owner; of a device's memory an object with DLPack's methods.
+/// numpy's view of the memory, which keeps the owner alive; for a device's memory, an object with DLPack's
+/// methods.
 nb::object to_python(Array const& array) {
   nb::capsule const owner(new std::shared_ptr<void>(array.owner),
                           [](void* kept) noexcept { delete static_cast<std::shared_ptr<void>*>(kept); });
-  // A matrix without rows has no memory, which numpy wants.
+  // A matrix without rows has no memory, but numpy requires some.
   static double nothing = 0;
   void* const data      = array.data == nullptr ? &nothing : array.data;
   if (array.on_device)
@@ -206,8 +206,8 @@ nb::list history_of(std::vector<Step> const& history) {
   return result;
 }
 
-/// What runs after each iteration: the caller's function, if there is one, and from time to time a look at
-/// Ctrl-C. The interpreter's lock may be held by another thread for milliseconds: it is taken no oftener.
+/// Runs after each iteration: calls the caller's function, if there is one, and checks for Ctrl-C from time
+/// to time. Another thread may hold the interpreter's lock for milliseconds, so it is not taken more often.
 class Watch {
 public:
   explicit Watch(nb::object callback) : m_callback(std::move(callback)) {}
@@ -233,7 +233,7 @@ public:
   }
 
   /// After the run, with the interpreter's lock: why it ended, and the KeyboardInterrupt that ended it or
-  /// came since the last iteration. Who catches that exception finds the model in it.
+  /// came since the last iteration. The exception carries the model.
   void add_to(nb::dict& result, StopReason reason) {
     unless_interrupted([] {
       check_signals();
@@ -335,7 +335,7 @@ io::CoordinateList list_of(Tensor const& tensor) {
   bool narrow         = true;
   for (auto const extent : list.extents)
     narrow = narrow && extent <= std::numeric_limits<std::uint32_t>::max();
-  // An array of the caller's may have changed since the tensor was made. A narrower number would hide it.
+  // The caller's array may have changed since the tensor was made. A narrower number would hide it.
   auto const copy_to = [&](auto to, auto const* from) {
     to.resize(nnz * order);
     for (std::size_t p = 0; p < nnz; ++p)
@@ -728,7 +728,7 @@ nb::tuple tucker_to_python(io::InputFile& file) {
                         rows_to_python(model.rows), row_names_to_python(model.names));
 }
 
-/// So that Ctrl-C ends the writing to a pipe without a reader.
+/// Lets Ctrl-C end the writing to a pipe without a reader.
 void check_python_signals(io::WriteStage) {
   nb::gil_scoped_acquire const held;
   if (PyErr_CheckSignals() != 0) throw nb::python_error();
@@ -739,9 +739,9 @@ void check_python_signals(io::WriteStage) {
 NB_MODULE(POLYAD_MODULE, m) {
   io::set_write_check(check_python_signals);
   nb::register_exception_translator(translate);
-  nb::set_leak_warnings(false);  // models that are alive at exit are no leaks
-  // A device complains of a process that does not end it. What is alive by then is never released any more. A
-  // fork's child has nothing to end.
+  nb::set_leak_warnings(false);  // models that are alive at exit are not leaks
+  // A device reports an error if the process does not finalize it. Objects that are still alive then are
+  // never released. A forked child has nothing to finalize.
   if (takes_device_arrays())
     Py_AtExit([] {
       if (process_of_start == getpid()) finish();

@@ -23,7 +23,7 @@ void print_text(std::string_view text) {
   std::cout << '"';
 }
 
-/// The type of a member in Python, and its default. "other" has a form of its own there.
+/// The type of a member in Python, and its default. "other" has a separate form there.
 template <class Value>
 void print_type(Value const& value) {
   if constexpr (std::is_same_v<Value, bool>) {

@@ -74,12 +74,12 @@ View where_views_are(Array const& array, std::size_t rows, std::size_t columns) 
   return copy;
 }
 
-/// Whether Views can take the array's memory as it is.
+/// Whether Views can use the array's memory directly.
 inline bool is_at_hand(Array const& array) {
   return array.on_device == is_device_space<Space>;
 }
 
-/// A View of the caller's memory, which somebody else keeps; of a host's array a copy on a device.
+/// A View of the caller's memory, which the caller keeps alive; on a device, a copy of a host's array.
 template <class T>
 Kokkos::View<T*, typename Space::device_type> vector_view(Array const& array) {
   POLYAD_EXPECTS(
@@ -93,7 +93,7 @@ Kokkos::View<T*, typename Space::device_type> vector_view(Array const& array) {
 }
 template <class T>
 FactorMatrix<T, Space> matrix_view(Array const& array) {
-  POLYAD_EXPECTS(array.shape.size() == 2, "an array of ", array.shape.size(), " dimensions is no matrix");
+  POLYAD_EXPECTS(array.shape.size() == 2, "an array of ", array.shape.size(), " dimensions is not a matrix");
   bool const row_major = array.shape[1] <= 1 || array.strides[1] == 1;
   auto const stride    = array.shape[0] <= 1 ? array.shape[1] : static_cast<std::size_t>(array.strides[0]);
   POLYAD_EXPECTS(array.type == type_of<T>() && row_major && stride >= array.shape[1],
@@ -103,12 +103,12 @@ FactorMatrix<T, Space> matrix_view(Array const& array) {
                                         : where_views_are<Matrix, T>(array, array.shape[0], stride);
   return Kokkos::subview(rows, Kokkos::ALL, Kokkos::make_pair(std::size_t{0}, array.shape[1]));
 }
-/// The same for kernels that take packed rows alone: on a device perhaps a copy.
+/// The same for kernels that accept only packed rows: on a device possibly a copy.
 template <class T>
 FactorMatrix<T, Space> packed_matrix_view(Array const& array) {
   return with_packed_rows<T, Space>(Space(), matrix_view<T>(array));
 }
-/// What was computed into vector_view or matrix_view, in the caller's memory, whose gaps stay as they are.
+/// Copies the result in vector_view or matrix_view to the caller's memory, whose gaps do not change.
 template <class T>
 void copy_back(Array const& array, Kokkos::View<T*, typename Space::device_type> const& view) {
   if (is_at_hand(array)) return;
@@ -132,7 +132,7 @@ typename CooTensor<double, Index, Space>::indices_type indices_view(Array const&
   return where_views_are<View, Index>(array, array.shape[0], array.shape[1]);
 }
 
-/// The same of all factors.
+/// The same for all factors.
 template <class T>
 FactorMatrices<T, Space> matrix_views(std::vector<Array> const& arrays, Extents const& extents) {
   POLYAD_EXPECTS(arrays.size() == static_cast<std::size_t>(extents.order()), arrays.size(),
@@ -141,7 +141,7 @@ FactorMatrices<T, Space> matrix_views(std::vector<Array> const& arrays, Extents 
   for (auto const& array : arrays)
     if (array.shape.size() == 2) rank = array.shape[1];
   checked_rank(rank);
-  // Allocated empty: only order and rank are wanted.
+  // Allocated empty: only order and rank are needed.
   std::vector<count_t> const none(arrays.size(), 0);
   FactorMatrices<T, Space> factors(Space(), Extents(std::span<count_t const>(none)), rank);
   for (int n = 0; n < extents.order(); ++n) factors[n] = matrix_view<T>(of_mode(arrays, n));
@@ -160,7 +160,7 @@ inline std::vector<std::uint64_t> to_vector(Extents const& extents) {
   return sizes;
 }
 
-/// `owner` keeps memory that the Views do not.
+/// `owner` keeps alive the memory that the Views do not own.
 template <class Scalar, class Index>
 struct TensorOf final : Tensor {
   TensorOf(CooTensor<Scalar, Index, Space> tensor, std::shared_ptr<void> kept, bool stay)
@@ -180,7 +180,7 @@ struct TensorOf final : Tensor {
   bool stays;  // on the device
 };
 
-/// A format may share the tensor's memory: it keeps the tensor.
+/// A format may share the tensor's memory, so it keeps the tensor alive.
 template <class Scalar>
 struct FormatOf final : Format {
   FormatOf(AnyFormat<Scalar, Space> format, std::shared_ptr<void> kept, bool stay)
@@ -229,7 +229,7 @@ inline std::function<void(char const*)> at_each_step(std::function<void()> const
   return [between_steps](char const*) { between_steps(); };
 }
 
-/// Adds what the caller asks for to what a driver does.
+/// Adds the caller's requests to the work of a driver.
 inline AnyFormatOptions with(AnyFormatOptions options, FormatOptions const& asked) {
   if (asked.format != "auto") options.format = asked.format;
   options.deterministic  = asked.deterministic;

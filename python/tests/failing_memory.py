@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Reads and writes files of all kinds while the k-th allocation fails, for every k. Started by test_faults.py.
 
-A line for each case: its name and how many allocations failed. Where nanobind ends the process, another one goes on
-behind that allocation: the file "progress" says where.
+It prints a line for each case: its name and how many allocations failed. If nanobind ends the process,
+another one continues after that allocation: the file "progress" says where.
 """
 
 import ctypes

@@ -203,7 +203,7 @@ def test_two_processes_do_not_wait_for_each_other():
         if "OMP_NUM_THREADS" not in os.environ:
             assert set(threads) == {max(1, joblib.cpu_count() // 2)}
         factors = []
-        # Beside other work the first measurement may mislead.
+        # While other work is running, the first measurement may mislead.
         while len(factors) < 3 and min(factors, default=3) >= 3:
             begin = time.perf_counter()
             for seed in range(4):

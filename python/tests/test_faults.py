@@ -17,7 +17,7 @@ compiler = os.environ.get("CXX") or shutil.which("c++")
 pytestmark = [
     on_host_only,
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="LD_PRELOAD"),
-    pytest.mark.skipif(not compiler or not torture.exists(), reason="wants the repository and a C++ compiler"),
+    pytest.mark.skipif(not compiler or not torture.exists(), reason="requires the repository and a C++ compiler"),
 ]
 
 

@@ -420,7 +420,7 @@ def test_tucker():
     assert model.fit == pytest.approx(1, abs=1e-6)
     for factor in model.factors:
         np.testing.assert_allclose(factor.T @ factor, np.eye(3), atol=1e-10)
-    # Ranks that differ: the core's modes stand where they belong.
+    # Ranks that differ: the modes of the core are in the right places.
     Y = random_tensor((6, 7, 8, 5), 200, 4)
     model = polyad.tucker(Y, (2, 3, 4, 2), seed=2)
     assert model.core.shape == (2, 3, 4, 2) and model.shape == Y.shape

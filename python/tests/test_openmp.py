@@ -85,7 +85,7 @@ import polyad
 print(threads(), os.path.basename(polyad.info()["openmp"]))
 """
     assert run(program) == ["2", "libgomp-x.so"]
-    # What sharing is for: without it a thread more.
+    # What sharing is for: without it there is one more thread.
     apart = run(program, POLYAD_SHARE_OPENMP="0")
     assert apart[0] == "3" and apart[1] != "libgomp-x.so"
 

@@ -58,10 +58,10 @@ def nvcc_of(release, folder):
     return {"cmake.define.POLYAD_BACKEND": "cuda", "cmake.define.CMAKE_CUDA_COMPILER": str(file)}
 
 
-@pytest.mark.parametrize("release, wanted", [("13.0", "nvidia-cublas>=13,<14"), ("12.8", "nvidia-cublas-cu12")])
-def test_the_cuda_package_depends_on_nvidias_wheels(build, tmp_path, release, wanted):
+@pytest.mark.parametrize("release, expected", [("13.0", "nvidia-cublas>=13,<14"), ("12.8", "nvidia-cublas-cu12")])
+def test_the_cuda_package_depends_on_nvidias_wheels(build, tmp_path, release, expected):
     settings = nvcc_of(release, tmp_path)
-    with_nvidia = metadata.replace("1.24\n", f"1.24\nRequires-Dist: {wanted}\n")
+    with_nvidia = metadata.replace("1.24\n", f"1.24\nRequires-Dist: {expected}\n")
     folder = build.prepare_metadata_for_build_wheel(tmp_path, settings)
     assert (tmp_path / folder / "METADATA").read_text() == with_nvidia
 

@@ -285,5 +285,5 @@ def test_no_leak_over_ten_thousand_calls(in_process):
     print((resident() - before) / 2**20)
     """
     # A leak of one factor matrix a call would be more than 2 MiB, of a tensor's arrays more than 12.
-    # One thread: beside other work two of them wait for each other.
+    # One thread: while other work is running, two of them wait for each other.
     assert float(in_process(program, environment={"OMP_NUM_THREADS": "1"})) < 1.5

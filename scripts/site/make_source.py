@@ -20,7 +20,7 @@ import gallery
 import tool_reference
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-PAGES = ["CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "data/README.md"]
+PAGES = ["CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "SUPPORT.md", "GOVERNANCE.md", "CODE_OF_CONDUCT.md", "data/README.md"]
 # Section: its pages, in the order of the menu.
 MENU = {
     "Start": ["docs/install.md", "docs/troubleshooting.md", "docs/slurm.md"],
@@ -33,8 +33,10 @@ MENU = {
                     "docs/cost-model/predictions.md"],
     "API reference": ["reference/cpp/index.md", "reference/python.md"],
     "Tool reference": ["docs/tool.md", "reference/tool-reference.md", "docs/file-formats.md"],
-    "Project": ["docs/compatibility.md", "docs/reliability.md", "docs/limits.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/design-notes.md",
-                "SECURITY.md", "data/README.md"],
+    "Project": ["docs/compatibility.md", "docs/reliability.md", "docs/limits.md", "CHANGELOG.md", "SUPPORT.md", "SECURITY.md", "data/README.md"],
+    "Contributing": ["CONTRIBUTING.md", "docs/developer/architecture.md", "docs/developer/extending.md", "docs/developer/strategies.md",
+                     "docs/developer/instantiation.md", "docs/developer/testing.md", "docs/developer/style.md", "docs/developer/glossary.md",
+                     "docs/developer/decisions.md", "docs/developer/campaigns.md", "GOVERNANCE.md", "CODE_OF_CONDUCT.md"],
 }
 # What a link of a page means on the site.
 FOLDERS = {"data": "data/README.md", "examples": "docs/gallery.md", "python/examples": "docs/gallery.md",

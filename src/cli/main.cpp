@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <variant>
 #if defined(__GLIBC__)
 #include <malloc.h>
@@ -45,6 +46,11 @@ void give_freed_memory_back() {
 }
 
 struct Failure {
+  Failure() = default;
+  Failure(int status, std::string reason, bool told = true)
+      : exit(status), text(std::move(reason)), is_told(told) {}
+  Failure(ExitCode code, std::string reason) : Failure(static_cast<int>(code), std::move(reason)) {}
+
   int exit = 0;
   std::string text;
   bool is_told = true;  // on stderr
@@ -53,7 +59,7 @@ struct Failure {
 /// As a program that SIGPIPE ends: one with a reader that had enough is not at fault, and says nothing.
 Failure broken_pipe(std::string const& text) {
   if (ends_with_broken_pipe()) return {128 + SIGPIPE, text, false};
-  return {static_cast<int>(ExitCode::cannot_write), text};
+  return {ExitCode::cannot_write, text};
 }
 
 std::string first_line(std::string const& text) {
@@ -65,21 +71,21 @@ Failure explain() {
   try {
     throw;
   } catch (BackendError const& error) {
-    return {static_cast<int>(error.exit_code()), first_line(error.what())};  // may quote a driver's lines
+    return {error.exit_code(), first_line(error.what())};  // may quote a driver's lines
   } catch (io::BrokenPipe const& error) {
     return broken_pipe(error.what());
   } catch (Error const& error) {
-    return {static_cast<int>(error.exit_code()), printable(error.what())};
+    return {error.exit_code(), printable(error.what())};
   } catch (Interrupted const& error) {
     return {128 + interrupt_signal(), error.what()};
   } catch (std::bad_alloc const&) {
-    return {static_cast<int>(ExitCode::out_of_memory), "out of memory"};
+    return {ExitCode::out_of_memory, "out of memory"};
   } catch (std::exception const& error) {
     // Kokkos has no type for a failed allocation.
     std::string const text = error.what();
     if (text.find("failed to allocate") != std::string::npos)
-      return {static_cast<int>(ExitCode::out_of_memory), first_line(text)};
-    if (tells_of_device(text)) return {static_cast<int>(ExitCode::backend_unusable), first_line(text)};
+      return {ExitCode::out_of_memory, first_line(text)};
+    if (tells_of_device(text)) return {ExitCode::backend_unusable, first_line(text)};
     return {unexpected, "unexpected error: " + first_line(text)};
   }
 }
@@ -103,7 +109,7 @@ Failure flush_stdout() {
   int const code = flush_results();
   if (code == 0) return {};
   std::string const text = std::string("the results cannot be written to stdout: ") + std::strerror(code);
-  return code == EPIPE ? broken_pipe(text) : Failure{static_cast<int>(ExitCode::cannot_write), text};
+  return code == EPIPE ? broken_pipe(text) : Failure{ExitCode::cannot_write, text};
 }
 
 /// Advice for a mode of few nonzeros and many more rows, each of which takes memory.
@@ -166,7 +172,7 @@ int run_reported(CommandOptions const& options, std::string const& command) {
   if (ends_all) {
     try {
       if (!path.empty() && failure.exit != static_cast<int>(ExitCode::usage)) write_report(path, report);
-    } catch (...) {  // the first failure is the one to be told
+    } catch (...) {  // the first failure is the one to report
     }
     abort_ranks(failure.exit);
   }

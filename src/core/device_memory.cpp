@@ -69,7 +69,8 @@ DeviceMemoryAccount::DeviceMemoryAccount(std::optional<count_t> limit) {
   std::lock_guard const guard(account.lock);
   POLYAD_EXPECTS(!account.open, "the device's memory is counted already");
   bool const tool = Kokkos::Profiling::profileLibraryLoaded();
-  POLYAD_EXPECTS(!tool || !limit, "a limit of the device's memory cannot be kept beside a profiling tool");
+  POLYAD_EXPECTS(!tool || !limit,
+                 "a limit of the device's memory cannot be kept while a profiling tool is loaded");
   account.open     = true;
   account.counting = !tool;
   account.limit    = limit;

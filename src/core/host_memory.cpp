@@ -22,7 +22,7 @@ using count_t = std::uint64_t;
 
 constexpr count_t unlimited = std::numeric_limits<count_t>::max();
 
-/// Empty where the file cannot be read.
+/// Empty if the file cannot be read.
 std::string content_of(Path const& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
@@ -40,7 +40,7 @@ std::vector<std::string> words_of(std::string const& line) {
   return {std::istream_iterator<std::string>(words), {}};
 }
 
-/// The number behind `key` at the beginning of a line, as in "VmSize:     1234 kB".
+/// The number after `key` at the beginning of a line, as in "VmSize:     1234 kB".
 std::optional<count_t> entry(std::string const& content, std::string_view key) {
   std::istringstream lines(content);
   for (std::string line; std::getline(lines, line);) {
@@ -75,7 +75,7 @@ constexpr GroupFiles version_2{"memory.max", "memory.current", "inactive_file "}
 /// The free memory of one group. Inactive file pages count as free, since the kernel reclaims them.
 count_t left_of_group(Path const& folder, GroupFiles const& files) {
   std::string const statistics = content_of(folder / "memory.stat");
-  // "max" is no number.
+  // "max" is not a number.
   auto limit = number_of(content_of(folder / files.limit));
   // Version 1 also has the least limit of all ancestors, even of those that are not visible.
   if (auto const above = entry(statistics, "hierarchical_memory_limit "))
@@ -108,7 +108,7 @@ bool has_word(std::string const& list, std::string_view word) {
   return false;
 }
 
-/// Where a hierarchy is mounted, and the group that is mounted there.
+/// The folder where a hierarchy is mounted, and the group that is mounted there.
 struct Mount {
   Path folder, group;
   GroupFiles const* files;

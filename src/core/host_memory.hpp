@@ -21,7 +21,7 @@ namespace polyad::detail {
 [[nodiscard]] std::uint64_t available_host_memory(std::filesystem::path const& root = "/");
 
 /// Refuses an array of the host before it is allocated. Arrays below a mebibyte are not checked.
-/// \throws MemoryError naming `array` when so many bytes are not free
+/// \throws MemoryError naming `array` if that many bytes are not free
 void expect_fits_host(std::string const& array, std::uint64_t bytes);
 
 }  // namespace polyad::detail

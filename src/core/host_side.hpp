@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The host beside an execution space: copies of a device's arrays, and the host's own threads.
+// The host that accompanies an execution space: copies of a device's arrays, and the host's own threads.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -23,7 +23,7 @@ auto on_host(Space const& space, std::string const& array, View const& view) {
   return copy;
 }
 
-/// The host's execution space beside `space`: `space` itself on a host.
+/// The host's execution space that accompanies `space`: `space` itself on a host.
 template <class Space>
 HostOf<Space> host_instance([[maybe_unused]] Space const& space) {
   if constexpr (is_device_space<Space>)
@@ -32,7 +32,7 @@ HostOf<Space> host_instance([[maybe_unused]] Space const& space) {
     return space;
 }
 
-/// Threads of the host for work beside `space`: those of `space` itself on a host, 0 for all on a device's.
+/// Host threads for work that accompanies `space`: those of `space` itself on a host, 0 (all) for a device.
 template <class Space>
 int host_threads(Space const& space) {
   return is_device_space<Space> ? 0 : static_cast<int>(space.concurrency());

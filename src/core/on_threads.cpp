@@ -32,7 +32,7 @@ void on_threads(int threads, std::function<void()> const& work) {
       try {
         others.emplace_back(guarded);
       } catch (std::system_error const&) {
-        break;  // no more threads to be had: fewer do the same work
+        break;  // no more threads are available: fewer do the same work
       }
     }
     guarded();

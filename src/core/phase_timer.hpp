@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Named phases of a driver. Each phase is a Kokkos profiling region, so Kokkos Tools show it; when timing
-// is asked for, the phase also fences its instance on both sides and adds up wall-clock seconds.
-// Timing is off by default because its fences keep the launches of one phase from overlapping the next.
+// Named phases of a driver. Each phase is a Kokkos profiling region, so Kokkos Tools show it. If timing is
+// requested, the phase also fences its instance on both sides and adds up wall-clock seconds. Timing is off
+// by default because its fences keep the launches of one phase from overlapping the next.
 #pragma once
 
 #include <Kokkos_Core.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// log2 and exp2 with the same bits everywhere. They consist of IEEE operations alone. Each multiplication
+// log2 and exp2 with the same bits everywhere. They consist only of IEEE operations. Each multiplication
 // that feeds an addition is an explicit fused multiply-add, so compilers have no choice. They serve numbers
 // that decide where data goes (tensor/generate.hpp), not accuracy: the error is a few units in the last
 // place.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // sort_pairs: CUB's radix sort on a CUDA device. On a host it is a least-significant-digit radix sort, whose
-// passes count and scatter contiguous chunks in parallel. The pairs of a chunk are placed behind those of
+// passes count and scatter contiguous chunks in parallel. The pairs of a chunk are placed after those of
 // earlier chunks with the same digit. So the sort is stable for any number of chunks.
 #include "polyad/core/sort.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What Kokkos does not offer: a CUDA event between two streams, and whether streams fit.
+// Functions that Kokkos does not offer: a CUDA event between two streams, and whether streams fit the memory.
 #include "core/space_instances.hpp"
 
 #include <cstdint>

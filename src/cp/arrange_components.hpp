@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // arrange_components: the canonical form of a CP model. Components are sorted by decreasing weight. In every
-// mode but the last, the entry of largest magnitude of each column is positive. The last mode takes the
+// mode but the last, the entry of largest magnitude of each column is positive. The last mode gets the
 // remaining signs, so that each component's product is unchanged. A mode may keep its signs instead; then the
-// last of the others takes the remaining ones.
+// last of the others gets the remaining ones.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -15,7 +15,7 @@
 
 namespace polyad::detail {
 
-/// extremes(c, r) = the entry of largest magnitude in column r among chunk c's rows; the first of equals.
+/// extremes(c, r) = the entry of largest magnitude in column r of chunk c's rows; the first of equal ones.
 template <class Space, class Scalar>
 struct ColumnExtremes {
   FactorMatrix<Scalar, Space> matrix;
@@ -71,7 +71,7 @@ std::vector<double> column_signs(Space const& space, FactorMatrix<Scalar, Space>
 }
 
 /// Brings a model into canonical form. Waits for `space`; needs a copy of the largest factor.
-/// \param keeps_signs  of each mode; empty: none
+/// \param keeps_signs  one entry for each mode; empty: no mode keeps its signs
 /// \param keeps_order  whether the components stay in their order
 template <class Scalar, class Space>
 void arrange_components(Space const& space, Ktensor<Scalar, Space>& model, std::vector<bool> keeps_signs = {},

@@ -4,17 +4,17 @@
 
 #include "cp/constraints/constrained_start.hpp"
 #include "cp/fixed_modes.hpp"
-#include "cp/run_updates.hpp"
+#include "cp/run/run_updates.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/cp/cp_als.hpp"
 #include "polyad/tensor/compact.hpp"
 
 namespace polyad::detail {
 
-/// The options, with the rank of the start. \param extents  of the whole tensor
+/// The options, with the rank of the start. \param extents  those of the whole tensor
 /// \throws UsageError as cp_als
 template <class Scalar, class Space>
-[[nodiscard]] CpAlsOptions checked_options(ErasedFormat<Scalar, Space> const& X, CpAlsOptions options,
+[[nodiscard]] CpAlsOptions checked_options(FormatInterface<Scalar, Space> const& X, CpAlsOptions options,
                                            FactorMatrices<Scalar, Space> const& start,
                                            Extents const& extents) {
   POLYAD_EXPECTS(X.extents().order() >= 2, "CP-ALS needs a tensor of at least two modes");

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "core/space_instances.hpp"
-#include "cp/cp_als_run.hpp"
 #include "cp/fixed_modes.hpp"
 #include "cp/held_tensor.hpp"
+#include "cp/run/cp_als_run.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/io/checkpoint.hpp"
 #include "polyad/tensor/compact.hpp"
@@ -35,12 +35,12 @@ AnyFormatOptions format_options(CpAlsOptions const& options) {
 
 namespace {
 
-/// A start for an instance; random ones are of the seed. The run overwrites it. If one rank cannot make it,
-/// all throw.
+/// A start for an instance; random ones use the seed. The run overwrites it. If one rank cannot make it, all
+/// throw.
 template <class Scalar, class Space>
 using MakeStart = std::function<FactorMatrices<Scalar, Space>(Space const&, std::uint64_t seed)>;
 
-/// From one start or the best of several. The starts have the rows that this rank holds.
+/// Runs from one start or finds the best of several. The starts have the rows that this rank holds.
 template <class Scalar, class Space>
 CpAlsResult<Scalar, Space> run_cp_als(Space const& space, HeldTensor<Scalar, Space> const& X,
                                       CpAlsOptions const& options, MakeStart<Scalar, Space> const& start,
@@ -52,7 +52,7 @@ CpAlsResult<Scalar, Space> run_cp_als(Space const& space, HeldTensor<Scalar, Spa
   };
   if (options.restarts == 1) return make(space, options.seed)->run(callback);
   // A streamed tensor uses all free memory.
-  bool const side_by_side = X.rows->runs_side_by_side() && !X.format->can(Capability::streaming);
+  bool const side_by_side = X.rows->runs_side_by_side() && !X.format->supports(Capability::streaming);
   std::vector<Space> instances{space};
   if (side_by_side) instances = make_instances(space, instances_side_by_side<Space>(options.restarts));
   space.fence("polyad::cp_als");  // X is ready on all instances

@@ -5,10 +5,10 @@
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 
-#include "cp/iteration_numbers.hpp"
+#include "cp/run/iteration_numbers.hpp"
 #include "cp/update_memory.hpp"
 #include "dense/gram.hpp"
-#include "dense/hadamard_of_grams.hpp"
+#include "dense/update/hadamard_of_grams.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/cp/factor_update.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
@@ -16,10 +16,10 @@
 
 namespace polyad::detail {
 
-/// Everything an iteration writes besides the factors; allocated once.
+/// Everything that an iteration writes except the factors; allocated once.
 template <class Scalar, class Space>
 struct CpAlsWorkspace {
-  /// \param extents  of this rank's nonzeros
+  /// \param extents  those of this rank's nonzeros
   CpAlsWorkspace(Space const& space, Extents const& extents, count_t rank,
                  RowDistribution<Scalar, Space>& distribution);
   [[nodiscard]] GramMatrix<Space> gram_of(int n) const {
@@ -43,12 +43,12 @@ struct CpAlsWorkspace {
     return Kokkos::subview(scales.of_modes, Kokkos::make_pair(first, first + rank));
   }
 
-  /// What the update of mode n gets. \param fallbacks  the number that counts its pseudo-inverses
+  /// What the update of mode n is given. \param fallbacks  the number that counts its pseudo-inverses
   [[nodiscard]] ModeProblem<Space> problem(int n, FitNumber fallbacks) const {
     return {hadamard,         scales.weights,    scale_of(n),
             scales.of_tensor, number(fallbacks), number(largest_change)};
   }
-  /// What it fills. That of the last free mode sums <X, M>, unless it is a trial.
+  /// What it fills. The update of the last free mode sums <X, M>, unless it is a trial.
   [[nodiscard]] UpdateSums<Space> sums(int n, bool is_trial) const {
     return {gram_of(n), n == last_mode && !is_trial ? number(inner_product) : DeviceNumbers<Space>(),
             is_trial, &memory};

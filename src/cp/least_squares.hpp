@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // LeastSquares: the update of a mode by least squares, with a ridge or without one. prepare() inverts H, so
-// that apply() is one product with V, in the same pass as its sums (dense/update_factor.hpp).
+// that apply() is one product with V, in the same pass as its sums (dense/update/update_factor.hpp).
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "cp/update_memory.hpp"
-#include "dense/normal_equations.hpp"
-#include "dense/update_factor.hpp"
+#include "dense/update/normal_equations.hpp"
+#include "dense/update/update_factor.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/cp/factor_update.hpp"
 
@@ -37,7 +37,7 @@ public:
   using Matrix  = FactorMatrix<Scalar, Space>;
   using Sums    = UpdateSums<Space>;
 
-  /// \param penalty  of the ridge; 0: none
+  /// \param penalty  that of the ridge; 0: none
   LeastSquares(Memory memory, double penalty) : m_memory(std::move(memory)), m_penalty(penalty) {}
 
   [[nodiscard]] bool needs_start() const override { return false; }

@@ -9,11 +9,11 @@
 #include "cp/constraints/constrained_update.hpp"
 #include "cp/constraints/run_penalties.hpp"
 #include "cp/cp_als_workspace.hpp"
-#include "cp/iteration_numbers.hpp"
 #include "cp/least_squares.hpp"
-#include "cp/numbers_on_host.hpp"
+#include "cp/run/iteration_numbers.hpp"
+#include "cp/run/numbers_on_host.hpp"
 #include "dense/gram.hpp"
-#include "dense/hadamard_of_grams.hpp"
+#include "dense/update/hadamard_of_grams.hpp"
 #include "fit/fit.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/cp/factor_update.hpp"
@@ -52,7 +52,8 @@ Constraints constraints_of(Ktensor<Scalar, Space> const& model, int mode) {
 
 /// \throws UsageError
 template <class Scalar, class Space>
-void expect_projectable(Ktensor<Scalar, Space> const& model, ErasedFormat<Scalar, Space> const& X, int mode) {
+void expect_projectable(Ktensor<Scalar, Space> const& model, FormatInterface<Scalar, Space> const& X,
+                        int mode) {
   int const order = model.factors.order();
   POLYAD_EXPECTS(X.extents().order() == order, "the model has ", order, " modes, and the tensor ",
                  X.extents().order());
@@ -68,7 +69,7 @@ void expect_projectable(Ktensor<Scalar, Space> const& model, ErasedFormat<Scalar
   expect_no_duplicates(X);
 }
 
-/// s of a mode with a ridge alone: the share of the weights that its columns have in a model without weights.
+/// s of a mode with only a ridge: the share of the weights that its columns have in a model without weights.
 /// At the minimum, all modes of this kind have the same penalty, ridge s^2 / 2 (Acar, Dunlavy & Kolda, 2011).
 template <class Scalar, class Space>
 std::vector<double> scales_of(Ktensor<Scalar, Space> const& model, int mode) {
@@ -141,7 +142,7 @@ Projection<Scalar, Space> projection_of(FactorMatrix<Scalar, Space> const& rows,
 template <class Scalar, class Space>
 Projection<Scalar, Space> project(Space const& space, Ktensor<Scalar, Space> const& model,
                                   AnyFormat<Scalar, Space> const& X, int mode) {
-  auto const& inside = *X.inside();
+  auto const& inside = *X.erased();
   expect_projectable(model, inside, mode);
   count_t const rank = model.factors.rank(), rows = X.extents()[mode];
   auto const bounds = constraints_of(model, mode);

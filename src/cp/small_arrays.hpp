@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cp/cp_als_workspace.hpp"
-#include "cp/numbers_on_host.hpp"
+#include "cp/run/numbers_on_host.hpp"
 #include "dense/normalize_columns.hpp"
 #include "polyad/io/checkpoint.hpp"
 #include "polyad/tensor/factor_matrices.hpp"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cp/cp_als_workspace.hpp"
-#include "cp/numbers_on_host.hpp"
+#include "cp/run/numbers_on_host.hpp"
 #include "dense/power_of_two.hpp"
 #include "dense/scale_matrix.hpp"
 #include "fit/cp_norm.hpp"
@@ -25,9 +25,9 @@ template <class Scalar, class Space>
   return cp_norm(std::vector<DoubleDouble>(grams.data(), grams.data() + grams.size()), weights);
 }
 
-/// For a first update that starts from its factor. It takes the weights as they are, and would leave the
-/// range of numbers if the norm of the start were far from the tensor's. So its mode is multiplied by a power
-/// of two, which is part of the weights: the scale of a start does not matter. Waits.
+/// For a first update that starts from its factor. It uses the weights as they are, and would leave the range
+/// of numbers if the norm of the start were far from the tensor's. So its mode is multiplied by a power of
+/// two, which becomes part of the weights: the scale of a start does not matter. Waits.
 template <class Scalar, class Space>
 void bring_start_near(Space const& space, CpAlsWorkspace<Scalar, Space> const& work, int mode,
                       double tensor_norm) {
@@ -56,9 +56,9 @@ template <class Scalar, class Space>
   return {1 - std::sqrt(static_cast<double>(norm.squared)) / size, error};
 }
 
-/// Multiplies the start by a factor, in its mode n, unless it is not a positive number in the usual range. A
-/// power of two of it is part of the weights if the mode does not keep its scale. The mode's Gram matrix is
-/// the old one afterwards. Waits.
+/// Multiplies the start by a factor, in its mode n, unless the factor is not a positive number in the usual
+/// range. A power of two of it becomes part of the weights if the mode does not keep its scale. The mode's
+/// Gram matrix is not updated. Waits.
 /// \param A  the factor of mode n
 template <class Scalar, class Space>
 void multiply_start(Space const& space, CpAlsWorkspace<Scalar, Space> const& work, int n, bool keeps_scale,

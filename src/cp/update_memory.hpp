@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The scratch for the sums that an update writes besides its factor. All modes share it.
+// The scratch for the sums that an update writes in addition to its factor. All modes share it.
 #pragma once
 
 #include <Kokkos_Core.hpp>
 
 #include "dense/gram.hpp"
-#include "dense/hadamard_of_grams.hpp"
 #include "dense/inner_product.hpp"
+#include "dense/update/hadamard_of_grams.hpp"
 #include "polyad/cp/factor_update.hpp"
 
 namespace polyad::detail {

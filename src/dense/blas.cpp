@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Compiled where a backend takes it (dense/dense_tuning.hpp), and for the tests of all.
+// Compiled for backends that use it (dense/dense_tuning.hpp), and for the tests of all backends.
 #include "dense/blas.hpp"
 
 #include <KokkosBlas3_gemm.hpp>
@@ -23,7 +23,7 @@ constexpr count_t most_rows = count_t(1) << 30;
 /// The most numbers of a piece as doubles, 64 MiB. Smaller ones would take more launches than time.
 constexpr count_t most_doubles = count_t(1) << 23;
 
-/// Calls f(range), which calls the BLAS, for pieces of at most so many rows.
+/// Calls f(range), which calls the BLAS, for pieces of at most the given number of rows.
 template <class F>
 void for_each_piece(count_t rows, F&& f, count_t most = most_rows) {
   for (count_t first = 0; first < rows; first += most)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The dense kernels' calls of a BLAS, through Kokkos Kernels: gemm for wide matrices on a device, where it is
-// cuBLAS's. dense_tuning.hpp decides when. Hosts have kernels of their own, since Kokkos Kernels is several
-// times slower there without a BLAS.
+// The dense kernels' calls of a BLAS, through Kokkos Kernels: gemm for wide matrices on a device, which is
+// cuBLAS's there. dense_tuning.hpp decides when. Hosts have their own kernels, since Kokkos Kernels is
+// several times slower there without a BLAS.
 #pragma once
 
 #include <Kokkos_Core.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Machine parameters for sums over the rows of tall matrices (dense/gram.hpp, dense/transposed_product.hpp,
-// dense/normal_equations.hpp), and the strategies of the updates of a factor.
+// dense/update/normal_equations.hpp), and the strategies of the updates of a factor.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ struct FusedUpdate {};
 /// 23.8 M rows, R = 32, f64, H200, ms: one pass 6.9; BLAS 3.3 + 1.6, and 2.9 more for <V, A>.
 struct SeparateUpdate {};
 /// A host's single pass, for R = 4, 8, 16 and 32: tiles that stay in the first-level cache
-/// (dense/tiled_update.hpp). Other R would multiply by partial blocks, which a host does slowly.
+/// (dense/update/tiled_update.hpp). Other R would multiply by partial blocks, which a host does slowly.
 struct TiledUpdate {};
 
 /// Whether the squares of a matrix' entries are known to be in the range of its own type.
@@ -101,7 +101,7 @@ template <class Scalar>
 }
 
 /// Whether many teams form the pseudo-inverse of a singular H of more than one_team_rank columns
-/// (dense/low_rank_inverse.hpp). Devices, where this was not measured, leave it to one team.
+/// (dense/update/low_rank_inverse.hpp). Devices, where this was not measured, leave it to one team.
 template <class Space>
 inline constexpr bool many_teams_for_singular = !is_device_space<Space>;
 

@@ -76,7 +76,7 @@ private:
 template <class Space, class Scalar, int Block>
 struct GramOfChunk {
   using Row                   = TinyVec<Space, double, Block>;
-  static constexpr int height = rows_at_once<Row>(4);  // of G that a thread sums
+  static constexpr int height = rows_at_once<Row>(4);  // rows of G that a thread sums
   FactorMatrix<Scalar, Space> matrix;
   typename GramWorkspace<Space>::partials_type partials;
   count_t chunk;  // rows of A in a chunk
@@ -202,7 +202,7 @@ void sum_chunks(Space const& space, GramWorkspace<Space> const& workspace, GramM
                        SumOfChunks<Space>{workspace.partials(), G, inner, chunks});
 }
 
-/// The kernel for so many chunks.
+/// The kernel for the given number of chunks.
 template <class Space, class Scalar, int Block>
 GramOfChunk<Space, Scalar, Block> make_gram_of_chunk(FactorMatrix<Scalar, Space> const& matrix,
                                                      GramWorkspace<Space> const& workspace, count_t chunks) {
@@ -231,7 +231,7 @@ int gram_teams(Space const& space, Kernel const& kernel, count_t chunks) {
       std::clamp<count_t>(ceil_div(4 * multiprocessors(space), chunks), 1, std::max<count_t>(parts / 16, 1)));
 }
 
-/// So many teams, with the kernel's scratch.
+/// The given number of teams, with the kernel's scratch.
 template <class Space, class Kernel>
 auto gram_policy(Space const& space, Kernel const& kernel, count_t teams) {
   constexpr int lanes = Kernel::Row::lanes;

@@ -30,12 +30,12 @@ namespace polyad::detail {
 template <class Space, class Scalar, class Term>
 struct GramOfParts {
   static constexpr int block      = 64;
-  static constexpr int size       = 8;  // of a part
+  static constexpr int size       = 8;  // side of a part
   static constexpr int side       = block / size;
   static constexpr int threads    = device_team_threads;
   static constexpr bool in_floats = sizeof(Term) == sizeof(float);
   static constexpr int pack       = row_alignment / sizeof(Term);
-  static constexpr int stride     = block + pack;  // of the pad's rows: they begin in different banks
+  static constexpr int stride     = block + pack;  // the pad's rows begin in different banks
   /// Parts of a block below the diagonal, and of one on it; the splits of a tile for each.
   static constexpr int parts_below  = side * side;
   static constexpr int parts_on     = side * (side + 1) / 2;
@@ -54,7 +54,7 @@ struct GramOfParts {
   FactorMatrix<Scalar, Space> A;
   typename GramWorkspace<Space>::partials_type partials;
   count_t chunk;  // rows
-  int blocks;     // of G that are summed
+  int blocks;     // blocks of G that are summed
   bool packed;    // rows of A: read 16 bytes at a time
 
   /// Entries of a block that a thread sums.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // <V, A> with a weight for each column: the sum over i and r of weights(r) V(i, r) A(i, r). The fit of a CP
-// model needs it for the last factor, where V is the mode's MTTKRP (cp/iteration_numbers.hpp). If
+// model needs it for the last factor, where V is the mode's MTTKRP (cp/run/iteration_numbers.hpp). If
 // update_factor has a single pass, it sums <V, A> too; otherwise inner_product_of reads V and A again.
 #pragma once
 
@@ -17,7 +17,7 @@ template <class Space>
 struct InnerProductSums {
   using Numbers = Kokkos::View<double*, typename Space::device_type>;
   Kokkos::View<double const*, typename Space::device_type> weights;  // R
-  Numbers partials;  // one a chunk of rows: as many as the Gram workspace has
+  Numbers partials;  // one per chunk of rows: as many as the Gram workspace has
   Numbers result;    // one number
 
   [[nodiscard]] KOKKOS_FUNCTION bool is_wanted() const { return result.data() != nullptr; }

@@ -4,12 +4,12 @@
 #include "dense/gram.hpp"
 #include "dense/gram_by_parts.hpp"
 #include "dense/multiply_rows.hpp"
-#include "dense/normal_equations.hpp"
 #include "dense/normalize_columns.hpp"
 #include "dense/nvecs.hpp"
 #include "dense/scale_columns.hpp"
 #include "dense/transposed_product.hpp"
-#include "dense/update_factor.hpp"
+#include "dense/update/normal_equations.hpp"
+#include "dense/update/update_factor.hpp"
 
 namespace polyad::detail {
 

@@ -19,7 +19,7 @@ inline constexpr count_t longest_walked_fiber = 1024;
 template <class Space>
 inline constexpr count_t fiber_positions = items_per_thread<Space>(4, 2048);
 
-/// The launch of threads for the fibers of so many nonzeros.
+/// The launch of threads for the fibers of that many nonzeros.
 template <class Space>
 [[nodiscard]] constexpr LaunchShape fibers_shape(count_t nnz) {
   return thread_for_each<Space>(ceil_div(nnz, fiber_positions<Space>), 4, 32);

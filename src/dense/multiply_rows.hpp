@@ -36,7 +36,7 @@ struct MultiplyRows {
   count_t C_stride;
   count_t rows;
   count_t inner;        // K
-  ColumnBlocks blocks;  // of S
+  ColumnBlocks blocks;  // the blocks of S
 
   /// The rows first ... first + Height - 1.
   template <int Height>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// normalize_columns: divides the columns of A by their 2-norms, which stand on the diagonal of A's Gram
-// matrix, and adjusts the Gram matrix. Bytes: 2 I R s_r.
+// normalize_columns: divides the columns of A by their 2-norms, which are the square roots of the diagonal of
+// A's Gram matrix, and adjusts the Gram matrix. Bytes: 2 I R s_r.
 #pragma once
 
 #include <Kokkos_Core.hpp>

@@ -113,7 +113,8 @@ struct Orthonormalizer {
   std::vector<int> dependent;  // R: 1 where the column is zero
 
   Orthonormalizer(std::vector<double> const& G, std::size_t rank) : T(rank * rank), dependent(rank) {
-    constexpr double negligible = 1e-12;  // of a unit column's square: Gram matrices see no smaller angles
+    // Relative to the square of a unit column. Gram matrices see no smaller angles.
+    constexpr double negligible = 1e-12;
     std::vector<double> L(rank * rank);
     std::vector<double> inverse(rank * rank);  // L^-1
     for (std::size_t i = 0; i < rank; ++i) {
@@ -207,7 +208,7 @@ FactorMatrices<Scalar, Space> nvecs(Space const& space, CooTensor<Scalar, Index,
           detail::RefillColumns<Scalar, Space>{factors[n], dependent, options.seed + iteration,
                                                static_cast<std::uint64_t>(n), numbers});
       double const previous = sum;
-      sum                   = 0;  // of the singular values: the columns of Y grow by their squares
+      sum                   = 0;  // sum of the singular values: the columns of Y grow by their squares
       for (std::size_t r = 0; r < rank; ++r)
         if (basis.dependent[r] == 0) sum += std::sqrt(std::sqrt(host_gram(r, r)));
       if (std::abs(sum - previous) <= options.tolerance * sum) break;

@@ -6,7 +6,7 @@
 // Q's rows become the eigenvectors, so that all loops run along rows. Lanes walk through neighbouring columns
 // on a device, and SIMD registers hold them on a host.
 //
-// The shifts need the tridiagonal matrix alone. One thread makes the rotations of R / 2 sweeps ahead. All
+// The shifts need only the tridiagonal matrix. One thread makes the rotations of R / 2 sweeps ahead. All
 // threads then apply these to columns of Q, each to its own, without a barrier.
 //
 // Errors of the eigenvalues are relative to the largest one, not to each.
@@ -42,8 +42,8 @@ template <class Member>
 struct SymmetricEigen {
   /// Columns that a lane has at a time: one on a device, a block of SIMD registers on a host.
   static constexpr int width = narrowest_block<typename Member::execution_space>(1, 32);
-  /// What is smaller than this has no influence beside a matrix whose largest entry is about 1. Its square
-  /// is still a normal number.
+  /// Anything smaller than this has no influence on a matrix whose largest entry is about 1. Its square is
+  /// still a normal number.
   static constexpr double tiny = 1e-140;
 
   Member const& member;
@@ -88,7 +88,7 @@ struct SymmetricEigen {
   KOKKOS_FUNCTION void tridiagonalize() const {
     int const size  = H.size;
     double* const x = work;         // row k after the reflections before it
-    double* const p = work + size;  // of the reflection before step k; at first none
+    double* const p = work + size;  // the reflection before step k; at first none
     int const parts = Kokkos::min(member.team_size(), size);
     Kokkos::parallel_for(Kokkos::TeamVectorRange(member, size), [&](int const j) { p[j] = 0; });
     for (int k = 0; k < size; ++k) {
@@ -189,21 +189,21 @@ struct SymmetricEigen {
 
   /// One sweep through the rows from `first` to `last` of T, of which no subdiagonal entry is negligible.
   /// Rotation i turns rows i and i + 1 by the angle with cosine[i] and sine[i].
-  KOKKOS_FUNCTION static void sweep(int first, int last, double* diagonal, double* beside, double* cosine,
-                                    double* sine) {
+  KOKKOS_FUNCTION static void sweep(int first, int last, double* diagonal, double* subdiagonal,
+                                    double* cosine, double* sine) {
     // Wilkinson's shift: the eigenvalue of the last 2 x 2 block that is nearer to its last entry.
-    double const corner   = beside[last - 1];
+    double const corner   = subdiagonal[last - 1];
     double const distance = (diagonal[last - 1] - diagonal[last]) / 2;
     double const root     = Kokkos::sqrt(distance * distance + corner * corner);
     double const shift    = diagonal[last] - corner * (corner / (distance + (distance < 0 ? -root : root)));
 
     double upper    = diagonal[first];
-    double entry    = beside[first];
+    double entry    = subdiagonal[first];
     double along    = upper - shift;
     double to_clear = entry;  // the entry that rotation i turns into zero
     for (int i = first; i < last; ++i) {
       double const lower  = diagonal[i + 1];  // read early, so that a device need not wait for them
-      double const next   = i + 1 < last ? beside[i + 1] : 0;
+      double const next   = i + 1 < last ? subdiagonal[i + 1] : 0;
       double const square = along * along + to_clear * to_clear;
       double c            = 1;
       double s            = 0;
@@ -211,9 +211,9 @@ struct SymmetricEigen {
         double const inverse = Kokkos::rsqrt(square);
         c                    = along * inverse;
         s                    = to_clear * inverse;
-        if (i > first) beside[i - 1] = square * inverse;
+        if (i > first) subdiagonal[i - 1] = square * inverse;
       } else if (i > first) {
-        beside[i - 1] = along;
+        subdiagonal[i - 1] = along;
       }
       double const change = s * (lower - upper) + 2 * c * entry;
       diagonal[i]         = upper + s * change;
@@ -224,24 +224,25 @@ struct SymmetricEigen {
       cosine[i]           = c;
       sine[i]             = s;
     }
-    beside[last - 1] = along;
-    diagonal[last]   = upper;
+    subdiagonal[last - 1] = along;
+    diagonal[last]        = upper;
   }
 
   /// Makes sweeps for as many rows of H as there are, and returns their number, or 0 if T is diagonal. Rows
   /// 2 t and 2 t + 1 of H get the cosines and sines of sweep t, and as their last entries its first and last
   /// row.
-  [[nodiscard]] KOKKOS_FUNCTION int make_sweeps(double* diagonal, double* beside, double negligible) const {
+  [[nodiscard]] KOKKOS_FUNCTION int make_sweeps(double* diagonal, double* subdiagonal,
+                                                double negligible) const {
     int const size = H.size;
     int last       = size - 1;
     for (int sweeps = 0; sweeps < size / 2; ++sweeps) {
-      while (last > 0 && Kokkos::abs(beside[last - 1]) <= negligible) --last;
+      while (last > 0 && Kokkos::abs(subdiagonal[last - 1]) <= negligible) --last;
       if (last == 0) return sweeps;
       int first = last - 1;
-      while (first > 0 && Kokkos::abs(beside[first - 1]) > negligible) --first;
+      while (first > 0 && Kokkos::abs(subdiagonal[first - 1]) > negligible) --first;
       double* const cosine = H.row(2 * sweeps);
       double* const sine   = H.row(2 * sweeps + 1);
-      sweep(first, last, diagonal, beside, cosine, sine);
+      sweep(first, last, diagonal, subdiagonal, cosine, sine);
       cosine[size - 1] = first;
       sine[size - 1]   = last;
     }
@@ -277,13 +278,15 @@ struct SymmetricEigen {
   }
 
   /// The implicit QR algorithm: T becomes diagonal.
-  KOKKOS_FUNCTION void iterate(double* diagonal, double* beside) const {
-    constexpr int max_batches = 60;  // of R / 2 sweeps; an eigenvalue takes two sweeps, so 4 in practice
+  KOKKOS_FUNCTION void iterate(double* diagonal, double* subdiagonal) const {
+    constexpr int max_batches = 60;  // R / 2 sweeps each; an eigenvalue takes two sweeps, so 4 in practice
     int const size            = H.size;
     double squares            = 0;
     Kokkos::parallel_reduce(
         Kokkos::ThreadVectorRange(member, size),
-        [&](int const i, double& sum) { sum += diagonal[i] * diagonal[i] + 2 * beside[i] * beside[i]; },
+        [&](int const i, double& sum) {
+          sum += diagonal[i] * diagonal[i] + 2 * subdiagonal[i] * subdiagonal[i];
+        },
         squares);
     member.team_barrier();
     if (!(squares < 0x1p1000)) {
@@ -295,7 +298,7 @@ struct SymmetricEigen {
     for (int batch = 0; batch < max_batches; ++batch) {
       int sweeps = 0;
       Kokkos::single(
-          Kokkos::PerTeam(member), [&](int& made) { made = make_sweeps(diagonal, beside, negligible); },
+          Kokkos::PerTeam(member), [&](int& made) { made = make_sweeps(diagonal, subdiagonal, negligible); },
           sweeps);
       member.team_barrier();
       if (sweeps == 0) return;
@@ -305,18 +308,18 @@ struct SymmetricEigen {
   }
 
   KOKKOS_FUNCTION void operator()() const {
-    int const size         = H.size;
-    double const scale     = scale_matrix();
-    double* const diagonal = work;
-    double* const beside   = work + size;
+    int const size            = H.size;
+    double const scale        = scale_matrix();
+    double* const diagonal    = work;
+    double* const subdiagonal = work + size;
     tridiagonalize();
     multiply_reflections();
     Kokkos::parallel_for(Kokkos::TeamVectorRange(member, size), [&](int const i) {
-      diagonal[i] = H(i, i);
-      beside[i]   = i + 1 < size ? H(i + 1, i) : 0;
+      diagonal[i]    = H(i, i);
+      subdiagonal[i] = i + 1 < size ? H(i + 1, i) : 0;
     });
     member.team_barrier();
-    iterate(diagonal, beside);
+    iterate(diagonal, subdiagonal);
     member.team_barrier();
     Kokkos::parallel_for(Kokkos::TeamVectorRange(member, size), [&](int const i) { diagonal[i] *= scale; });
     member.team_barrier();

@@ -91,7 +91,7 @@ struct TileSums {
                    "the workspace of a transposed product is too small");
   }
 
-  /// Bytes of so many rows of both tiles.
+  /// Bytes of the given number of rows of both tiles.
   [[nodiscard]] KOKKOS_FUNCTION std::ptrdiff_t pad_bytes(int rows) const {
     return static_cast<std::ptrdiff_t>(rows) * (J + R) * sizeof(Scalar);
   }
@@ -182,7 +182,7 @@ struct AddChunks {
   }
 };
 
-/// Gives each team of a launch so many bytes of scratch. Returns their level: 0 if they fit what a team may
+/// Gives each team of a launch the given bytes of scratch. Returns their level: 0 if they fit what a team may
 /// use there, otherwise 1, global memory.
 template <class Policy>
 int set_pad(Policy& policy, std::ptrdiff_t bytes) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rows that occur on any rank. Of a mode of at most 64 rows for each nonzero of all ranks, each rank has
-// a bit for each row, and the ranks exchange these in blocks. Of a longer mode they exchange lists of rows.
+// The rows that occur on any rank. For a mode of at most 64 rows per nonzero of all ranks, each rank has a
+// bit for each row, and the ranks exchange these in blocks. For a longer mode they exchange lists of rows.
 #include <algorithm>
 #include <bit>
 #include <cstdint>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cuts a mode by the nonzeros of all ranks, where no rank counts each row. The rows are divided into buckets,
-// whose nonzeros are added up over the ranks. Then the bucket of each cut is divided, until it is one row.
+// Cuts a mode by the nonzeros of all ranks, without a count for each row on any rank. The rows are divided
+// into buckets, whose nonzeros are added up over the ranks. Then the bucket of each cut is divided, until it
+// is one row.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Brings nonzeros to the ranks whose block they are in, a block of them at a time.
+// Sends nonzeros to the ranks whose block they belong to, a block of them at a time.
 #pragma once
 
 #include <algorithm>

@@ -10,7 +10,7 @@
 
 namespace polyad::detail {
 
-/// Chunks of so many items: at most 16, since each may have counters of its own.
+/// The number of chunks for that many items: at most 16, since each may have its own counters.
 inline count_t host_chunks(count_t items) {
   count_t const threads = Kokkos::DefaultHostExecutionSpace().concurrency();
   return std::clamp<count_t>(items / 1024, 1, std::min<count_t>(threads, 16));

@@ -41,7 +41,7 @@ public:
     return {[this](std::span<double> numbers) { sum_on_host(numbers); },
             [this](double here) { return largest(here); }};
   }
-  void agree(double* numbers, std::uint64_t count) const override {
+  void broadcast_from_root(double* numbers, std::uint64_t count) const override {
     m_ranks.host().broadcast(numbers, count, 0);
   }
   [[nodiscard]] bool keeps_format() const override { return false; }
@@ -58,10 +58,10 @@ public:
   void sum(std::uint64_t* numbers, count_t count) const override {
     m_ranks.data().all_reduce(numbers, count);
   }
-  void agree(Matrix const& numbers) const override {
+  void broadcast_from_root(Matrix const& numbers) const override {
     m_ranks.data().broadcast(numbers.data(), size_of(numbers), 0);
   }
-  void agree_on_device(double* numbers, count_t count) const override {
+  void broadcast_on_device(double* numbers, count_t count) const override {
     m_ranks.data().broadcast(numbers, count, 0);
   }
 

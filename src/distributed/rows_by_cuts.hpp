@@ -20,7 +20,7 @@
 namespace polyad::detail {
 
 /// Each rank owns the rows that it holds of a factor A^(n) of fast_tucker. It holds all rows of C^(n), and of
-/// U^(n) of tucker, but its products have the owned rows alone.
+/// U^(n) of tucker, but its products have only the owned rows.
 template <class Scalar, class Index, class Space>
 class RowsByCuts final : public OverRanks<NonzeroDistribution<Scalar, Index, Space>, Space> {
   using Base = OverRanks<NonzeroDistribution<Scalar, Index, Space>, Space>;
@@ -75,7 +75,7 @@ public:
     });
     if (part.order() > 0)
       POLYAD_EXPECTS(part.order() == m_extents.order(), "a set of order ", part.order(),
-                     " beside a training set of order ", m_extents.order());
+                     " does not match a training set of order ", m_extents.order());
     auto received           = exchanged(indices_of(part), values_of(part), m_partitions[m_longest]);
     std::size_t const order = m_extents.order();
     for (std::size_t e = m_longest; e < received.indices.size(); e += order)
@@ -91,7 +91,7 @@ public:
   }
   /// The same for a part in host memory.
   /// \param sums  whether to sum duplicates; counts them and the nonzeros that are left
-  /// \param bytes_beside  the run's bytes for mode n beside its nonzeros, for the imbalance
+  /// \param bytes_beside  the run's bytes for mode n in addition to its nonzeros, for the imbalance
   template <class F>
   [[nodiscard]] std::vector<Format> by_rows(std::span<Index const> indices, std::span<double const> values,
                                             AnyFormatOptions const& options, bool sums,
@@ -123,7 +123,7 @@ public:
     m_ranks.host().all_reduce(&m_duplicates, 1);
     return formats;
   }
-  /// Of the last by_rows, of all ranks together.
+  /// The number of nonzeros of the last by_rows, of all ranks together.
   [[nodiscard]] count_t nnz() const { return m_nnz; }
   [[nodiscard]] count_t duplicates() const { return m_duplicates; }
   [[nodiscard]] Imbalance imbalance() const override { return m_imbalance; }
@@ -131,7 +131,7 @@ public:
   [[nodiscard]] Matrix owned(int n, Matrix const& C) const override {
     return Kokkos::subview(C, Kokkos::make_pair(first_row(n), first_row(n) + rows(n)), Kokkos::ALL);
   }
-  /// Products are of the owned rows alone. Those of a rank without rows have one row.
+  /// Products have only the owned rows. Those of a rank without rows have one row.
   [[nodiscard]] Matrix sum_rows(int n, Matrix const& V) override {
     return Kokkos::subview(V, Kokkos::make_pair(count_t(0), rows(n)), Kokkos::ALL);
   }
@@ -246,7 +246,7 @@ private:
   }
 
   Extents m_extents;
-  std::vector<Partition> m_partitions;  // of each mode by itself
+  std::vector<Partition> m_partitions;  // one per mode, each by itself
   int m_longest        = 0;
   count_t m_nnz        = 0;
   count_t m_duplicates = 0;

@@ -43,9 +43,7 @@ struct Remainder {
         mean(model.mean) {
     for (int n = 0; n < biased; ++n) bias[n] = model.bias(n).data();
   }
-  [[nodiscard]] KOKKOS_FUNCTION Index const* entry(count_t p) const {
-    return indices + p * static_cast<count_t>(order);
-  }
+  [[nodiscard]] KOKKOS_FUNCTION Index const* entry(count_t p) const { return indices + p * order; }
   [[nodiscard]] KOKKOS_FUNCTION double operator()(count_t p) const {
     Index const* const index = entry(p);
     double e                 = static_cast<double>(values[p]) - mean;
@@ -88,7 +86,7 @@ struct SumOfRows {
 };
 
 /// Entry `row` of `matrix`, numbered by rows of `columns`, becomes a damped average. A vector of biases is a
-/// matrix of one column.
+/// matrix with one column.
 template <class Sums, class Scalar>
 struct SetBias {
   Sums sums;
@@ -143,10 +141,10 @@ CooTensor<Scalar, Index, Space> remainder_of(Space const& space, CooTensor<Scala
 
 namespace detail {
 
-/// The factor of values before they are rounded to integers, whose sums are the same in any order. A bias is
-/// an average of remainders, so each bias at most doubles the largest remainder. Hence (terms + 2) 2^terms
-/// times the largest value bounds the remainders of as many biases and drifts. With this scale their sum
-/// stays below 2^62.
+/// The factor by which values are multiplied before they are rounded to integers, whose sums are the same in
+/// any order. A bias is an average of remainders, so each bias at most doubles the largest remainder. Hence
+/// (terms + 2) 2^terms times the largest value bounds the remainders of as many biases and drifts. With this
+/// scale their sum stays below 2^62.
 inline double scale_of_sums(double largest, int terms, count_t nnz) {
   double const bound = std::ldexp(std::max(largest, 1e-300) * (terms + 2), terms);
   // Very small values would need a scale beyond 2^1000. They are rounded to multiples of 2^-1000.
@@ -154,7 +152,7 @@ inline double scale_of_sums(double largest, int terms, count_t nnz) {
       std::min(1000.0, std::floor(62 - std::log2(bound) - std::log2(static_cast<double>(nnz) + 1))));
 }
 
-/// The sum of the scaled values, of all ranks.
+/// The sum of the scaled values of all ranks.
 template <class Space, class Scalar, class Index>
 Sum sum_of_values(Space const& space, Entries<Scalar, Index, Space> const& X, double scale,
                   RunRanks const& ranks) {
@@ -170,7 +168,7 @@ Sum sum_of_values(Space const& space, Entries<Scalar, Index, Space> const& X, do
   return static_cast<Sum>(ranks.sum_on_host(static_cast<std::uint64_t>(sum)));
 }
 
-/// Sets all biases to zero and allocates the drifts. Returns the most sums that a mode needs.
+/// Sets all biases to zero and allocates the drifts. Returns the largest number of sums that a mode needs.
 template <class Space, class Scalar>
 count_t clear_biases(Space const& space, Extents const& extents, std::vector<BiasDrift> const& drift,
                      FastTuckerModel<Scalar, Space>& model) {
@@ -213,7 +211,7 @@ void fit_biases(Space const& space, Entries<Scalar, Index, Space> const& X, Bias
     return Sums(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::bias_sums"), longest, 2);
   });
   using Rest      = Remainder<Scalar, Index>;
-  // Of the biases, or of the drifts, of mode n.
+  // Fits the biases, or the drifts, of mode n.
   auto const fit = [&](int n, bool drifts, SetBias<Sums, Scalar> const& set) {
     count_t const count = X.extents()[n] * set.columns;
     Kokkos::deep_copy(space, Kokkos::subview(sums, Kokkos::make_pair(count_t(0), count), Kokkos::ALL),
@@ -249,7 +247,7 @@ Entries<Scalar, Index, Space> without_biases(Space const& space, Entries<Scalar,
   using Rest        = Remainder<Scalar, Index>;
   using Values      = typename CooTensor<Scalar, Index, Space>::values_type;
   auto const values = make_pinned_values<Scalar, Space>(X.nnz());
-  // Formed in the stretch's buffer and sent back.
+  // Computed in the stretch's buffer and sent back.
   X.for_each_stretch(
       space, [&](Space const& on, CooTensor<Scalar, Index, Space> const& stretch, count_t first) {
         Kokkos::parallel_for("polyad::without_biases",

@@ -54,14 +54,14 @@ DriftTerms<Scalar> drift_terms(FastTuckerModel<Scalar, Space> const& model) {
   return terms;
 }
 
-/// The most bins of mode n: their numbers are at most twice the entries, or eight a row, as in a factor of
-/// eight columns.
+/// The most bins of mode n: all its bins together are at most twice the entries, or eight per row, as in a
+/// factor of eight columns.
 inline count_t most_bins(Extents const& extents, count_t entries, int n, int time_mode) {
   count_t const room = 2 * (entries / std::max<count_t>(extents[n], 1));
   return n == time_mode ? 0 : std::min(extents[time_mode], std::max<count_t>(room, 8));
 }
 
-/// Thirty bins, as Koren has for items, but at most most_bins.
+/// Thirty bins, as in Koren's model for items, but at most most_bins.
 inline std::vector<BiasDrift> usual_drift(Extents const& extents, count_t entries, int time_mode) {
   std::vector<BiasDrift> drift(static_cast<std::size_t>(extents.order()));
   for (int n = 0; n < extents.order(); ++n)
@@ -93,9 +93,9 @@ inline std::vector<BiasDrift> drift_of_modes(BiasOptions const& options, Extents
   return result;
 }
 
-/// The bins in which the times have one bias, instead of one for each time: what the options say of the mode
-/// of time itself. 0: each time has its own. Fine times have few entries each, and their biases would follow
-/// the noise.
+/// The number of bins in which times share a bias, instead of one bias for each time: what the options say
+/// about the mode of time itself. 0: each time has its own. Fine times have few entries each, and their
+/// biases would follow the noise.
 /// \pre there is a mode of time
 inline count_t bins_of_time(BiasOptions const& options, Extents const& extents) {
   if (options.drift.empty()) return 0;

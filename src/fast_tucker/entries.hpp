@@ -21,7 +21,7 @@
 
 namespace polyad::detail {
 
-using PinnedSpace = Kokkos::SharedHostPinnedSpace;  // a device copies from it while the host goes on
+using PinnedSpace = Kokkos::SharedHostPinnedSpace;  // a device copies from it while the host continues
 
 /// A tensor in host memory. `tensor` gives host code access to its arrays.
 template <class Scalar, class Index, class Space>
@@ -80,8 +80,8 @@ struct EntryBuffers {
   std::array<Buffer, 2> buffers;
   count_t length = 0;  // entries in a buffer
 
-  /// For tensors of that order with at most `nnz` entries. Takes an eighth of the free memory, since the
-  /// model and the format need the rest. Takes 64 MiB at most, which are enough to hide the copies.
+  /// For tensors of that order with at most `nnz` entries. Uses an eighth of the free memory, since the model
+  /// and the format need the rest, but at most 64 MiB, which are enough to hide the copies.
   /// \throws MemoryError
   EntryBuffers(Space const& space, int order, count_t nnz) {
     constexpr count_t most = count_t(64) << 20;  // bytes
@@ -120,9 +120,9 @@ public:
   }
   [[nodiscard]] int order() const { return extents().order(); }
   [[nodiscard]] count_t nnz() const { return on_host() ? m_pinned.tensor.nnz() : m_tensor.nnz(); }
-  /// Of entries on the device.
+  /// The tensor, if the entries are on the device.
   [[nodiscard]] Tensor const& tensor() const { return m_tensor; }
-  /// Of entries in host memory.
+  /// The tensor, if the entries are in host memory.
   [[nodiscard]] Pinned const& pinned() const { return m_pinned; }
   [[nodiscard]] std::shared_ptr<Buffers> const& buffers() const { return m_buffers; }
 
@@ -135,7 +135,7 @@ public:
     count_t const length = m_buffers->length, count = ceil_div(nnz(), length);
     if (count > 0) send(0);
     for (count_t s = 0; s < count; ++s) {
-      if (s + 1 < count) send(s + 1);  // behind the kernels of stretch s - 1, which has the same instance
+      if (s + 1 < count) send(s + 1);  // after the kernels of stretch s - 1, which has the same instance
       auto const& buffer = m_buffers->buffers[s % 2];
       // Only the first kernels wait for the model; their copies need not.
       if (s < 2) enqueue_after(buffer.instance, space);
@@ -187,32 +187,32 @@ Entries<Scalar, Index, Space> entries_on_host(Space const& space,
   return {std::move(pinned), std::make_shared<Buffers>(space, tensor.order(), tensor.nnz())};
 }
 
-// The functions of fast_tucker.hpp and predict.hpp of these names, for entries wherever they are.
+// The functions of fast_tucker.hpp and predict.hpp with these names, for entries wherever they are.
 
 /// Epochs of the best candidate with all entries; they are few, since few entries were held out. As many
-/// epochs with the kept entries alone decide whether it is better than mean and biases.
+/// epochs with only the kept entries decide whether it is better than mean and biases.
 inline constexpr int last_epochs = 6;
 
-/// \param rows  of several ranks X is this rank's part, and all get the same biases
+/// \param rows  if there are several ranks, X is this rank's part, and all get the same biases
 /// \param between  called before the update of each mode; its exception ends the fit
 template <class Space, class Scalar, class Index>
 void fit_biases(Space const& space, Entries<Scalar, Index, Space> const& X, BiasOptions const& options,
                 FastTuckerModel<Scalar, Space>& model, RowDistribution<Scalar, Space> const& rows,
                 std::function<void()> const& between = {});
-/// fill_start of A^(n) that have only some of the rows.
+/// fill_start for A^(n) that have only some of the rows.
 /// \param first_rows  the first one of each mode; none: 0
 template <class Scalar, class Space>
 void fill_start_of_rows(Space const& space, FastTuckerModel<Scalar, Space> const& model, double deviation,
                         std::uint64_t seed, std::span<RowTarget const> targets,
                         std::span<count_t const> first_rows);
-/// Waits for `space` where X is in host memory, and leaves the result there.
+/// Waits for `space` if X is in host memory, and leaves the result there.
 template <class Space, class Scalar, class Index>
 Entries<Scalar, Index, Space> without_biases(Space const& space, Entries<Scalar, Index, Space> const& X,
                                              FastTuckerModel<Scalar, Space> const& model);
 /// The errors of some entries, summed.
 struct SummedErrors {
   double entries = 0, squares = 0, magnitudes = 0;
-  /// With implicit feedback: the loss of these cells beyond what it were if they had no entry.
+  /// With implicit feedback: the loss of these cells beyond what it would be if they had no entry.
   double implicit = 0;
 
   [[nodiscard]] PredictionErrors means() const {
@@ -237,12 +237,12 @@ double value_scale(Space const& space, Entries<Scalar, Index, Space> const& X,
 template <class Scalar, class Index, class Space>
 Entries<Scalar, Index, Space> scaled(Space const& space, Entries<Scalar, Index, Space> const& X,
                                      double factor);
-/// A search takes a sample of about this many entries from a larger training set. For 3.7 million ratings
-/// like Netflix', a fifteenth chose a model of test RMSE 0.8040; all of them chose one of 0.8027.
+/// If a training set is larger, a search uses a sample of about this many entries. For 3.7 million ratings
+/// like those of Netflix, a fifteenth chose a model of test RMSE 0.8040; all of them chose one of 0.8027.
 inline constexpr count_t most_searched = 2000000;
-/// The ranks that a search tries after 8, each while the one before is there.
+/// The ranks that a search tries after 8, each while the model of the one before is in memory.
 inline constexpr count_t searched_ranks[] = {16, 32};
-/// The first rank chooses alone; the others get an empty choice.
+/// The first rank chooses; the others get an empty choice.
 template <class Scalar, class Index, class Space>
 FastTuckerChoice<Scalar, Space> choose(Space const& space, Entries<Scalar, Index, Space> const& train,
                                        FastTuckerOptions const& options, AnyFormatOptions const& format,
@@ -275,7 +275,7 @@ TensorByRank<Scalar, Space> interactions(
   return {
       {X.extents(), static_cast<count_t>(sums[0]), 0, sums[1], rows->imbalance()}, std::move(formats), rows};
 }
-/// The same of one rank.
+/// The same on one rank.
 template <class Scalar, class Index, class Space>
 TensorByRank<Scalar, Space> interactions(Space const& space, Entries<Scalar, Index, Space> const& X,
                                          FastTuckerModel<Scalar, Space> const& model,

@@ -15,7 +15,7 @@
 #include "core/run_limits.hpp"
 #include "fast_tucker/entries.hpp"
 #include "fast_tucker/fast_tucker_run.hpp"
-#include "fast_tucker/implicit.hpp"
+#include "fast_tucker/implicit/implicit.hpp"
 #include "fast_tucker/resume.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/formats/capability.hpp"
@@ -268,7 +268,7 @@ FastTuckerResult<Scalar, Space> only_biases(Space const& space, DataSplits<Scala
                                             Rows<Scalar, Index, Space> const& rows) {
   FastTuckerResult<Scalar, Space> result;
   options.rank = 1;
-  options.columns.assign(static_cast<std::size_t>(sets.train.order()), 1);
+  options.columns.assign(sets.train.order(), 1);
   result.model       = model_of_owned_rows<Scalar, Space>(space, options, *rows);
   result.model.range = {options.range.lowest, options.range.highest};
   if (options.biases) detail::fit_biases(space, sets.train, options.bias, result.model, *rows);
@@ -322,7 +322,7 @@ void share_choice(FastTuckerOptions const& options, RunRanks const& ranks,
   share_facts(ranks, state);
   double facts[] = {static_cast<double>(choice.options.max_epochs), choice.learns ? 1.0 : 0.0,
                     static_cast<double>(choice.reason), choice.options.bias.damping};
-  ranks.agree(facts, std::size(facts));
+  ranks.broadcast_from_root(facts, std::size(facts));
   choice.options              = with_chosen(options, state);
   choice.options.max_epochs   = static_cast<int>(facts[0]);
   choice.learns               = facts[1] != 0;
@@ -350,7 +350,7 @@ FastTuckerModel<Scalar, Space> owned_start(Space const& space, FastTuckerChoice<
     model.B(n) =
         rows.together([&] { return make_factor_matrix<Scalar>(space, "polyad::core", J, options.rank); });
     rows.on_root([&] { copy_matrix(space, model.B(n), choice.start.B(n)); });
-    rows.agree(model.B(n));
+    rows.broadcast_from_root(model.B(n));
   }
   choice.start = {};
   return model;
@@ -436,7 +436,7 @@ FastTuckerOptions with_shape(FastTuckerOptions options, int order) {
   if (options.rank == 0)
     options.rank = columns.empty() ? 8 : *std::max_element(columns.begin(), columns.end());
   if (columns.empty()) columns = {options.rank};
-  if (columns.size() == 1) columns.assign(static_cast<std::size_t>(order), columns[0]);
+  if (columns.size() == 1) columns.assign(order, columns[0]);
   // Before anything is filled: a start of that size would take hours before a kernel refuses it.
   checked_rank(options.rank);
   for (count_t const J : columns)
@@ -465,7 +465,7 @@ bool stays_on_host(Space const& space, Extents const& extents, count_t entries,
     return false;
   // The memory holds the training set and a format of it, whose build needs twice the set's size. During a
   // search it also holds the kept part of the set.
-  auto const order     = static_cast<count_t>(extents.order());
+  count_t const order  = extents.order();
   count_t const copies = leaves_choice(options) ? 4 : 3;
   count_t const bytes =
       checked_product("the training set", entries, copies * (sizeof(Scalar) + order * sizeof(Index)));
@@ -520,7 +520,8 @@ FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
   int const order    = std::max(data.train.order(), data.train_on_host.order());
   auto const options = settled(given, order);
   static_cast<void>(checked_limits(options));
-  POLYAD_EXPECTS(!data.format, "a format that is chosen already wants the start whose biases it is without");
+  POLYAD_EXPECTS(!data.format,
+                 "a format chosen before the run requires the start whose biases were subtracted");
   auto const rows   = rows_of(space, data);
   auto const& facts = facts_of(options.optimizer);
   rows->expect_supported(facts.runs_on_ranks, facts.name);

@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "fast_tucker/entries.hpp"
-#include "fast_tucker/epochs.hpp"
 #include "fast_tucker/kept_model.hpp"
+#include "fast_tucker/optimizers/epochs.hpp"
 #include "fast_tucker/resume.hpp"
-#include "fast_tucker/row_classes.hpp"
+#include "fast_tucker/search/row_classes.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/io/checkpoint.hpp"
 #include "run/row_distribution.hpp"
@@ -34,7 +34,7 @@ struct DataSplits {
   CooTensor<Scalar, Index, Space> validation, test;
 };
 
-/// Room for the errors of each set.
+/// Buffers for the errors of each set.
 template <class Scalar, class Index, class Space>
 ErrorSums<Space> sums_for(Space const& space, DataSplits<Scalar, Index, Space> const& sets) {
   return make_error_sums(space, std::max({sets.train.nnz(), sets.validation.nnz(), sets.test.nnz()}));
@@ -106,7 +106,7 @@ public:
   using Model     = FastTuckerModel<Scalar, Space>;
 
   /// \param model  the start, which becomes the result. Its A^(n) have the rows that this rank owns
-  /// \param state  to resume, with the matrices on the first rank, or the choice of the options alone
+  /// \param state  to resume, with the matrices on the first rank, or only the choice of the options
   /// \param unscaled  multiplies errors of scaled values to errors of the original values
   FastTuckerBody(Space const& space, Tensor const& X, DataSplits<Scalar, Index, Space> const& sets,
                  FastTuckerOptions const& options, Model const& model, FastTuckerState&& state,
@@ -186,7 +186,7 @@ public:
         });
     ++m_result.checkpoints;
   }
-  /// The state was read before the run, since it has the model's shape. Waits. \throws as refuse_state, on
+  /// The state was read before the run, since the model needs its shape. Waits. \throws as refuse_state, on
   /// all ranks
   [[nodiscard]] std::optional<StopReason> load(std::filesystem::path const& /*path*/) {
     m_rows.on_root([&] { expect_same_run(); });
@@ -245,7 +245,7 @@ private:
     if (m_state.kept.size() != (m_validates ? 2 * m_state.extents.size() : 0))
       refuse_state(m_state, "has no best epoch");
   }
-  /// What of a state changes, except the matrices, and the facts of the run.
+  /// The parts of a state that change, except the matrices, and the facts of the run.
   void put_progress(FastTuckerState& state) const {
     state.precision = precision();
     state.format    = m_tensor.chosen();
@@ -266,7 +266,7 @@ private:
         from_host<Scalar>(m_space, m_state.kept[2 * static_cast<std::size_t>(n) + 1], m_kept.B[n]);
     });
     for (int n = 0; n < m_model.order(); ++n) {
-      m_rows.agree(m_kept.B[n]);
+      m_rows.broadcast_from_root(m_kept.B[n]);
       m_rows.from_root(n, m_state.kept[2 * static_cast<std::size_t>(n)], m_kept.A[n]);
     }
   }
@@ -275,7 +275,7 @@ private:
     bool const is_over = m_validates && m_epoch - m_result.kept_epoch >= m_options.patience;
     return is_over ? std::optional(StopReason::early_stop) : std::nullopt;
   }
-  /// Also if the error is not a number.
+  /// Also true if the error is not a number.
   [[nodiscard]] bool has_diverged(double rmse) const {
     double const size =
         m_options.implicit ? 1 : std::sqrt(m_tensor.norm_squared() / static_cast<double>(m_tensor.nnz()));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The largest magnitude among the values of entries; infinite where a value is not finite.
+// The largest magnitude among the values of entries; infinite if a value is not finite.
 #pragma once
 
 #include <Kokkos_Core.hpp>

@@ -9,7 +9,7 @@
 #include "dense/dense_tuning.hpp"
 #include "fast_tucker/drift.hpp"
 #include "fast_tucker/entries.hpp"
-#include "fast_tucker/sample_rows.hpp"
+#include "fast_tucker/search/sample_rows.hpp"
 #include "formats/format_bytes.hpp"
 #include "formats/plan_owned_formats.hpp"
 #include "polyad/core/instances.hpp"
@@ -42,7 +42,7 @@ count_t bytes_of(FastTuckerState const& state) {
   return MemoryPlan::product({numbers, sizeof(double)});
 }
 
-/// The options of the model that a run resumes. \param state  null: of a new one
+/// The options of the model that a run resumes. \param state  null: those of a new one
 FastTuckerOptions of_state(FastTuckerOptions shaped, FastTuckerState const* state) {
   if (state != nullptr && state->columns.size() == shaped.columns.size()) {
     shaped.rank = state->rank;
@@ -65,7 +65,7 @@ FastTuckerOptions of_largest_model(FastTuckerOptions shaped, bool chooses_rank) 
 template <class Scalar, class Index, class Space>
 class FastTuckerPlan {
 public:
-  /// \param owned  of a run on several ranks, which divide the rows; null on one rank, and in a search
+  /// \param owned  for a run on several ranks, which divide the rows; null on one rank, and in a search
   FastTuckerPlan(MemoryPlan& plan, Space const& space, Extents const& extents,
                  FastTuckerOptions const& options, AnyFormatOptions const& format,
                  OwnedRows const* owned = nullptr)
@@ -140,7 +140,7 @@ public:
     if (!facts.needs_of_format(Capability::residual_sweep)) return held;
     held.push_back(m_plan.hold("the sums of a sweep", matrix(m_longest, options.rank)));
     if (facts.moments > 0) {
-      auto const moments = static_cast<std::uint64_t>(facts.moments);
+      std::uint64_t const moments = facts.moments;
       held.push_back(m_plan.hold("the gradients of the factors", factors(options.columns)));
       held.push_back(m_plan.hold("the moments of the optimizer",
                                  MemoryPlan::product({moments, factors(options.columns)})));
@@ -160,7 +160,7 @@ public:
     return held;
   }
 
-  /// CandidateRun. \param most  a larger rank, and with it every J, is reduced to it
+  /// CandidateRun. \param most  larger ranks, and with them every J, are reduced to it
   [[nodiscard]] std::vector<Held> of_candidate(count_t nnz, count_t rank, count_t most) {
     auto options = m_options;
     options.rank = std::min(rank, most);

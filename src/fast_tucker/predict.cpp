@@ -23,8 +23,8 @@ namespace {
 /// Doubles of a row of ErrorSums.
 constexpr count_t error_sums = 3;
 
-/// Entries that a thread predicts. On hosts the number does not depend on the threads, so that the errors do
-/// not.
+/// Entries that a thread predicts. On hosts the number does not depend on the number of threads, so the
+/// errors do not either.
 template <class Space>
 inline constexpr count_t predict_chunk = items_per_thread<Space>(128, 1024);
 
@@ -35,7 +35,7 @@ struct PredictEntries {
   Index const* indices;  // P x N
   Scalar const* values;  // null: none to compare with
   Scalar const* C[max_order];
-  count_t stride;  // of all C
+  count_t stride;  // the same for all C
   Scalar const* bias[max_order];
   DriftTerms<Scalar> drift;
   int order;
@@ -43,14 +43,12 @@ struct PredictEntries {
   bool has_biases;
   double mean;
   ValueRange range;
-  Scalar* predictions;  // null: only the errors are wanted
+  Scalar* predictions;  // null: only the errors are needed
   double* sums;         // three for each chunk: squared errors, absolute errors, implicit losses
   double alpha;         // the weight in implicit feedback; 0: the values are the targets
   WholeRowWalk entries;
 
-  [[nodiscard]] KOKKOS_FUNCTION Scalar const* row(int n, Index index) const {
-    return C[n] + static_cast<count_t>(index) * stride;
-  }
+  [[nodiscard]] KOKKOS_FUNCTION Scalar const* row(int n, Index index) const { return C[n] + index * stride; }
   [[nodiscard]] KOKKOS_FUNCTION double predict(Index const* index, int lane) const {
     Scalar sum = 0;
     for (int first = 0; first < rank; first += Block) {
@@ -74,7 +72,7 @@ struct PredictEntries {
     double absolutes = 0;
     double losses    = 0;
     for (count_t p = begin; p < end; ++p) {
-      double const prediction = predict(indices + p * static_cast<count_t>(order), lane);
+      double const prediction = predict(indices + p * order, lane);
       if (predictions != nullptr) {
         if (lane == 0) predictions[p] = static_cast<Scalar>(prediction);
       } else {
@@ -105,7 +103,7 @@ struct PredictEntries {
 template <class Space>
 struct AddErrorSums {
   static constexpr int threads = 32, vector = 32;
-  // Without them code that is not optimised has too many registers for such a team.
+  // Without these bounds, code that is not optimised uses too many registers for such a team.
   using Bounds = Kokkos::LaunchBounds<threads * vector>;
   ErrorSums<Space> sums;
   count_t chunks;
@@ -180,7 +178,7 @@ FactorMatrices<Scalar, Space> make_intermediates(Space const& space,
 
 template <class Space>
 ErrorSums<Space> make_error_sums(Space const& space, count_t entries) {
-  // The last row takes the totals.
+  // The last row is for the totals.
   count_t const rows = ceil_div(entries, predict_chunk<Space>) + 1;
   expect_fits(space, "the partial sums of errors", rows, error_sums * sizeof(double));
   return ErrorSums<Space>(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::error_sums"), rows,

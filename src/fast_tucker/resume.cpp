@@ -98,12 +98,12 @@ void share_facts(RunRanks const& ranks, FastTuckerState& state) {
   };
   auto const number = [&](auto& x) {
     auto agreed = static_cast<double>(x);
-    ranks.agree(&agreed, 1);
+    ranks.broadcast_from_root(&agreed, 1);
     x = static_cast<std::remove_cvref_t<decltype(x)>>(agreed);
   };
   auto const resize = [&](auto& lists) {
     double count = static_cast<double>(lists.size());
-    ranks.agree(&count, 1);
+    ranks.broadcast_from_root(&count, 1);
     lists.resize(static_cast<std::size_t>(count));
   };
   auto const lists = [&](auto& of_modes) {

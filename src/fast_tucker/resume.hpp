@@ -21,7 +21,7 @@ namespace polyad::detail {
 /// Replaces all but the matrices by what the first rank has. Other ranks get as many empty matrices.
 void share_facts(RunRanks const& ranks, FastTuckerState& state);
 
-/// \throws InputError where the state has a file, else UsageError
+/// \throws InputError if the state is from a file, else UsageError
 [[noreturn]] void refuse_state(FastTuckerState const& state, std::string const& what);
 
 /// \throws as refuse_state, naming the first option that differs
@@ -58,7 +58,7 @@ void put_biases(Space const& space, FastTuckerModel<Scalar, Space> const& model,
 }
 
 /// Fills the mean and the biases of a model of the state's shape. Waits.
-/// \throws as refuse_state where arrays have other sizes; MemoryError
+/// \throws as refuse_state if arrays have other sizes; MemoryError
 template <class Scalar, class Space>
 void set_biases(Space const& space, FastTuckerState const& state, FastTuckerModel<Scalar, Space>& model) {
   Extents const& extents = model.extents();

@@ -86,7 +86,7 @@ struct BalanceFactors {
   KOKKOS_FUNCTION void operator()(int) const {
     int const order = static_cast<int>(squares.extent(0));
     int modes       = 0;
-    double mean     = 0;  // of the logarithms
+    double mean     = 0;  // mean of the logarithms
     for (int n = 0; n < order; ++n) {
       double sum = 0;
       for (count_t r = 0; r < squares.extent(1); ++r) sum += squares(n, r);

@@ -32,7 +32,7 @@ struct FillSigned {
   }
 };
 
-/// Fills a matrix with uniform numbers of the given mean and standard deviation, the same bits on every
+/// Fills a matrix with uniform numbers of the given mean and standard deviation, with the same bits on every
 /// backend. Launches on `space` and returns without waiting. Streams 0 ... N - 1 are those of the factors,
 /// max_order ... max_order + N - 1 those of the core matrices. The rows are numbered from `first` on.
 template <class Scalar, class Space>
@@ -115,7 +115,7 @@ inline std::vector<double> even_row(std::vector<double> const& core, count_t J, 
 }
 
 /// The first 24 bits. The deviation comes from a sum of squares that threads split, so its last bits depend
-/// on their number. The start must not.
+/// on the number of threads. The start must not.
 double leading_bits(double x) {
   int exponent          = 0;
   double const fraction = std::frexp(x, &exponent);
@@ -151,9 +151,7 @@ public:
   FreeModes(Extents const& extents, std::span<RowTarget const> targets)
       : m_extents(extents), m_targets(targets) {}
 
-  [[nodiscard]] bool has(int n) const {
-    return m_targets.empty() || m_targets[static_cast<std::size_t>(n)] == RowTarget::zero;
-  }
+  [[nodiscard]] bool has(int n) const { return m_targets.empty() || m_targets[n] == RowTarget::zero; }
   [[nodiscard]] int count() const {
     int modes = 0;
     for (int n = 0; n < m_extents.order(); ++n) modes += has(n) ? 1 : 0;
@@ -187,12 +185,12 @@ void fill_start_of_rows(Space const& space, FastTuckerModel<Scalar, Space> const
       deviation > 0 && std::isfinite(deviation) ? 0.1 * detail::leading_bits(deviation) : 0.1;
   double const c = std::pow(target / std::sqrt(static_cast<double>(R)), 1.0 / std::max(1, free.count()));
   for (int n = 0; n < model.order(); ++n) {
-    auto const stream  = static_cast<std::uint64_t>(n);
-    count_t const J    = model.columns(n);
-    double const scale = free.has(n) ? c : 1.0;
-    double const a     = scale * std::sqrt(static_cast<double>(R) / static_cast<double>(J));
-    double const share = !free.has(n) ? 1.0 : free.longer(n) < 2 ? 0.0 : 0.9;
-    auto const core    = detail::orthogonal_core(seed, stream + max_order, J, R, !free.has(n));
+    std::uint64_t const stream = n;
+    count_t const J            = model.columns(n);
+    double const scale         = free.has(n) ? c : 1.0;
+    double const a             = scale * std::sqrt(static_cast<double>(R) / static_cast<double>(J));
+    double const share         = !free.has(n) ? 1.0 : free.longer(n) < 2 ? 0.0 : 0.9;
+    auto const core            = detail::orthogonal_core(seed, stream + max_order, J, R, !free.has(n));
     from_host<Scalar>(space, core, model.B(n));
     fill_signed(space, model.A(n), seed, stream, 0, a * std::sqrt(1 - share),
                 first_rows.empty() ? 0 : first_rows[n]);

@@ -90,7 +90,8 @@ FastTuckerData<Scalar, Index, Space> scaled(Space const& space,
 template <class Scalar, class Space>
 void scale_predictions(Space const& space, double factor, FastTuckerModel<Scalar, Space>& model,
                        std::span<RowTarget const> targets) {
-  POLYAD_EXPECTS(factor > 0 && factor == std::ldexp(1.0, std::ilogb(factor)), factor, " is no power of two");
+  POLYAD_EXPECTS(factor > 0 && factor == std::ldexp(1.0, std::ilogb(factor)), factor,
+                 " is not a power of two");
   POLYAD_EXPECTS(targets.empty() || targets.size() == static_cast<std::size_t>(model.order()), "there are ",
                  targets.size(), " targets for ", model.order(), " modes");
   auto const scale = [&](auto const& matrix, double by, count_t columns, count_t stride) {
@@ -104,7 +105,7 @@ void scale_predictions(Space const& space, double factor, FastTuckerModel<Scalar
   for (int n = 0; n < model.order(); ++n)
     if (targets.empty() || targets[n] == RowTarget::zero) modes.push_back(n);
   if (modes.empty()) modes.push_back(0);
-  int left = std::ilogb(factor);  // of the exponent
+  int left = std::ilogb(factor);  // the rest of the exponent
   for (std::size_t i = 0; i < modes.size(); ++i) {
     int const share = left / static_cast<int>(modes.size() - i);
     auto const& A   = model.A(modes[i]);

@@ -32,8 +32,8 @@ struct CpCells {
     return sum;
   }
 
-  /// Adds the terms of some components, block at most. It is inlined where the count is a constant, so that a
-  /// host uses vectors.
+  /// Adds the terms of some components, at most `block`. It is inlined with a constant count, so that a host
+  /// uses vector instructions.
   KOKKOS_FORCEINLINE_FUNCTION void add_products(count_t const* index, int first, int count,
                                                 T (&sums)[block]) const {
     T product[block];

@@ -16,7 +16,7 @@ struct CpNorm {
   double components = 0;  // the sum of the components' norms
 };
 
-/// \param grams  of each mode R x R, row-major; one after the other
+/// \param grams  an R x R matrix for each mode, row-major; one after the other
 inline CpNorm cp_norm(std::span<DoubleDouble const> grams, std::vector<double> const& weights) {
   CpNorm norm;
   std::size_t const rank = weights.size();

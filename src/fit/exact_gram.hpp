@@ -57,7 +57,7 @@ struct ChunkGram {
   }
 };
 
-/// Rounded operations of an entry of such a matrix: of a product, and of the sums in T.
+/// Rounded operations for an entry of such a matrix: those of a product, and of the sums in T.
 inline constexpr double gram_roundings = 1 + gram_rows_in_type;
 
 /// A' A (R x R, row-major). Waits for `space`. \throws MemoryError
@@ -67,7 +67,7 @@ std::vector<DoubleDouble> exact_gram(Space const& space, FactorMatrix<Scalar, Sp
   count_t const rank = A.extent(1);
   std::vector<DoubleDouble> gram(rank * rank);
   if (A.extent(0) == 0) return gram;
-  // As many chunks as fill a device, but no more than 2^20 sums together, or than there is memory for.
+  // As many chunks as fill a device, but no more than 2^20 sums in total, or than fit the memory.
   count_t const sums_that_fit =
       std::min(count_t(1) << 20, available_memory(space) / 4 / sizeof(DoubleDouble));
   count_t const most   = std::clamp<count_t>(sums_that_fit / (rank * rank), 1, 1024);

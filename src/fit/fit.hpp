@@ -2,15 +2,16 @@
 // The fit of a model M to a tensor X, 1 - ||X - M|| / ||X|| (Frobenius norms, the zeros of X included), and
 // the bound of its error. Every driver, `polyad compare` and Python use these functions.
 //
-// An iteration has ||X - M||^2 = ||X||^2 - 2 <X, M> + ||M||^2 for little, as its updates compute these
-// numbers anyway. But the difference cancels: its error is that of the largest term, which is all of it where
-// M is close to X. formula_error bounds it. If the bound matters, the drivers sum the residual over the
+// An iteration gets ||X - M||^2 = ||X||^2 - 2 <X, M> + ||M||^2 cheaply, since its updates compute these
+// numbers anyway. But the difference cancels: its error is that of the largest term, which may exceed the
+// result if M is close to X. formula_error bounds it. If the bound matters, the drivers sum the residual over
+// the
 // nonzeros at the end of a run (fit/measure_cp.hpp, fit/measure_tucker.hpp):
 //
 //   ||X - M||^2 = sum over the nonzeros of (x - m)^2  +  ||M||^2 - sum over the nonzeros of m^2
 //
 // The second part is that of the zeros, and it cancels as well. Therefore all sums are in DoubleDouble, and
-// the model's entries too where doubles do not suffice.
+// so are the model's entries if doubles are not precise enough.
 #pragma once
 
 #include <algorithm>
@@ -29,8 +30,8 @@ struct Fit {
   double error = std::numeric_limits<double>::infinity();
 };
 
-/// Whether the fit at the end of a run needs no other, more exact evaluation. Fits of floats are promised to
-/// 1e-6, those of doubles to 1e-12. A model that is far larger than the tensor has such an error relative to
+/// Whether the fit at the end of a run needs no other, more exact evaluation. Fits in floats are promised to
+/// 1e-6, those in doubles to 1e-12. For a model that is far larger than the tensor the promise is relative to
 /// its norm.
 template <class Scalar>
 bool is_exact_enough(Fit const& fit) {
@@ -38,7 +39,7 @@ bool is_exact_enough(Fit const& fit) {
   return fit.error <= 0.9 * promised * std::max(1.0, 1 - fit.value);
 }
 
-/// `fit_in(T())` with T double, and with T DoubleDouble where doubles do not suffice.
+/// `fit_in(T())` with T double, and with T DoubleDouble if doubles are not precise enough.
 template <class Scalar, class FitIn>
 Fit exact_fit(FitIn const& fit_in) {
   Fit const fit = fit_in(double());
@@ -71,14 +72,14 @@ inline Fit fit_of(SquaredNorms const& squares) {
   return {1 - left, std::max(up, down) + own};
 }
 
-/// The fit of an iteration. Its formula has the errors of an MTTKRP, and how a format sums is not known for
-/// sure: a residual that is too negative only makes the bound larger here. The end of the run decides.
+/// The fit of an iteration. Its formula has the errors of an MTTKRP, and it is not known for sure how a
+/// format sums: a residual that is too negative only makes the bound larger here. The end of the run decides.
 inline Fit fit_of_iteration(SquaredNorms squares) {
   squares.bound = std::max(squares.bound, -2 * squares.residual);
   return fit_of(squares);
 }
 
-/// What an iteration knows.
+/// The numbers that an iteration knows.
 struct FormulaNumbers {
   double tensor     = 0;  // ||X||^2
   double inner      = 0;  // <X, M>
@@ -88,10 +89,10 @@ struct FormulaNumbers {
 
 /// Roundings of a format's sums in an MTTKRP: floats err by 1e-5 at most in sums of 10^8 positive terms.
 inline constexpr double summed_roundings = 168;
-/// Those that remain as a rule, since most errors cancel.
+/// Those that usually remain, since most errors cancel.
 inline constexpr double usual_roundings = 4;
 
-/// The rounding errors of ||X||^2 - 2 <X, M> + ||M||^2 where an MTTKRP in Scalar made <X, M>: `roundings`
+/// The rounding errors of ||X||^2 - 2 <X, M> + ||M||^2 if an MTTKRP in Scalar computed <X, M>: `roundings`
 /// units of 2 ||X|| times the components' norms, and those of sums in doubles.
 template <class Scalar>
 double formula_error(FormulaNumbers const& numbers, double roundings) {

@@ -13,8 +13,8 @@ namespace polyad::detail {
 namespace {
 
 template <class T, class Scalar, class Space>
-Fit cp_fit_in(Space const& space, ErasedFormat<Scalar, Space> const& X, StoredCp<Scalar, Space> const& model,
-              double scale, RankSums const& ranks) {
+Fit cp_fit_in(Space const& space, FormatInterface<Scalar, Space> const& X,
+              StoredCp<Scalar, Space> const& model, double scale, RankSums const& ranks) {
   CpCells<Scalar, T> cells;
   cells.order = model.factors.order();
   cells.rank  = static_cast<int>(model.weights.size());
@@ -42,7 +42,7 @@ Fit cp_fit_in(Space const& space, ErasedFormat<Scalar, Space> const& X, StoredCp
 }  // namespace
 
 template <class Scalar, class Space>
-Fit measure_cp_fit(Space const& space, ErasedFormat<Scalar, Space> const& X,
+Fit measure_cp_fit(Space const& space, FormatInterface<Scalar, Space> const& X,
                    StoredCp<Scalar, Space> const& model, double scale, RankSums const& ranks) {
   return exact_fit<Scalar>([&]<class T>(T) { return cp_fit_in<T>(space, X, model, scale, ranks); });
 }

@@ -12,24 +12,24 @@
 
 namespace polyad::detail {
 
-/// A CP model, or a rank's rows of one.
+/// A CP model, or the rows of one that a rank has.
 template <class Scalar, class Space>
 struct StoredCp {
   FactorMatrices<Scalar, Space> factors;           // with a row for each index of this rank's nonzeros
-  std::vector<FactorMatrix<Scalar, Space>> owned;  // rows that no other rank has as well, of all modes
+  std::vector<FactorMatrix<Scalar, Space>> owned;  // rows that no other rank owns, for all modes
   std::vector<double> weights;                     // R
 };
 
-/// The fit of the model to X times `scale`, a power of two. Where doubles do not suffice for the promised
-/// digits, all is done again in DoubleDouble. Waits for `space`. All ranks call it, and get the same.
-/// \throws NumericalError as fit_of; MemoryError; UsageError where X is not readable
+/// The fit of the model to X times `scale`, a power of two. If doubles do not give the promised digits,
+/// everything is computed again in DoubleDouble. Waits for `space`. All ranks call it, and get the same fit.
+/// \throws NumericalError as fit_of; MemoryError; UsageError if X is not readable
 template <class Scalar, class Space>
-[[nodiscard]] Fit measure_cp_fit(Space const& space, ErasedFormat<Scalar, Space> const& X,
+[[nodiscard]] Fit measure_cp_fit(Space const& space, FormatInterface<Scalar, Space> const& X,
                                  StoredCp<Scalar, Space> const& model, double scale, RankSums const& ranks);
 
-#define POLYAD_MEASURE_CP_FIT(Scalar)                                                                   \
-  template Fit measure_cp_fit(                                                                          \
-      Kokkos::DefaultExecutionSpace const&, ErasedFormat<Scalar, Kokkos::DefaultExecutionSpace> const&, \
+#define POLYAD_MEASURE_CP_FIT(Scalar)                                                                      \
+  template Fit measure_cp_fit(                                                                             \
+      Kokkos::DefaultExecutionSpace const&, FormatInterface<Scalar, Kokkos::DefaultExecutionSpace> const&, \
       StoredCp<Scalar, Kokkos::DefaultExecutionSpace> const&, double, RankSums const&)
 POLYAD_EACH_SCALAR(extern, POLYAD_MEASURE_CP_FIT);
 

@@ -126,7 +126,7 @@ CoreNorms core_norms(Space const& space, StoredTucker<Scalar, Space> const& mode
 }
 
 template <class T, class Scalar, class Space>
-Fit tucker_fit_in(Space const& space, ErasedFormat<Scalar, Space> const& X,
+Fit tucker_fit_in(Space const& space, FormatInterface<Scalar, Space> const& X,
                   StoredTucker<Scalar, Space> const& model, double scale, RankSums const& ranks) {
   auto const norms = core_norms<T>(space, model, ranks);
   TuckerCells<Scalar, T> cells;
@@ -161,7 +161,7 @@ Fit tucker_fit_in(Space const& space, ErasedFormat<Scalar, Space> const& X,
 }  // namespace
 
 template <class Scalar, class Space>
-Fit measure_tucker_fit(Space const& space, ErasedFormat<Scalar, Space> const& X,
+Fit measure_tucker_fit(Space const& space, FormatInterface<Scalar, Space> const& X,
                        StoredTucker<Scalar, Space> const& model, double scale, RankSums const& ranks) {
   return exact_fit<Scalar>([&]<class T>(T) { return tucker_fit_in<T>(space, X, model, scale, ranks); });
 }

@@ -16,7 +16,7 @@ template <class Scalar, class Space>
 struct StoredTucker {
   using Matrix = FactorMatrix<Scalar, Space>;
   std::vector<Matrix> factors;  // with a row for each index of this rank's nonzeros
-  std::vector<Matrix> owned;    // rows that no other rank has as well, of all modes
+  std::vector<Matrix> owned;    // rows that no other rank owns, for all modes
   Matrix core;                  // R_{N-1} x the product of the other ranks (tensor/tucker_model.hpp)
 };
 
@@ -27,13 +27,13 @@ inline count_t bytes_to_measure_tucker(count_t size) {
 
 /// As measure_cp_fit (fit/measure_cp.hpp). The columns of the factors need not be orthonormal.
 template <class Scalar, class Space>
-[[nodiscard]] Fit measure_tucker_fit(Space const& space, ErasedFormat<Scalar, Space> const& X,
+[[nodiscard]] Fit measure_tucker_fit(Space const& space, FormatInterface<Scalar, Space> const& X,
                                      StoredTucker<Scalar, Space> const& model, double scale,
                                      RankSums const& ranks);
 
-#define POLYAD_MEASURE_TUCKER_FIT(Scalar)                                                               \
-  template Fit measure_tucker_fit(                                                                      \
-      Kokkos::DefaultExecutionSpace const&, ErasedFormat<Scalar, Kokkos::DefaultExecutionSpace> const&, \
+#define POLYAD_MEASURE_TUCKER_FIT(Scalar)                                                                  \
+  template Fit measure_tucker_fit(                                                                         \
+      Kokkos::DefaultExecutionSpace const&, FormatInterface<Scalar, Kokkos::DefaultExecutionSpace> const&, \
       StoredTucker<Scalar, Kokkos::DefaultExecutionSpace> const&, double, RankSums const&)
 POLYAD_EACH_SCALAR(extern, POLYAD_MEASURE_TUCKER_FIT);
 

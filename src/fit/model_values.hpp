@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Values of CP and Tucker models at coordinates in double precision (fit/predict.hpp). The vector lanes of a
-// thread share an entry: of CP each lane has columns of the factors' rows, of Tucker columns of the core
+// thread share an entry: for CP each lane has columns of the factors' rows, for Tucker columns of the core
 // unfolded by its last mode.
 #pragma once
 
@@ -133,12 +133,12 @@ struct TuckerValue {
   }
 };
 
-/// What becomes of the values: one of the pointers is not null.
+/// The use of the values: one of the pointers is not null.
 template <class Scalar>
 struct ValueOutputs {
-  Scalar* values    = nullptr;  // one of an entry
-  Scalar* residuals = nullptr;  // one of an entry
-  /// Three of a chunk: the largest absolute error, the sum of the squares of the errors divided by it, and
+  Scalar* values    = nullptr;  // one per entry
+  Scalar* residuals = nullptr;  // one per entry
+  /// Three per chunk: the largest absolute error, the sum of the squares of the errors divided by it, and
   /// the sum of the absolute errors. So squares neither overflow nor vanish.
   double* sums = nullptr;
 };

@@ -22,7 +22,8 @@ namespace polyad {
 using namespace detail;
 namespace {
 
-/// Entries of a thread. On hosts the number does not depend on the threads, so that the errors do not.
+/// Entries per thread. On hosts the number does not depend on the number of threads, so the errors do not
+/// either.
 template <class Space>
 inline constexpr count_t value_chunk = items_per_thread<Space>(128, 1024);
 
@@ -40,7 +41,7 @@ Kokkos::View<Number*, typename Space::device_type> copied_to(Space const& space,
   return copy;
 }
 
-/// A model's factors as a kernel takes them, and what keeps the memory.
+/// A model's factors in the form that a kernel uses, and the owners of the memory.
 template <class Scalar, class Space>
 struct HeldRows {
   RowsOfModel<Scalar> rows;
@@ -72,10 +73,10 @@ struct HeldRows {
     POLYAD_EXPECTS((*m_places)[n] <= extent, "mode ", n, " of the entries has ", (*m_places)[n],
                    " rows, but the model has ", extent);
     factors.push_back(with_packed_rows<Scalar, Space>(*m_space, factor));
-    auto const& packed = factors.back();
-    auto const m       = static_cast<std::size_t>(n);
-    rows.factors[m]    = packed.data();
-    rows.strides[m]    = static_cast<count_t>(packed.stride(0));
+    auto const& packed  = factors.back();
+    std::size_t const m = n;
+    rows.factors[m]     = packed.data();
+    rows.strides[m]     = static_cast<count_t>(packed.stride(0));
     if (listed) {
       numbers.push_back(copied_to(*m_space, "stored_rows", (*m_stored)[n].numbers()));
       rows.numbers[m] = numbers.back().data();
@@ -87,7 +88,7 @@ struct HeldRows {
   }
 
 private:
-  /// One number, which nobody reads.
+  /// One number that is never read.
   Kokkos::View<count_t*, typename Space::device_type> const& none() {
     if (m_none.extent(0) == 0) m_none = copied_to(*m_space, "stored_rows", std::vector<count_t>{0});
     return m_none;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RankSums: what a fit needs of other ranks. Free of Kokkos.
+// RankSums: what a fit needs of other ranks. Without Kokkos.
 #pragma once
 
 #include <functional>

@@ -7,11 +7,12 @@
 //
 // These are the legs of a right triangle. As the fit is 1 - s, the rule says that the angle between X and M
 // changes by at most tolerance s. So a model that explains little does not stop because little changes, and
-// neither does one that comes close, where a change of the last digits still removes much of what is left.
-// Below s = 10^-3 the rule takes 10^-3.
+// neither does one that comes close, since a change of the last digits still removes much of what is left. If
+// s is below 10^-3, the rule uses 10^-3 instead.
 //
-// No iteration makes the fit worse, except by rounding. If the tolerance asks for less than rounding hides,
-// or if the fit sinks again and again, nothing is to be seen any more: the run stops for this reason.
+// No iteration makes the fit worse, except by rounding. If the tolerance requires changes that rounding
+// hides, or if the fit sinks again and again, no further progress can be seen, and the run stops for this
+// reason.
 #pragma once
 
 #include <algorithm>
@@ -40,7 +41,7 @@ public:
     m_has_previous = true;
   }
 
-  /// After each iteration: why to stop, if the run is to stop.
+  /// Call it after each iteration. Returns why to stop, if the run is to stop.
   /// \param hidden  the part of the fit that rounding usually hides
   [[nodiscard]] std::optional<StopReason> after(double fit, double hidden) {
     bool const is_first = !m_has_previous;
@@ -50,7 +51,7 @@ public:
     double const negligible = negligible_change(fit, m_tolerance);
     if (std::abs(change) <= negligible)
       return hidden > negligible ? StopReason::rounding : StopReason::converged;
-    // A pseudo-inverse may make a fit worse, but by more than rounding.
+    // A pseudo-inverse may make a fit worse, but by more than rounding does.
     if (change < 0 && -change <= 10 * hidden && ++m_losses == most_losses) return StopReason::rounding;
     return std::nullopt;
   }

@@ -14,16 +14,16 @@
 
 namespace polyad::detail {
 
-/// Nonzeros of a block at most. They take 2 MiB a mode.
+/// The most nonzeros in a block. They take 2 MiB per mode.
 inline constexpr count_t cells_at_a_time = count_t(1) << 18;
 
 /// Calls use(block) for the nonzeros of X, block by block. The calls may enqueue work on `space`.
-/// \throws UsageError where X is not readable
+/// \throws UsageError if X is not readable
 template <class Scalar, class Space, class Use>
-void for_each_block(Space const& space, ErasedFormat<Scalar, Space> const& X, Use const& use) {
+void for_each_block(Space const& space, FormatInterface<Scalar, Space> const& X, Use const& use) {
   using Block         = NonzeroBlock<Scalar, Space>;
   count_t const order = X.extents().order();
-  // The end of a run must not fail for lack of memory: a smaller block does as well.
+  // The end of a run must not fail for lack of memory: a smaller block also works.
   count_t const fitting = available_memory(space) / 4 / (order * sizeof(count_t) + sizeof(Scalar));
   count_t const count   = std::min(X.nnz(), std::clamp<count_t>(fitting, 1, cells_at_a_time));
   auto const made       = [&](char const* label) {
@@ -57,8 +57,8 @@ struct SumCells {
 /// The sums over the nonzeros of all ranks. `cells` is the model's entries for this rank's indices.
 /// \param scale  a power of two, by which the values are multiplied
 template <class Scalar, class Space, class Cells>
-CellSums sum_cells(Space const& space, ErasedFormat<Scalar, Space> const& X, Cells const& cells, double scale,
-                   RankSums const& ranks) {
+CellSums sum_cells(Space const& space, FormatInterface<Scalar, Space> const& X, Cells const& cells,
+                   double scale, RankSums const& ranks) {
   CellSums total;
   for_each_block(space, X, [&](NonzeroBlock<Scalar, Space> const& block) {
     CellSums sums;
@@ -89,10 +89,10 @@ struct ScaledNorm {
   double scale   = 1;
 };
 
-/// The norm as X's format has it if that is inside the range, else from the values of X.
-/// \param squared  the format's ||X||^2, of all ranks together
+/// The norm from X's format if it is inside the range, else from the values of X.
+/// \param squared  the format's ||X||^2, for all ranks together
 template <class Scalar, class Space>
-ScaledNorm scaled_norm(Space const& space, ErasedFormat<Scalar, Space> const& X, double squared,
+ScaledNorm scaled_norm(Space const& space, FormatInterface<Scalar, Space> const& X, double squared,
                        RankSums const& ranks) {
   constexpr double most = 0x1p600;
   if ((squared >= 1 / most && squared <= most) || !X.is_readable()) return {squared, 1};

@@ -51,7 +51,7 @@ typename F::options_type options_of(std::string const& text, AnyFormatOptions co
 template <class F>
 concept CountsDuplicates = requires(F const& X) { X.duplicates(); };
 
-/// The instance on which a tensor's coordinates are looked at: the device's, or the host's for those in host
+/// The instance that examines a tensor's coordinates: the device's, or the host's for coordinates in host
 /// memory.
 template <class Coordinates, class Space>
 typename Coordinates::space_type instance_of(Space const& space) {
@@ -61,7 +61,7 @@ typename Coordinates::space_type instance_of(Space const& space) {
     return {};
 }
 
-/// `coo`, with its duplicates summed if the options say so. \throws UsageError where they are refused
+/// `coo`, with its duplicates summed if the options require it. \throws UsageError if they are refused
 template <class Coordinates, class Space>
 Coordinates settled(Space const& space, Coordinates const& coo, Duplicates duplicates, count_t found) {
   if (found == 0) return coo;
@@ -90,7 +90,7 @@ F build_settled(typename F::space_type const& space, Coordinates const& coo,
 }
 
 template <class Scalar, class Space>
-using Built = std::shared_ptr<detail::ErasedFormat<Scalar, Space> const>;
+using Built = std::shared_ptr<detail::FormatInterface<Scalar, Space> const>;
 
 /// A format of the registry's, once it is chosen.
 template <class Scalar, class Index, class Space>
@@ -101,8 +101,8 @@ public:
   Builder(Space const& space, Source const& source) : m_space(space), m_source(source) {}
 
   /// \param text  the format with its options
-  /// \param because  why the tensor is to be streamed, where it is
-  /// \param buffer_bytes  of the nonzeros under way, where it streams; 0: what is free
+  /// \param because  why the tensor is to be streamed, if it is
+  /// \param buffer_bytes  for the nonzeros under way, if it streams; 0: all free memory
   /// \throws UsageError; MemoryError
   Built<Scalar, Space> operator()(std::string const& text, std::string const& because,
                                   AnyFormatOptions const& wish, count_t buffer_bytes) {
@@ -119,7 +119,7 @@ public:
     });
     return built;
   }
-  /// The same from coordinates that are there.
+  /// The same from coordinates that are already in memory.
   template <class F, class Coordinates>
   Built<Scalar, Space> build(Coordinates const& coo, typename F::options_type const& options,
                              Duplicates duplicates) {
@@ -129,13 +129,14 @@ public:
     m_warning = warning_of_lost_digits(instance_of<Coordinates>(m_space), F::name, coo);
     m_space.fence("polyad::build");
     Kokkos::Timer const clock;
-    auto built = std::make_shared<detail::HeldFormat<F>>(build_settled<F>(m_space, coo, options, duplicates));
+    auto built =
+        std::make_shared<detail::FormatModel<F>>(build_settled<F>(m_space, coo, options, duplicates));
     m_space.fence("polyad::build");
     m_seconds           = clock.seconds();
     m_coordinates_bytes = offers<F>(Capability::streaming) ? 0 : coo.storage_bytes();
     return built;
   }
-  /// The coordinates, none outside the extents. \throws UsageError if one is
+  /// The coordinates, all within the extents. \throws UsageError if one is not
   template <class On>
   CooTensor<Scalar, Index, On> checked(On const& space, CooTensor<Scalar, Index, On> coo) const {
     if (!m_source.is_checked) expect_coordinates_inside(space, coo);
@@ -144,7 +145,7 @@ public:
   [[nodiscard]] double seconds() const { return m_seconds; }
   /// The warning about the last format, for AnyFormat::warning().
   [[nodiscard]] std::string const& warning() const { return m_warning; }
-  /// Beside the format, of coordinates that are let go afterwards.
+  /// The bytes of coordinates that are needed in addition to the format and released after the build.
   [[nodiscard]] count_t coordinates_bytes() const { return m_coordinates_bytes; }
 
 private:
@@ -164,9 +165,9 @@ std::string usual_format(std::vector<Capability> const& needs, int only_mode) {
     using F = typename decltype(identity)::type;
     bool const all =
         std::ranges::all_of(needs, [](Capability c) { return c == Capability::mttkrp || offers<F>(c); });
-    if constexpr (requires { F::usual_for(Capability::mttkrp); })
-      if (all && std::ranges::any_of(needs, F::usual_for)) usual = F::name;
-    if constexpr (requires { F::usual_for_one_mode; })
+    if constexpr (requires { F::default_for(Capability::mttkrp); })
+      if (all && std::ranges::any_of(needs, F::default_for)) usual = F::name;
+    if constexpr (requires { F::default_for_one_mode; })
       if (all && only_mode >= 0) usual = F::name;
   });
   return usual;
@@ -240,8 +241,8 @@ auto AnyFormat<Scalar, Space>::build(Space const& space, TensorSource<Scalar, In
     build_as(usual, "", options);
     return X;
   }
-  FormatWish const wish = wish_of(space, options, chooses, source.held_bytes);
-  auto list             = candidates_of<Scalar, Index>(space, options, wish);
+  ChoiceInput const wish = choice_input_of(space, options, chooses, source.held_bytes);
+  auto list              = candidates_of<Scalar, Index>(space, options, wish);
   Ceilings const any_machine;
   count_t const model =
       model_bytes({*options.survey, any_machine, options.rank, sizeof(Scalar), sizeof(Index)});
@@ -272,7 +273,7 @@ auto AnyFormat<Scalar, Space>::build(Space const& space, TensorSource<Scalar, In
           count_t const left = available_memory(space) + builder.coordinates_bytes();
           if (model > left)
             throw MemoryError("a model of rank " + std::to_string(options.rank), model,
-                              "only " + bytes_text(left) + " are free beside " + best.name);
+                              "only " + bytes_text(left) + " are left after building " + best.name);
         },
         [&] { return !source.is_there || source.is_there(); });
   }
@@ -314,7 +315,7 @@ FormatBytes detail::format_bytes(Space const& space, Extents const& extents, cou
   bytes.name = split_format_text(options.format).name;
   if (bytes.name == "auto") bytes.name = usual_format<Scalar, Index, Space>(options.needs, options.only_mode);
   if (bytes.name.empty()) {
-    auto const list = candidates_of<Scalar, Index>(space, asked, wish_of(space, asked, true, 0));
+    auto const list = candidates_of<Scalar, Index>(space, asked, choice_input_of(space, asked, true, 0));
     if (!list.empty()) bytes.name = list.front().name;
   }
   auto const machine = ceilings_for<Scalar>(space, options, 0);
@@ -380,7 +381,7 @@ std::vector<FormatShape> detail::try_shapes(Space const& space, CooTensor<Scalar
   return shapes;
 }
 
-// Not the whole class: its other members are compiled where they are used.
+// The whole class is not instantiated: its other members are compiled where they are used.
 #define POLYAD_ANY_FORMAT(Scalar, Index)                                                                    \
   template AnyFormat<Scalar, Kokkos::DefaultExecutionSpace>                                                 \
   AnyFormat<Scalar, Kokkos::DefaultExecutionSpace>::build(                                                  \

@@ -32,7 +32,7 @@ double fastest(Space const& space, Work const& work) {
   return std::max(least, 1e-9);
 }
 
-/// A table whose random rows are read, and to whose rows others are added.
+/// A table whose random rows are read, or added to.
 template <class Scalar, class Space>
 class RowProbe {
 public:
@@ -123,7 +123,7 @@ Ceilings measure_ceilings(Space const& space) {
   ceilings.launch_s    = nominal_launch_s;
 
   count_t const room = available_memory(space) / 4;
-  // Hosts: as many accesses as take some milliseconds at a gigabyte a second and thread.
+  // On hosts, as many accesses as take several milliseconds at one gigabyte per second and thread.
   count_t const accesses = on_device ? count_t(1) << 22 : count_t(1) << 17;
   double const most      = std::min(on_device ? 1074.0 : 134.0, static_cast<double>(room) * 1e-6 / 2);
   expect_fits(space, "the tables of the machine's measurement", 4, 1'000'000);

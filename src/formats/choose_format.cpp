@@ -11,7 +11,7 @@
 namespace polyad::detail {
 namespace {
 
-FormatCandidate candidate(FormatCosts const& format, CostInput const& input, FormatWish const& wish) {
+FormatCandidate candidate(FormatCosts const& format, CostInput const& input, ChoiceInput const& wish) {
   CostInput with_memory     = input;
   with_memory.free_bytes    = wish.bytes;
   with_memory.one_memory    = wish.one_memory && !input.machine.is_device;
@@ -38,15 +38,15 @@ FormatCandidate candidate(FormatCosts const& format, CostInput const& input, For
   return found;
 }
 
-double total(FormatCandidate const& candidate, FormatWish const& wish) {
+double total(FormatCandidate const& candidate, ChoiceInput const& wish) {
   auto const& known = candidate.measured ? candidate.measured : candidate.predicted;
   if (!known) return std::numeric_limits<double>::infinity();
   return candidate.measured ? known->load_s + known->build_s + wish.iterations * known->iteration_s
                             : candidate.total_s;
 }
 
-/// Whether the build alone takes longer than the run may. Such a format is for runs that nothing limits.
-bool builds_too_long(FormatCandidate const& candidate, FormatWish const& wish) {
+/// Whether the build alone takes longer than the run may. Such a format only suits runs without a limit.
+bool builds_too_long(FormatCandidate const& candidate, ChoiceInput const& wish) {
   auto const& known = candidate.measured ? candidate.measured : candidate.predicted;
   return known && known->load_s + known->build_s > wish.time_limit_s;
 }
@@ -54,7 +54,7 @@ bool builds_too_long(FormatCandidate const& candidate, FormatWish const& wish) {
 /// The order of preference: formats that fit in memory, the fastest first, then those that are streamed, then
 /// those that fit but lose digits. In each of these groups formats whose build exceeds the time limit come
 /// last. Among the streamed ones the smallest comes first, since the free host memory is not known.
-bool is_better(FormatCandidate const& a, FormatCandidate const& b, FormatWish const& wish) {
+bool is_better(FormatCandidate const& a, FormatCandidate const& b, ChoiceInput const& wish) {
   auto const rank = [](FormatCandidate const& c) {
     return c.fits ? (c.loses_digits ? 2 : 0) + (c.streams ? 1 : 0) : 4;
   };
@@ -65,22 +65,22 @@ bool is_better(FormatCandidate const& a, FormatCandidate const& b, FormatWish co
   return total(a, wish) < total(b, wish);
 }
 
-/// Whether a device is better served by streaming than by the best format that fits its memory. What is
-/// streamed may be a faster format, of which most stays on the device. The prediction has to be clear. A
-/// measured time is not given up for a predicted one.
+/// Whether a device is better served by streaming than by the best format that fits its memory. The streamed
+/// format may be a faster one, most of which stays on the device. The prediction has to be clear. A measured
+/// time is not given up for a predicted one.
 bool streams_faster(FormatCandidate const& streamed, FormatCandidate const& in_memory,
-                    FormatWish const& wish) {
+                    ChoiceInput const& wish) {
   constexpr double margin = 1.25;
   return streamed.on_device && streamed.fits && in_memory.fits &&
          (!streamed.loses_digits || in_memory.loses_digits) && (streamed.measured || !in_memory.measured) &&
          margin * total(streamed, wish) < total(in_memory, wish);
 }
 
-[[noreturn]] void refuse(FormatCandidate const* smallest, FormatWish const& wish) {
+[[noreturn]] void refuse(FormatCandidate const* smallest, ChoiceInput const& wish) {
   std::uint64_t const need = smallest ? smallest->need_bytes : 0;
   throw MemoryError("the tensor in any format", need,
                     (smallest ? smallest->name : "no format") + " needs the least, " + bytes_text(need) +
-                        ", and " + bytes_text(wish.bytes) + " are free; " +
+                        ", but only " + bytes_text(wish.bytes) + " are free; " +
                         (wish.deterministic
                              ? "without a fixed order of summation (--deterministic) a smaller format may fit"
                              : "a smaller rank (-r), or floats (--precision f32), need less"));
@@ -88,18 +88,18 @@ bool streams_faster(FormatCandidate const& streamed, FormatCandidate const& in_m
 
 }  // namespace
 
-FormatWish within_limit(std::vector<FormatCandidate> const& candidates, FormatWish wish) {
+ChoiceInput within_limit(std::vector<FormatCandidate> const& candidates, ChoiceInput wish) {
   double fastest = std::numeric_limits<double>::infinity();
   for (auto const& c : candidates)
     if (c.fits && c.predicted) fastest = std::min(fastest, c.predicted->iteration_s);
-  // Nothing is predicted, or in no time: the product is infinite or not above the limit.
+  // Either nothing is predicted, or no time at all: the product is infinite or not above the limit.
   if (std::isfinite(fastest) && wish.iterations * fastest > wish.time_limit_s)
     wish.iterations = std::min(wish.iterations, std::max(1.0, wish.time_limit_s / fastest));
   return wish;
 }
 
-std::vector<FormatCandidate> candidates(CostInput const& input, FormatWish const& wish) {
-  auto const all_for = [&](FormatWish const& planned) {
+std::vector<FormatCandidate> candidates(CostInput const& input, ChoiceInput const& wish) {
+  auto const all_for = [&](ChoiceInput const& planned) {
     std::vector<FormatCandidate> list;
     for (auto const& format : all_format_costs()) {
       if (wish.deterministic && !format.deterministic) continue;
@@ -116,7 +116,7 @@ std::vector<FormatCandidate> candidates(CostInput const& input, FormatWish const
 }
 
 std::vector<FormatCandidate> candidates(TensorSurvey const& tensor, std::uint64_t rank, int scalar_bytes,
-                                        int index_bytes, FormatWish const& wish,
+                                        int index_bytes, ChoiceInput const& wish,
                                         std::function<Ceilings(double)> const& machine_of) {
   auto const by = [&](Ceilings const& machine) {
     return candidates(CostInput{tensor, machine, rank, scalar_bytes, index_bytes}, wish);
@@ -125,8 +125,8 @@ std::vector<FormatCandidate> candidates(TensorSurvey const& tensor, std::uint64_
   return by(machine_of(usual.empty() ? 0 : usual.front().total_s));
 }
 
-void sort_candidates(std::vector<FormatCandidate>& candidates, FormatWish const& whole) {
-  FormatWish const wish = within_limit(candidates, whole);
+void sort_candidates(std::vector<FormatCandidate>& candidates, ChoiceInput const& whole) {
+  ChoiceInput const wish = within_limit(candidates, whole);
   std::stable_sort(candidates.begin(), candidates.end(),
                    [&](auto const& a, auto const& b) { return is_better(a, b, wish); });
   auto const streamed =
@@ -136,9 +136,9 @@ void sort_candidates(std::vector<FormatCandidate>& candidates, FormatWish const&
     std::rotate(candidates.begin(), streamed, streamed + 1);
 }
 
-FormatChoice choose(std::vector<FormatCandidate> const& candidates, FormatWish const& whole,
+FormatChoice choose(std::vector<FormatCandidate> const& candidates, ChoiceInput const& whole,
                     std::set<std::string> const& failed) {
-  FormatWish const wish       = within_limit(candidates, whole);
+  ChoiceInput const wish      = within_limit(candidates, whole);
   auto const is_open          = [&](FormatCandidate const& c) { return c.fits && !failed.contains(c.name); };
   FormatCandidate const *best = nullptr, *wanted = nullptr, *second = nullptr, *smallest = nullptr,
                         *streamed = nullptr;
@@ -159,20 +159,20 @@ FormatChoice choose(std::vector<FormatCandidate> const& candidates, FormatWish c
   if (wanted && wanted != best && !is_open(*wanted)) {
     choice.because = wanted->name + ", the fastest, ";
     choice.because += failed.contains(wanted->name) ? "did not fit when it was built"
-                                                    : "needs " + bytes_text(wanted->need_bytes) + " and " +
-                                                          bytes_text(wish.bytes) + " are free";
+                                                    : "needs " + bytes_text(wanted->need_bytes) +
+                                                          " but only " + bytes_text(wish.bytes) + " are free";
     if (best->streams)
       choice.because += second && !second->streams
                             ? "; " + second->name + ", the fastest that fits, takes " +
                                   duration_text(total(*second, wish)) + " and this one " +
                                   duration_text(total(*best, wish)) + " (predicted)"
-                            : ", and so it is with every other in memory";
+                            : "; no other in-memory format fits either";
     return choice;
   }
   if (wish.deterministic) {
     choice.because = "it sums in a fixed order";
   } else if (!best->predicted && !best->measured) {
-    choice.because = "the model knows no other on this machine";
+    choice.because = "the cost model covers no other format on this machine";
   } else {
     choice.because = std::to_string(std::llround(wish.iterations)) + " " + wish.what +
                      (wish.iterations < whole.iterations ? " in the time limit" : "") +

@@ -19,36 +19,36 @@
 namespace polyad::detail {
 
 /// The requirements of a run on its format.
-struct FormatWish {
-  double iterations   = 1;      // that it is expected to take
+struct ChoiceInput {
+  double iterations   = 1;      // the expected number
   bool deterministic  = false;  // a fixed order of summation
   bool residual       = false;  // the residual sweep of FastTucker
-  bool rows           = false;  // its least squares for rows
+  bool rows           = false;  // FastTucker's least squares for rows
   bool may_stream     = true;   // from host memory
-  std::uint64_t bytes = 0;      // of memory that are free where the tensor goes
-  bool one_memory     = false;  // on a host these are host memory, and no limit that simulates a device
+  std::uint64_t bytes = 0;      // free memory where the tensor goes
+  bool one_memory     = false;  // on a host: `bytes` is host memory, not the limit of a simulated device
   /// AnyFormatOptions::loading_bytes
   std::uint64_t loading_bytes = 0;
   char const* what            = "iterations";
-  /// Seconds after which the run ends, or infinity. The build does not count in them.
+  /// Seconds after which the run ends, or infinity. They do not include the build.
   double time_limit_s = std::numeric_limits<double>::infinity();
 };
 
 /// The wish with the iterations that fit into its time limit, in the format with the shortest predicted
 /// iteration; at least one.
-[[nodiscard]] FormatWish within_limit(std::vector<FormatCandidate> const& candidates, FormatWish wish);
+[[nodiscard]] ChoiceInput within_limit(std::vector<FormatCandidate> const& candidates, ChoiceInput wish);
 
 /// All formats that the wish allows. First come those that fit in memory, the fastest first, then those that
 /// are streamed, then those that lose digits of the longest row, then those that do not fit. On a device, a
-/// streamed format is first if it is clearly faster than all that fit. Formats that the model does not know
+/// streamed format is first if it is clearly faster than all that fit. Formats that the model does not cover
 /// on this machine are last in the first group.
-[[nodiscard]] std::vector<FormatCandidate> candidates(CostInput const& input, FormatWish const& wish);
+[[nodiscard]] std::vector<FormatCandidate> candidates(CostInput const& input, ChoiceInput const& wish);
 
 /// The same, with the ceilings that `machine_of` returns for a run of a given length in seconds. It is called
 /// with 0 first, and then with the predicted time of the best candidate.
 [[nodiscard]] std::vector<FormatCandidate> candidates(TensorSurvey const& tensor, std::uint64_t rank,
                                                       int scalar_bytes, int index_bytes,
-                                                      FormatWish const& wish,
+                                                      ChoiceInput const& wish,
                                                       std::function<Ceilings(double)> const& machine_of);
 
 /// Seconds of the shortest run for which measured ceilings pay. In a shorter run, a choice from the usual
@@ -60,25 +60,25 @@ template <class Space>
 [[nodiscard]] Ceilings usual_ceilings_of(int concurrency, int scalar_bytes);
 
 /// Restores that order after some candidates were measured.
-void sort_candidates(std::vector<FormatCandidate>& candidates, FormatWish const& wish);
+void sort_candidates(std::vector<FormatCandidate>& candidates, ChoiceInput const& wish);
 
 struct FormatChoice {
-  std::size_t candidate = 0;  // its place
+  std::size_t candidate = 0;  // its position
   std::string because;
 };
 
 /// The best of the candidates, by measured times where available. The candidates in `failed` are left out:
 /// they were tried, and did not fit after all.
 /// \throws MemoryError with the smallest need and what would make it fit, when none fits
-[[nodiscard]] FormatChoice choose(std::vector<FormatCandidate> const& candidates, FormatWish const& wish,
+[[nodiscard]] FormatChoice choose(std::vector<FormatCandidate> const& candidates, ChoiceInput const& wish,
                                   std::set<std::string> const& failed = {});
 
 /// Calls take(candidate, because) for the best candidate. If it throws a MemoryError, because the model was
-/// wrong, the next best follows, until one succeeds.
+/// wrong, the next best is tried, until one succeeds.
 /// \param may_go_on  called after such a failure; false if the coordinates to build from are no longer there
 /// \throws MemoryError when none is left
 template <class Take, class MayGoOn>
-auto with_best_candidate(std::vector<FormatCandidate> const& candidates, FormatWish const& wish,
+auto with_best_candidate(std::vector<FormatCandidate> const& candidates, ChoiceInput const& wish,
                          Take const& take, MayGoOn const& may_go_on) {
   for (std::set<std::string> failed;;) {
     FormatChoice const choice   = choose(candidates, wish, failed);

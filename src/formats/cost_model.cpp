@@ -47,7 +47,7 @@ double weighted(Terms const& terms, Terms const& weights) {
 constexpr double megabyte = 1e6;
 /// The last point of the measured curve. Additions to more distinct rows do not wait for each other.
 constexpr double few_rows   = 1024;
-constexpr double cache_line = 128;  // of a device
+constexpr double cache_line = 128;  // on a device
 
 /// The rows of all factors.
 double total_rows(TensorSurvey const& tensor) {
@@ -238,13 +238,13 @@ std::uint64_t sort_bytes(CostInput const& input, int key_bytes) {
 }
 
 std::uint64_t build_in_turn(CostInput const& input, std::vector<std::uint64_t> const& copies,
-                            std::uint64_t sort, std::uint64_t beside) {
+                            std::uint64_t sort, std::uint64_t extra) {
   std::uint64_t const positions = input.tensor.nnz * input.index_bytes;
   std::uint64_t held = 0, most = 0;
   for (std::uint64_t const copy : copies) {
     most = std::max(most, held + sort);
     held += copy;
-    most = std::max(most, held + positions + beside);
+    most = std::max(most, held + positions + extra);
   }
   return most;
 }
@@ -309,7 +309,8 @@ DensePart dense_part(CostInput const& input) {
   auto const& weights  = dense_weights.of(input);
   double const algebra = weights.cubes * terms.cubes / std::max(input.tensor.order(), 1);
   terms.cubes          = 0;
-  return {.algebra_s = algebra, .beside = input.machine.is_device, .rest_s = weighted(terms, weights)};
+  return {
+      .algebra_s = algebra, .overlaps_mttkrp = input.machine.is_device, .rest_s = weighted(terms, weights)};
 }
 
 bool loses_digits(FormatCosts const& format, bool is_device, int scalar_bytes, RowLengths const& rows) {
@@ -374,7 +375,7 @@ namespace polyad {
 double DensePart::iteration_s(std::vector<double> const& mode_s) const {
   double seconds = rest_s;
   for (double const mttkrp_s : mode_s)
-    seconds += beside ? std::max(mttkrp_s, algebra_s) : mttkrp_s + algebra_s;
+    seconds += overlaps_mttkrp ? std::max(mttkrp_s, algebra_s) : mttkrp_s + algebra_s;
   return seconds;
 }
 

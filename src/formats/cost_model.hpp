@@ -8,9 +8,9 @@
 //                       + w_hot rows/atomic
 //
 // The costs of a family are in src/formats/<family>/costs.cpp: the rows and bytes that it moves. Its weights
-// are in weights.hpp beside that file; scripts/fit_cost_model.py fits them to stored measurements. The test
+// are in weights.hpp next to that file; scripts/fit_cost_model.py fits them to stored measurements. The test
 // `cost_model` compares predictions with measurements (docs/which-format.md).
-// Names: P nonzeros, N modes, I_n rows, R columns, s bytes a value.
+// Names: P nonzeros, N modes, I_n rows, R columns, s bytes per value.
 #pragma once
 
 #include <algorithm>
@@ -32,9 +32,10 @@ struct CostInput {
   std::uint64_t rank = 0;
   int scalar_bytes   = 8;
   int index_bytes    = 4;
-  /// Memory that is free where the tensor goes. What is streamed stays there up to this size.
+  /// Free memory where the tensor goes. What is streamed stays there up to this size.
   std::uint64_t free_bytes = 0;
-  /// The kernels' memory is the host's and no limit simulates a device's: what is streamed takes part of it.
+  /// The kernels' memory is the host's, without the limit of a simulated device: what is streamed is part of
+  /// it.
   bool one_memory = false;
   /// AnyFormatOptions::loading_bytes
   std::uint64_t loading_bytes = 0;
@@ -53,16 +54,16 @@ struct Term {
 
 /// Terms of an MTTKRP's mode, in seconds at the ceilings; or their weights.
 struct ModeTerms {
-  double launch    = 0;  // one
-  double stream    = 0;  // the format's arrays, once a block of columns, copied
-  double near      = 0;  // rows of the other factors, one a nonzero, at the rate of the smallest table
+  double launch    = 0;  // one launch
+  double stream    = 0;  // the format's arrays, copied once per block of columns
+  double near      = 0;  // rows of the other factors, one per nonzero, at the rate of the smallest table
   double gather    = 0;  // their additional time, since the factors are larger
   double narrow    = 0;  // 64 bytes for each of these rows and blocks: the bytes fetched for a short row
-  double upper     = 0;  // of those, rows that are read once a fiber
+  double upper     = 0;  // rows among those that are read once per fiber
   double output    = 0;  // V, written
-  double scattered = 0;  // 64 bytes a nonzero from a random place: coordinates by a permutation
+  double scattered = 0;  // 64 bytes per nonzero from a random place: coordinates by a permutation
   double atomics   = 0;  // atomic rows to a whole factor
-  double hot       = 0;  // atomic rows where there are few
+  double hot       = 0;  // atomic rows if there are few
   double ordered   = 0;  // atomic rows in the order of the mode itself, so that neighbours meet
 
   /// All of them, in the order of their sum.
@@ -85,7 +86,7 @@ struct BuildTerms {
   double stream  = 0;  // what is stored, copied
   double sort    = 0;  // each 8 bits of each word of the sorts' keys, with their positions, copied
   double scatter = 0;  // coordinates and values from random places, for each copy
-  double rows    = 0;  // a flag and an index a row of each mode
+  double rows    = 0;  // a flag and an index for each row of each mode
   double memory  = 0;  // a launch for each copy whose arrays are longer than an allocator keeps ready
 
   static constexpr auto all = std::to_array<Term<BuildTerms>>({{"mode", &BuildTerms::mode},
@@ -96,7 +97,7 @@ struct BuildTerms {
                                                                {"memory", &BuildTerms::memory}});
 };
 
-/// Terms of the work in every iteration besides the MTTKRPs.
+/// Terms of the work in every iteration in addition to the MTTKRPs.
 struct DenseTerms {
   double mode     = 0;  // a launch for each mode
   double rows     = 0;  // the factors, copied
@@ -153,7 +154,7 @@ struct FormatCosts {
   std::string_view name;
   bool residual      = false;  // offers the residual sweep and least squares for rows (formats/format.hpp)
   bool deterministic = false;  // has a fixed order of summation, on devices too
-  bool shares_the_tensor = false;  // its coordinates and values
+  bool shares_the_tensor = false;  // uses its coordinates and values
   bool on_host           = false;  // keeps the tensor in host memory and streams it
   bool is_permuted       = false;  // a walk in a mode's order reads whole coordinates anywhere in memory
   TermsAtOnce terms_at_once{};     // for loses_digits()
@@ -180,8 +181,8 @@ struct Cost {
   double load_s  = 0;
   double build_s = 0;
   std::vector<double> mode_s;  // an MTTKRP of each mode
-  DensePart dense;             // of an iteration, the same for all formats
-  double iteration_s = 0;      // of CP-ALS
+  DensePart dense;             // part of an iteration, the same for all formats
+  double iteration_s = 0;      // one iteration of CP-ALS
   /// The part of iteration_s for additions to rows that many threads access at the same time. It is the least
   /// certain part. Comparisons of formats therefore add a fifth to it.
   double crowded_s = 0;
@@ -198,7 +199,7 @@ struct Cost {
   }
 };
 
-/// The formats that the model knows, a family after the other.
+/// The formats that the model covers, family by family.
 [[nodiscard]] std::vector<FormatCosts> const& all_format_costs();
 [[nodiscard]] FormatCosts const* find_format_costs(std::string_view name);
 
@@ -210,7 +211,8 @@ struct Cost {
 
 [[nodiscard]] Cost predict(FormatCosts const& format, CostInput const& input);
 
-/// A survey of a tensor of which only the extents (polyad/core/types.hpp) and the nonzeros are known.
+/// A survey of a tensor of which only the extents (polyad/core/types.hpp) and the number of nonzeros are
+/// known.
 template <class Extents>
 [[nodiscard]] TensorSurvey survey_of_extents(Extents const& extents, std::uint64_t nnz) {
   TensorSurvey survey;
@@ -225,8 +227,8 @@ template <class Extents>
   return survey;
 }
 
-/// Adds what a sweep of least squares for the rows takes, mode by mode, to an MTTKRP's walk: R (R + 1) / 2
-/// products for each nonzero. On hosts only: on devices it was not measured.
+/// Adds to an MTTKRP's walk the cost of a sweep of least squares for the rows, mode by mode: R (R + 1) / 2
+/// products for each nonzero. Only on hosts: on devices it was not measured.
 void add_row_solves(Cost& cost, FormatCosts const& format, CostInput const& input);
 
 [[nodiscard]] DenseTerms dense_terms_of(CostInput const& input);
@@ -239,7 +241,7 @@ void add_row_solves(Cost& cost, FormatCosts const& format, CostInput const& inpu
 
 namespace costs {
 
-// The terms of which the families' costs consist.
+// The terms that make up the families' costs.
 
 /// Device memory that Kokkos takes for an instance of its execution space: scratch for reductions (72 KiB
 /// with Kokkos 4) and some reserve.
@@ -248,7 +250,7 @@ inline constexpr std::uint64_t device_instance_bytes = 80 * 1024;
 /// The nonzeros of a row that a device's thread sums in a long row: those of a chunk, or of a bin of a tree.
 inline constexpr std::uint64_t of_a_chunk = 64;
 
-/// Zero, for a format that takes no such bytes.
+/// Zero, for a format that needs no such bytes.
 [[nodiscard]] std::uint64_t no_bytes(CostInput const& input);
 
 /// Blocks of 32 columns.
@@ -261,13 +263,13 @@ inline constexpr std::uint64_t of_a_chunk = 64;
 /// caches.
 [[nodiscard]] double gather_seconds(CostInput const& input, int mode, double bytes);
 /// `first`, then the other modes from the shortest to the longest. `sorted` orders a copy this way, and trees
-/// order their levels (level_modes, formats/csf/csf_tree.hpp).
+/// order their levels (level_modes, formats/csf/storage/csf_tree.hpp).
 [[nodiscard]] std::vector<int> ordered_modes(CostInput const& input, int first);
 /// The time of one row of a factor per nonzero from the nearest cache. The second function gives the
 /// additional time for rows of `mode` that are not in that cache.
 [[nodiscard]] double near_seconds(CostInput const& input);
 [[nodiscard]] double far_seconds(CostInput const& input, int mode);
-/// One atomic row of `mode` a nonzero.
+/// One atomic row of `mode` per nonzero.
 [[nodiscard]] double atomic_seconds(CostInput const& input, int mode);
 /// The same for rows that many nonzeros share, so that their additions wait for each other.
 [[nodiscard]] double hot_seconds(CostInput const& input, int mode);
@@ -282,17 +284,17 @@ inline constexpr std::uint64_t of_a_chunk = 64;
 /// kernel/chunk_walk.hpp). A chunk adds two. On devices with many chunks per row a team adds one
 /// (kernel/team_sums.hpp).
 [[nodiscard]] double border_rows(CostInput const& input, int mode);
-/// Adds `rows` atomic rows a nonzero: atomics and hot.
+/// Adds `rows` atomic rows per nonzero: atomics and hot.
 void add_atomics(ModeTerms& terms, CostInput const& input, int mode, double rows);
 /// A build that stores `stored` bytes and sorts the nonzeros `copies` times by the bits of all modes.
 [[nodiscard]] BuildTerms sorted_build(CostInput const& input, std::uint64_t stored, int copies);
-/// Bytes that sorting takes: keys and positions, twice.
+/// Bytes that sorting needs: keys and positions, twice.
 [[nodiscard]] std::uint64_t sort_bytes(CostInput const& input, int key_bytes);
 /// The most that a build holds which makes one copy after the other. The nonzeros are sorted, which takes
-/// `sort` bytes. The copy is made when they are free again, next to the positions that the sort found and
-/// `beside` bytes more.
+/// `sort` bytes. Once these are free again, the copy is made, in addition to the positions that the sort
+/// found and `extra` more bytes.
 [[nodiscard]] std::uint64_t build_in_turn(CostInput const& input, std::vector<std::uint64_t> const& copies,
-                                          std::uint64_t sort, std::uint64_t beside);
+                                          std::uint64_t sort, std::uint64_t extra);
 
 }  // namespace costs
 

@@ -17,8 +17,8 @@ struct FormatBytes {
   bool shares       = false;  // the tensor's coordinates and values
 };
 
-/// The format that any_format will choose for nonzeros of these extents, or the one that is named. Without
-/// options.survey as many rows are assumed to occur as the nonzeros allow.
+/// The format that any_format will choose for nonzeros of these extents, or the named one. Without
+/// options.survey it assumes that as many rows occur as the nonzeros allow.
 template <class Scalar, class Index, class Space>
 [[nodiscard]] FormatBytes format_bytes(Space const& space, Extents const& extents, count_t nnz,
                                        AnyFormatOptions const& options);

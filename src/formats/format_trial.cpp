@@ -13,7 +13,7 @@ namespace {
 struct TrialTimes {
   count_t bytes  = 0;
   double build_s = 0;
-  std::vector<double> mode_s;  // of each mode that was asked for
+  std::vector<double> mode_s;  // one for each requested mode
 };
 
 template <class Scalar, class Index, class Space>

@@ -22,14 +22,14 @@ struct TrialPlan {
 /// run.
 /// For other modes the prediction, which must exist, is scaled by measured over predicted. On a device a
 /// short build is repeated and the second one counts, since the first also loads kernels. Waits for `space`.
-/// \return false, with candidate.fits = false, where the format does not fit the memory
+/// \return false, with candidate.fits = false, if the format does not fit the memory
 template <class Scalar, class Index, class Space>
 bool try_candidate(Space const& space, CooTensor<Scalar, Index, Space> const& coo, count_t rank,
                    std::vector<int> modes, FormatCandidate& candidate,
                    std::function<void(char const*)> const& progress = {});
 
 /// Builds the format from `coo` in each of its shapes, times them and releases them. Returns the shapes, the
-/// fastest first; none for a format that has one shape only. Waits for `space`. \throws MemoryError
+/// fastest first; none for a format that has only one shape. Waits for `space`. \throws MemoryError
 template <class Scalar, class Index, class Space>
 [[nodiscard]] std::vector<FormatShape> try_shapes(Space const& space,
                                                   CooTensor<Scalar, Index, Space> const& coo,

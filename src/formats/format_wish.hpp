@@ -33,21 +33,22 @@ Ceilings ceilings_for(Space const& space, AnyFormatOptions const& options, doubl
   return usual_ceilings_of<Space>(static_cast<int>(space.concurrency()), sizeof(Scalar));
 }
 
-/// \param chooses  among formats; otherwise one was named
-/// \param held_bytes  of coordinates that are in the tensor's memory and are released later
+/// \param chooses  whether to choose among formats; otherwise one was named
+/// \param held_bytes  bytes of coordinates that are in the tensor's memory and are released later
 template <class Space>
-FormatWish wish_of(Space const& space, AnyFormatOptions const& options, bool chooses, count_t held_bytes) {
-  FormatWish wish{.iterations    = options.iterations,
-                  .deterministic = chooses && options.deterministic,
-                  .residual      = chooses && !options.needs.empty(),
-                  .rows          = std::find(options.needs.begin(), options.needs.end(),
-                                             Capability::row_least_squares) != options.needs.end(),
-                  .may_stream    = !chooses || (options.may_stream && options.needs.empty()),
-                  .bytes         = available_memory(space) + held_bytes,
-                  .one_memory    = !options.memory_bytes && !left_of_device_memory_limit(),
-                  .loading_bytes = options.loading_bytes,
-                  .what          = options.needs.empty() ? "iterations" : "sweeps of all modes",
-                  .time_limit_s  = options.time_limit_s};
+ChoiceInput choice_input_of(Space const& space, AnyFormatOptions const& options, bool chooses,
+                            count_t held_bytes) {
+  ChoiceInput wish{.iterations    = options.iterations,
+                   .deterministic = chooses && options.deterministic,
+                   .residual      = chooses && !options.needs.empty(),
+                   .rows          = std::find(options.needs.begin(), options.needs.end(),
+                                              Capability::row_least_squares) != options.needs.end(),
+                   .may_stream    = !chooses || (options.may_stream && options.needs.empty()),
+                   .bytes         = available_memory(space) + held_bytes,
+                   .one_memory    = !options.memory_bytes && !left_of_device_memory_limit(),
+                   .loading_bytes = options.loading_bytes,
+                   .what          = options.needs.empty() ? "iterations" : "sweeps of all modes",
+                   .time_limit_s  = options.time_limit_s};
   if (options.memory_bytes) wish.bytes = std::min<std::uint64_t>(wish.bytes, *options.memory_bytes);
   return wish;
 }
@@ -55,8 +56,8 @@ FormatWish wish_of(Space const& space, AnyFormatOptions const& options, bool cho
 /// The formats of this build that the wish allows, the best first. \throws UsageError without a survey
 template <class Scalar, class Index, class Space>
 std::vector<FormatCandidate> candidates_of(Space const& space, AnyFormatOptions const& options,
-                                           FormatWish const& wish) {
-  POLYAD_EXPECTS(options.survey, "a choice between formats wants a survey of the tensor");
+                                           ChoiceInput const& wish) {
+  POLYAD_EXPECTS(options.survey, "choosing a format requires a survey of the tensor");
   auto list = candidates(*options.survey, options.rank, sizeof(Scalar), sizeof(Index), wish,
                          [&](double seconds) { return ceilings_for<Scalar>(space, options, seconds); });
   // A build of the library with only some formats lacks the others.

@@ -26,7 +26,7 @@ struct CountSampledRows {
   Counts counts;
 
   KOKKOS_FUNCTION void operator()(count_t i) const {
-    // The place in the stretch varies: a fixed one may meet the same row each time.
+    // The place in the stretch varies, since a fixed one may meet the same row each time.
     count_t const offset = i * count_t(2654435761) % step;
     count_t const p      = Kokkos::min(i * step + offset, nnz - 1);
     count_t const row    = indices(p, mode);

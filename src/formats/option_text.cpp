@@ -17,7 +17,7 @@ OptionText::OptionText(std::string_view text) {
     if (equal != std::string_view::npos) option.value = std::string(one.substr(equal + 1));
     POLYAD_EXPECTS(!option.name.empty() && comma + 1 != text.size(), "an option without a name in '", text,
                    "'");
-    POLYAD_EXPECTS(!is_given(option.name), "the option ", option.name, " stands twice in '", text, "'");
+    POLYAD_EXPECTS(!is_given(option.name), "the option ", option.name, " is given twice in '", text, "'");
     m_options.push_back(std::move(option));
     begin = comma + 1;
   }
@@ -48,12 +48,12 @@ template <class Number>
 void OptionText::read_number(std::string_view name, Number& number) {
   auto const* const option = take(name);
   if (!option) return;
-  POLYAD_EXPECTS(option->value, "the option ", name, " wants a number: ", name, "=N");
+  POLYAD_EXPECTS(option->value, "the option ", name, " requires a number: ", name, "=N");
   auto const& text = *option->value;
   Number read{};
   auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), read);
   POLYAD_EXPECTS(error == std::errc() && end == text.data() + text.size(), "the option ", name, "=", text,
-                 " is no number that fits");
+                 " is not a number in the range of its type");
   number = read;
 }
 
@@ -84,7 +84,7 @@ void OptionText::read(std::string_view name, std::string& word,
   std::string known;
   for (auto const one : words) known += (known.empty() ? "" : ", ") + std::string(one);
   POLYAD_EXPECTS(option->value && std::ranges::find(words, *option->value) != words.end(), "the option ",
-                 name, " wants one of ", known);
+                 name, " requires one of ", known);
   word = *option->value;
 }
 

@@ -20,7 +20,7 @@ inline constexpr count_t sent_at_a_time = count_t(1) << 20;
 
 /// Adds exchange() to the plan, and returns what is received.
 /// \param sent, received  nonzeros of this rank
-/// \param bytes  of a nonzero: its coordinates, and its value as a double
+/// \param bytes  bytes per nonzero: its coordinates, and its value as a double
 [[nodiscard]] inline MemoryPlan::Held plan_exchange(MemoryPlan& plan, count_t sent, count_t received,
                                                     count_t bytes, int ranks) {
   auto held = plan.hold("the nonzeros that were received", MemoryPlan::product({received, bytes}));
@@ -35,7 +35,7 @@ inline void plan_sort_of_duplicates(MemoryPlan& plan, count_t nnz) {
   plan.pass("the sort that sums duplicates", MemoryPlan::product({nnz, 2 * (8 + 8)}));
 }
 
-/// The coordinates and values of so many nonzeros.
+/// The coordinates and values of the given number of nonzeros.
 template <class Scalar, class Index>
 [[nodiscard]] count_t bytes_of_nonzeros(count_t nnz, int order) {
   return MemoryPlan::product({nnz, order * sizeof(Index) + sizeof(Scalar)});

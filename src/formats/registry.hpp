@@ -6,18 +6,18 @@
 #include <string_view>
 #include <type_traits>
 
-#include "formats/blco/alto.hpp"
-#include "formats/blco/blco.hpp"
-#include "formats/blco/streamed_blco.hpp"
-#include "formats/coo/coo_permuted.hpp"
-#include "formats/coo/coo_scratch.hpp"
-#include "formats/coo/coo_tiny_vec.hpp"
-#include "formats/coo/sorted.hpp"
-#include "formats/coo/streamed_sorted.hpp"
-#include "formats/csf/b_csf.hpp"
-#include "formats/csf/csf.hpp"
-#include "formats/csf/hb_csf.hpp"
-#include "formats/fcoo/fcoo.hpp"
+#include "formats/blco/storage/alto.hpp"
+#include "formats/blco/storage/blco.hpp"
+#include "formats/blco/storage/streamed_blco.hpp"
+#include "formats/coo/storage/coo_permuted.hpp"
+#include "formats/coo/storage/coo_scratch.hpp"
+#include "formats/coo/storage/coo_tiny_vec.hpp"
+#include "formats/coo/storage/sorted.hpp"
+#include "formats/coo/storage/streamed_sorted.hpp"
+#include "formats/csf/storage/b_csf.hpp"
+#include "formats/csf/storage/csf.hpp"
+#include "formats/csf/storage/hb_csf.hpp"
+#include "formats/fcoo/storage/fcoo.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/formats/format.hpp"
 
@@ -41,8 +41,8 @@ using all_formats =
                StreamedSorted<Scalar, Index, Space>,                     // `sorted` in host memory
                Alto<Scalar, Index, Space>>;  // ALTO's order, one copy for all modes
 
-/// Whether this build of the library has the format. Where the CMake option POLYAD_FORMATS names some,
-/// POLYAD_BUILT_FORMATS is their list, as in ",sorted,coo-permuted,"; elsewhere it is not defined.
+/// Whether this build of the library has the format. If the CMake option POLYAD_FORMATS names some,
+/// POLYAD_BUILT_FORMATS is their list, as in ",sorted,coo-permuted,"; otherwise it is not defined.
 template <class F>
 constexpr bool is_built() {
 #ifdef POLYAD_BUILT_FORMATS

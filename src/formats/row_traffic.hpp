@@ -103,8 +103,7 @@ void gather_rows(Space const& space, std::uint32_t const* rows, count_t accesses
   });
 }
 
-/// Adds one to the rows that `rows` names. Where others add to the same row, its entries are added with
-/// atomics.
+/// Adds one to the rows that `rows` names. If others add to the same row, its entries are added with atomics.
 template <int Block, class Space, class Scalar>
 void add_rows(Space const& space, std::uint32_t const* rows, count_t accesses,
               FactorMatrix<Scalar, Space> const& table, ColumnBlocks blocks) {

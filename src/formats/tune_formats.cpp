@@ -13,7 +13,7 @@ using namespace detail;
 namespace {
 
 /// Names the best candidate and the reason, once the costs of all are known.
-void decide(FormatWish const& wish, FormatComparison& comparison) {
+void decide(ChoiceInput const& wish, FormatComparison& comparison) {
   auto const choice  = choose(comparison.candidates, wish);
   comparison.best    = comparison.candidates[choice.candidate].name;
   comparison.because = choice.because;
@@ -31,7 +31,7 @@ AnyFormatOptions with_survey(Space const& space, CooTensor<Scalar, Index, Space>
 template <class Scalar, class Index, class Space>
 FormatComparison estimate_formats(Space const& space, AnyFormatOptions const& options, count_t held_bytes) {
   checked_rank(options.rank);
-  FormatWish const wish = wish_of(space, options, true, held_bytes);
+  ChoiceInput const wish = choice_input_of(space, options, true, held_bytes);
   FormatComparison comparison;
   comparison.free_bytes = wish.bytes;
   comparison.candidates = candidates_of<Scalar, Index>(space, options, wish);
@@ -67,8 +67,8 @@ FormatComparison tune_formats(Space const& space, CooTensor<Scalar, Index, Space
     candidate.fits = try_candidate(space, coo, options.rank, {}, candidate, options.hooks.progress);
     if (candidate.fits && alone) comparison.shapes = try_shapes(space, coo, candidate.name, options.rank);
   }
-  FormatWish wish = wish_of(space, options, true, 0);
-  wish.bytes      = comparison.free_bytes;
+  ChoiceInput wish = choice_input_of(space, options, true, 0);
+  wish.bytes       = comparison.free_bytes;
   sort_candidates(candidates, wish);
   decide(wish, comparison);
   return comparison;

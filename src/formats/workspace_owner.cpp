@@ -9,7 +9,7 @@
 namespace polyad {
 
 FormatIdentity::FormatIdentity() noexcept {
-  static std::atomic<std::uint64_t> last{0};  // 0 is of no format
+  static std::atomic<std::uint64_t> last{0};  // no format has the number 0
   m_number = last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 

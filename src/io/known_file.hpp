@@ -16,7 +16,7 @@ namespace polyad::io {
 /// file: read it with pandas, and give the table to polyad.asarray". Nothing for files that are not known.
 [[nodiscard]] std::optional<std::string> describe_foreign_file(std::string_view start);
 
-/// The same for a file of Polyad's that is not text, found where text is expected.
+/// The same for a file of Polyad that is not text, found where text is expected.
 [[nodiscard]] std::optional<std::string> describe_own_file(std::string_view start);
 
 inline constexpr std::string_view cp_model          = "a CP model";
@@ -24,7 +24,7 @@ inline constexpr std::string_view tucker_model      = "a Tucker model";
 inline constexpr std::string_view fast_tucker_model = "a model of fast-tucker";
 inline constexpr std::string_view sparse_tensor     = "a sparse tensor";
 
-/// What an archive holds, by the names of its members; empty if they do not say.
+/// What an archive holds, according to the names of its members; empty if they do not say.
 [[nodiscard]] std::string archive_kind(std::vector<ZipMember> const& members);
 
 }  // namespace polyad::io

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How messages show a piece of a file.
+// The form in which messages show a piece of a file.
 #pragma once
 
 #include <string>

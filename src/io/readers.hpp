@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The public readers of paths, for a file that is open.
+// The public readers that take a path, for a file that is open.
 #pragma once
 
 #include <cstdint>

@@ -54,7 +54,7 @@ void write_tensor(std::filesystem::path const& path, CoordinateList const& tenso
   expect_names_fit({options.index_base, options.labels}, tensor.extents);
   std::visit(
       [&](auto const& indices) {
-        auto const order = static_cast<std::size_t>(tensor.order());
+        std::size_t const order = tensor.order();
         for (std::uint64_t p = 0; p < tensor.nnz(); ++p)
           detail::expect_nonzero_inside(tensor.extents, p, indices.data() + p * order);
       },

@@ -69,7 +69,7 @@ struct CopiedByTeam {
 /// f32 19.1 to 17.3 ms, `b-csf` f32 22.2 to 19.2, `coo-permuted` f64 165 to 141, `f-coo` f32 16.1 to 13.2.
 /// Not for kernels with large arrays: the residual sweep of `blco` took 1.5 times as long.
 template <class Policy, class Kernel>
-void launch_copied(char const* label, Policy const& policy, Kernel const& kernel) {
+void launch_with_local_copy(char const* label, Policy const& policy, Kernel const& kernel) {
   if constexpr (is_device_space<typename Policy::execution_space>)
     Kokkos::parallel_for(label, policy, kernel);
   else

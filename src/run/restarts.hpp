@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Restarts: runs of a driver from several starts, of which the best fit wins.
+// Restarts: runs of a driver from several starts; the best fit wins.
 #pragma once
 
 #include <functional>
@@ -16,8 +16,8 @@
 
 namespace polyad::detail {
 
-/// Runs side by side, one on each instance. Whenever one ends, the next start takes its place. Several ranks
-/// have one instance. They have the same fits, and so the same best run.
+/// Runs concurrently, one run on each instance. Whenever one ends, the next start takes its place. Several
+/// ranks have only one instance. They have the same fits, and so the same best run.
 template <class Driver, class Space>
 class Restarts {
 public:
@@ -26,7 +26,7 @@ public:
   using Result    = typename Run::Result;
   using MakeRun   = std::function<std::unique_ptr<Run>(Space const&, std::uint64_t seed)>;
 
-  /// \param seed  of the first start; the others have the seeds after it
+  /// \param seed  that of the first start; the others have the seeds after it
   Restarts(std::vector<Space> const& instances, std::uint64_t seed, int count, MakeRun make)
       : m_make(std::move(make)), m_seed(seed), m_count(count) {
     for (auto const& instance : instances) m_slots.push_back({instance, 0, nullptr});

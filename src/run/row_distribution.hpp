@@ -26,7 +26,7 @@ class RowDistribution : public RunRanks {
 public:
   using Matrix = FactorMatrix<Scalar, Space>;
 
-  /// \param extents  of the whole tensor
+  /// \param extents  those of the whole tensor
   RowDistribution(Space const& space, Extents const& extents) : m_space(space), m_extents(extents) {}
 
   [[nodiscard]] Space const& space() const { return m_space; }
@@ -35,22 +35,22 @@ public:
   [[nodiscard]] virtual count_t first_row(int /*n*/) const { return 0; }
   [[nodiscard]] virtual count_t rows(int n) const { return m_extents[n]; }
   [[nodiscard]] virtual Matrix owned(int /*n*/, Matrix const& A) const { return A; }
-  /// A matrix for products of the held rows, which sum_rows takes.
+  /// A matrix for products of the held rows, which sum_rows accepts.
   [[nodiscard]] virtual Matrix make_output(char const* label, count_t rows, count_t columns) {
     return make_output_matrix<Scalar>(m_space, label, rows, columns);
   }
   /// The owned rows of V, summed over the ranks that hold them. V is scratch afterwards.
   [[nodiscard]] virtual Matrix sum_rows(int /*n*/, Matrix const& V) { return V; }
-  /// A's other rows, from their owners.
+  /// Gets A's other rows from their owners.
   virtual void gather_rows(int /*n*/, Matrix const& /*A*/) const {}
   /// Sums over all ranks, on the device.
   virtual void sum(double* /*numbers*/, count_t /*count*/) const {}
   virtual void sum(std::uint64_t* /*numbers*/, count_t /*count*/) const {}
   virtual void sum(Matrix const& /*numbers*/) const {}
-  /// The first rank's numbers on the device, for all.
-  using RunRanks::agree;
-  virtual void agree(Matrix const& /*numbers*/) const {}
-  virtual void agree_on_device(double* /*numbers*/, count_t /*count*/) const {}
+  /// Replaces numbers on the device by those of the first rank.
+  using RunRanks::broadcast_from_root;
+  virtual void broadcast_from_root(Matrix const& /*numbers*/) const {}
+  virtual void broadcast_on_device(double* /*numbers*/, count_t /*count*/) const {}
 
   /// Fills A with the random start of the whole factor, whatever the distribution. Returns A's rows that the
   /// tensor has. \param stored  the rows that the whole tensor stores (CpAlsOptions::rows)
@@ -65,18 +65,18 @@ public:
     auto const rows = Kokkos::make_pair(first, first + count);
     return to_host<Scalar>(m_space, Matrix(Kokkos::subview(A, rows, Kokkos::ALL)));
   }
-  /// The reverse for all rows. `whole` is read on the first rank only. \throws UsageError on all ranks
+  /// The reverse, for all rows. `whole` is read on the first rank only. \throws UsageError on all ranks
   virtual void from_root(int /*n*/, std::vector<double> const& whole, Matrix const& A) const {
     from_host<Scalar>(m_space, whole, A);
   }
-  /// The whole factor on the first rank, and nothing elsewhere. Gives up A.
+  /// The whole factor on the first rank, and nothing elsewhere. Releases A.
   [[nodiscard]] virtual Matrix whole_on_root(int /*n*/, Matrix& A) const { return A; }
-  /// The reverse: this rank's rows of the factor `whole` of the first rank, which is given up.
+  /// The reverse: this rank's rows of the factor `whole` of the first rank, which is released.
   [[nodiscard]] virtual Matrix held_of_root(int /*n*/, Matrix& whole, count_t /*columns*/) const {
     return whole;
   }
 
-  /// Phases of this timer are what ranks wait for: reduce_scatter, all_gather and all_reduce.
+  /// The phases of this timer are those in which ranks wait: reduce_scatter, all_gather and all_reduce.
   void time_by(PhaseTimer* timer) { m_timer = timer; }
 
 protected:
@@ -101,11 +101,11 @@ public:
   using RowDistribution<Scalar, Space>::RowDistribution;
 
   /// The nonzeros of the owned rows, in one format for all modes or in one for each. In the latter the owned
-  /// rows count from 0, and are one if there are none. \param part  this rank's part of all nonzeros
+  /// rows count from 0; if there are none, the format has one. \param part  this rank's part of all nonzeros
   [[nodiscard]] virtual std::vector<Format> by_rows(Tensor const& part, AnyFormatOptions const& options) {
     return {any_format(this->space(), part, options)};
   }
-  /// The imbalance that the last by_rows left.
+  /// The imbalance that resulted from the last by_rows.
   [[nodiscard]] virtual Imbalance imbalance() const { return {}; }
   /// Brings this rank's part of a set, which is on the device or in host memory, to the owners of its rows.
   /// One rank keeps it where it is.

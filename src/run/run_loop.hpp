@@ -25,7 +25,8 @@
 
 namespace polyad::detail {
 
-/// An iteration that has ended, and why the driver itself would end the run: the same on all ranks.
+/// An iteration that has ended, and whether the driver itself would end the run and why: the same on all
+/// ranks.
 template <class Iteration>
 struct Ended {
   Iteration numbers;
@@ -81,7 +82,7 @@ public:
     }
     return take_result();
   }
-  /// After the last iteration, once.
+  /// Call it once, after the last iteration.
   [[nodiscard]] Result take_result() {
     Result result  = m_driver.take_result(m_history.empty());
     result.history = std::move(m_history);

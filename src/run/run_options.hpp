@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RunOptions: what the run loop takes of the options of a driver.
+// RunOptions: the options of a driver that the run loop uses.
 #pragma once
 
 #include <filesystem>

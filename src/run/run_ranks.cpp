@@ -79,9 +79,9 @@ private:
 
 std::vector<double> RunRanks::from_root(std::vector<double> numbers) const {
   auto count = static_cast<double>(numbers.size());
-  agree(&count, 1);
+  broadcast_from_root(&count, 1);
   numbers.resize(static_cast<std::size_t>(count));
-  agree(numbers.data(), numbers.size());
+  broadcast_from_root(numbers.data(), numbers.size());
   return numbers;
 }
 

@@ -35,20 +35,21 @@ public:
   /// The same for the exact sums of a fit.
   [[nodiscard]] virtual RankSums rank_sums() const { return {}; }
   /// Replaces numbers by those of the first rank.
-  virtual void agree(double* /*numbers*/, std::uint64_t /*count*/) const {}
-  /// The first rank's numbers, for all.
+  virtual void broadcast_from_root(double* /*numbers*/, std::uint64_t /*count*/) const {}
+  /// The first rank's numbers, copied to all ranks.
   [[nodiscard]] std::vector<double> from_root(std::vector<double> numbers) const;
-  /// Whether a run has to be resumed in the format of its checkpoint. Ranks choose formats by themselves.
+  /// Whether a run has to be resumed in the format of its checkpoint. Several ranks each choose their own.
   [[nodiscard]] virtual bool keeps_format() const { return true; }
-  /// Whether several runs may be under way at a time: ranks would mix up their messages.
+  /// Whether several runs may be under way at the same time. Not with several ranks, which would mix up their
+  /// messages.
   [[nodiscard]] virtual bool runs_side_by_side() const { return true; }
   /// In a handler of an exception that one rank may ignore: throws it again if other ranks wait for this one.
   virtual void rethrow_if_awaited() const {}
-  /// Refuses what a driver has for one rank only. \throws UsageError unless `is_supported`
+  /// Refuses what a driver supports only on one rank. \throws UsageError unless `is_supported`
   virtual void expect_supported(bool /*is_supported*/, std::string_view /*what*/) const {}
 
-  /// Calls `work`, which is a rank's alone: it makes no calls of this class. If it throws on any rank, all
-  /// throw: those on which it did their own exception, the others one of the same kind and text.
+  /// Calls `work`, which belongs to one rank: it makes no calls of this class. If it throws on any rank, all
+  /// throw: a rank on which it threw its own exception, the others one of the same kind and text.
   template <class F>
   auto together(F const& work) const -> decltype(work()) {
     using Result = decltype(work());
@@ -71,7 +72,7 @@ public:
       return std::move(*result);
     }
   }
-  /// `work` of the first rank. The others get an empty result, or throw as in together().
+  /// Calls `work` on the first rank. The others get an empty result, or throw as in together().
   template <class F>
   auto on_root(F const& work) const -> decltype(work()) {
     return together([&]() -> decltype(work()) {
@@ -86,7 +87,7 @@ public:
     constexpr double ended = -1;
     double request[3]      = {ended, 0, 0};
     auto const is_request  = [&] {
-      agree(request, 3);
+      broadcast_from_root(request, 3);
       return request[0] != ended;
     };
     auto const requested = [&] {
@@ -109,12 +110,12 @@ public:
           request[0] = static_cast<double>(k);
           request[1] = static_cast<double>(first);
           request[2] = static_cast<double>(count);
-          agree(request, 3);
+          broadcast_from_root(request, 3);
           return requested();
         });
       });
     request[0] = ended;
-    if (is_root()) agree(request, 3);
+    if (is_root()) broadcast_from_root(request, 3);
     throw_together(thrown);
   }
 

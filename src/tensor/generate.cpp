@@ -58,7 +58,7 @@ private:
   double m_power = 0;
 };
 
-/// A scan over the groups: each writes its run of nonzeros behind those of earlier groups.
+/// A scan over the groups: each writes its run of nonzeros after those of earlier groups.
 template <class Tensor>
 struct GenerateRuns {
   typename Tensor::indices_type indices;

@@ -143,8 +143,8 @@ struct LinearKeys {
 
 /// The nonzeros' positions in the linear order of `layout`; equal cells keep their order. Linear in the
 /// nonzeros: one radix sort for each word, the lowest word first. Waits for `space`.
-/// \throws UsageError when Ordinal cannot number the nonzeros; MemoryError before it allocates: beside the
-///         result it needs 16 + sizeof(Ordinal) bytes a nonzero
+/// \throws UsageError if Ordinal cannot number the nonzeros; MemoryError before it allocates. In addition
+///         to the result it needs 16 + sizeof(Ordinal) bytes per nonzero.
 template <class Ordinal, class Scalar, class Index, class Space>
 Permutation<Ordinal, Space> linear_order(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                                          LinearLayout const& layout) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // LeadingScratch: the arrays of LeadingVectors. They are kept, so that an iteration of HOOI allocates
-// nothing. The tall matrices of a mode lie where those of the mode before lay.
+// nothing. The tall matrices of a mode reuse the memory of those of the mode before.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -32,7 +32,7 @@ public:
   [[nodiscard]] FactorMatrix<Scalar, Space> matrix(Space const& space, count_t rows, count_t columns) {
     count_t const stride = padded_rank<Scalar>(columns);
     if (rows > m_room.size() / stride) {
-      m_room = {};  // before the larger one is asked for
+      m_room = {};  // before the larger one is allocated
       m_room = make_factor_matrix<Scalar>(space, m_label, rows, stride);
     }
     return matrix_at<Scalar, Space>(m_room.data(), rows, columns);

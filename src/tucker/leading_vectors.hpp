@@ -29,7 +29,7 @@
 
 namespace polyad::detail {
 
-/// The eigenvalue of an L x L matrix that may be a rounding error beside the largest one.
+/// The eigenvalue of an L x L matrix that may be a rounding error of the largest one.
 KOKKOS_INLINE_FUNCTION double negligible_eigenvalue(double largest, count_t L) {
   return largest * Kokkos::max(1e-14, Kokkos::Experimental::epsilon_v<double> * static_cast<double>(L));
 }
@@ -53,7 +53,7 @@ struct SortedEigenvectors {
                     SquareMatrix{V.data(), size, static_cast<int>(V.stride(0))}, scratch.data());
     Kokkos::parallel_for(Kokkos::TeamVectorRange(member, size), [&](int const i) {
       double const value = found[i];
-      int rank           = 0;  // of this eigenvalue among all, the largest first; ties by number
+      int rank           = 0;  // rank of this eigenvalue, the largest first; ties by number
       double largest     = 0;
       for (int j = 0; j < size; ++j) {
         double const other = found[j];
@@ -129,7 +129,7 @@ public:
                    " left singular vectors");
     count_t const L               = sampled_columns(all, width, rank);
     auto const [Q, Z, B, W, sums] = m_scratch.arrays(m_space, rows, width, L);
-    // The start, and random directions beside it.
+    // The start, and random directions in addition.
     fill_random_rows(m_space, Z, 1, 0, rows_of(n).first);
     copy_matrix(m_space, matrix_type(Kokkos::subview(Z, Kokkos::ALL, Kokkos::make_pair(count_t(0), rank))),
                 U);
@@ -176,7 +176,8 @@ private:
     if (from.data() != Q.data()) copy_matrix(m_space, Q, from);
   }
 
-  /// L: more columns than wanted, for the rate of convergence depends on the singular values beyond them.
+  /// L: more columns than requested, since the rate of convergence depends on the singular values beyond
+  /// them.
   [[nodiscard]] count_t sampled_columns(count_t rows, count_t width, count_t rank) const {
     return std::min(rank + m_options.oversampling, std::min(rows, width));
   }
@@ -190,8 +191,8 @@ private:
     Kokkos::parallel_for(
         "polyad::range_eigenvectors", team_policy(m_space, launch_shape<Space>(1, 8, 32)),
         detail::SortedEigenvectors<Scalar, Space>{scratch.G, scratch.V, scratch.numbers, T, basis});
-    m_division->agree(T);
-    m_division->agree_on_device(scratch.values.data(), scratch.values.size());
+    m_division->broadcast_from_root(T);
+    m_division->broadcast_on_device(scratch.values.data(), scratch.values.size());
     Kokkos::deep_copy(m_space, scratch.host_values, scratch.values);
     m_space.fence("polyad::leading_vectors");
     return scratch;

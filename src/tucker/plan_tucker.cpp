@@ -44,7 +44,7 @@ count_t product_bytes(Space const& space, count_t J, count_t R, count_t rows) {
   return sums_bytes(space, MemoryPlan::product({height, width, sizeof(double)}), rows);
 }
 
-/// EigenScratch for L columns, whose Gram matrix is that of so many rows.
+/// EigenScratch for L columns, whose Gram matrix has that many rows.
 template <class Scalar, class Space>
 count_t eigen_bytes(Space const& space, count_t L, count_t rows) {
   count_t const sums = MemoryPlan::product(
@@ -63,7 +63,7 @@ count_t width_of(std::vector<count_t> const& ranks, int n) {
 
 using Held = MemoryPlan::Held;
 
-/// \param rows  of each mode on this rank
+/// \param rows  the rows of each mode on this rank
 template <class Scalar, class Space>
 std::vector<Held> plan_random_start(MemoryPlan& plan, Space const& space, Extents const& extents,
                                     std::vector<count_t> const& rows, std::vector<count_t> const& ranks) {
@@ -103,7 +103,7 @@ std::vector<Held> plan_hosvd_start(MemoryPlan& plan, Space const& space, Extents
 }
 
 /// Adds the iterations and the model's file to the plan, which has the formats and the factors.
-/// \param rows  of each mode on this rank
+/// \param rows  the rows of each mode on this rank
 /// \param by_mpi  whether MPI adds up numbers of all ranks in host memory: Open MPI 4 then holds up to two
 ///                copies of them
 template <class Scalar, class Space>

@@ -139,7 +139,7 @@ template <class Scalar, class Space>
 Fit final_fit(Space const& space, TensorByRank<Scalar, Space> const& X,
               TuckerModel<Scalar, Space> const& model, double scale, SquaredNorms const& formula,
               bool is_start) {
-  auto const& tensor = *X.format(0).inside();
+  auto const& tensor = *X.format(0).erased();
   auto const& rows   = *X.rows();
   // The end of a run must not fail for lack of memory.
   count_t const bytes = bytes_to_measure_tucker(model.core.size());
@@ -165,32 +165,20 @@ void expect_hooi_arguments(TensorByRank<Scalar, Space> const& X, TuckerOptions c
     POLYAD_EXPECTS(U.extent(0) == extents[n] && U.extent(1) == options.ranks[n], "the start of mode ", n,
                    " is ", U.extent(0), " x ", U.extent(1));
   }
-  POLYAD_EXPECTS(X.format(0).can(Capability::ttmc), "the format ", X.chosen(), " has no ",
+  POLYAD_EXPECTS(X.format(0).supports(Capability::ttmc), "the format ", X.chosen(), " has no ",
                  to_string(Capability::ttmc));
   expect_run_limits(options.vectors.max_iterations, options.vectors.tolerance);
-  for (auto const& format : X.formats()) expect_no_duplicates(*format.inside());
+  for (auto const& format : X.formats()) expect_no_duplicates(*format.erased());
 }
 
 /// The squared norm of the tensor. \throws NumericalError when it allows no fit
 template <class Scalar, class Space>
 ScaledNorm norm_of(Space const& space, TensorByRank<Scalar, Space> const& X) {
-  auto const norm = scaled_norm(space, *X.format(0).inside(), X.norm_squared(), X.rows()->rank_sums());
+  auto const norm = scaled_norm(space, *X.format(0).erased(), X.norm_squared(), X.rows()->rank_sums());
   if (!(norm.squared > 0) || !std::isfinite(norm.squared))
     throw NumericalError("the tensor's norm is " + std::to_string(std::sqrt(norm.squared)) +
-                         ": no fit can be told");
+                         ": the fit is undefined");
   return norm;
-}
-
-/// What a checkpoint is, if it is of another run; otherwise empty.
-std::string difference_of_runs(io::TuckerCheckpoint const& found, io::TuckerCheckpoint const& run,
-                               bool keeps_format) {
-  for (auto const& difference :
-       {io::difference_of("the ranks", product_text(found.ranks), product_text(run.ranks)),
-        io::difference_of("precision", found.precision, run.precision),
-        io::difference_of("the format", keeps_format ? found.format : run.format, run.format)})
-    if (!difference.empty()) return difference;
-  bool const is_same = io::is_same_tensor(found, run) && found.rows == run.rows;
-  return is_same ? std::string() : "is a checkpoint of another tensor";
 }
 
 /// HOOI on one rank, or on all ranks together: a driver of the run loop (run/run_loop.hpp).
@@ -248,15 +236,18 @@ public:
     double facts[] = {0, 0};  // the number of the iteration and the fit
     m_rows.on_root([&] {
       auto found            = io::read_tucker_checkpoint(path);
-      auto const difference = difference_of_runs(found, state(), m_rows.keeps_format());
+      auto const run        = state();
+      auto const difference = io::difference_of_runs(
+          found, run, m_rows.keeps_format(), found.rows == run.rows,
+          io::difference_of("the ranks", product_text(found.ranks), product_text(run.ranks)));
       if (!difference.empty()) throw InputError(path.string(), 0, 0, difference);
       for (std::size_t n = 0; n < found.factors.size(); ++n)
         from_host<Scalar>(m_space, found.factors[n], m_result.model.factors[n]);
       facts[0] = static_cast<double>(found.iteration);
       facts[1] = found.fit;
     });
-    m_rows.agree(facts, std::size(facts));
-    for (auto const& U : m_result.model.factors) m_rows.agree(U);
+    m_rows.broadcast_from_root(facts, std::size(facts));
+    for (auto const& U : m_result.model.factors) m_rows.broadcast_from_root(U);
     m_space.fence("polyad::tucker");
     m_iterations = static_cast<int>(facts[0]);
     m_result.fit = facts[1];

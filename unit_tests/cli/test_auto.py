@@ -249,7 +249,7 @@ class Tune(AutoTest):
         file = self.folder / "x.tns.tune.json"
         stored = file.read_text()
         common = ("cpd", path, "-i", 1)
-        says = "polyad tune stored it beside the tensor"
+        says = "polyad tune stored it next to the tensor"
 
         def chosen(*arguments):
             format_ = self.report_of(*common, *arguments)["format"]
@@ -274,7 +274,7 @@ class Tune(AutoTest):
                 self.assertFalse(chosen("-r", 4)[1])
         file.write_text(stored)
         self.assertEqual(chosen("-r", 4), ("csf", True))
-        # A second rank is kept beside the first; another tensor of the same name is another tensor.
+        # The choice for a second rank is kept too; another tensor of the same name is another tensor.
         self.succeed("tune", path, "-r", 5, "--format", "blco", "--store")
         self.assertEqual(chosen("-r", 4), ("csf", True))
         self.assertEqual(chosen("-r", 5), ("blco", True))

@@ -236,7 +236,7 @@ class Options(ToolTest):
             ("-r 2 --tol inf", "--tol takes a number from 0 on"),
             ("-r 2 --time-limit 0", "--time-limit takes seconds, more than 0"),
             ("-r 2 --tune --format sorted", "--tune chooses a format: leave --format out"),
-            ("-r 2 --tune --resume c", "--resume goes on in the checkpoint's format: leave --tune out"),
+            ("-r 2 --tune --resume c", "--resume continues in the checkpoint's format: leave --tune out"),
             ("-r 2 --restarts 2 --init nvecs", "--restarts are random starts: leave --init out"),
             ("-r 2 --restarts 2 --checkpoint c", "--restarts have no checkpoints: run them one by one"),
             ("-r 2 --init nvecs --resume c", "--resume is a start: leave --init out"),
@@ -260,7 +260,7 @@ class Options(ToolTest):
             ("gen uniform -d 2,2 -n 1 -o z.tns --report z.tns", "--report would overwrite an output"),
             ("ttm x.tns --mode 0 --matrix u.npz -o z.tns --report z.tns", "-o and --report name the same file"),
             ("tune x.tns -r 2 --format auto", "--format takes the name of one format. Leave it out to try all"),
-            ("tune - -r 2 --store", "--store keeps the choice beside the tensor, so the tensor must be a file"),
+            ("tune - -r 2 --store", "--store keeps the choice next to the tensor, so the tensor must be a file"),
         ):
             self.refused(command, says)
 
@@ -272,8 +272,8 @@ class Options(ToolTest):
             ("--core-reg -1", "--core-reg takes a number from 0 on, not -1"),
             ("--bias-reg inf", "--bias-reg takes a number from 0 on, not inf"),
             ("--time-mode 2 --time-bins 3 --time-reg -1", "--time-reg takes a number from 0 on, not -1"),
-            ("--time-bins 3", "--time-bins and --time-reg want --time-mode"),
-            ("--time-mode 2 --time-reg 3", "--time-reg wants --time-bins"),
+            ("--time-bins 3", "--time-bins and --time-reg require --time-mode"),
+            ("--time-mode 2 --time-reg 3", "--time-reg requires --time-bins"),
             ("--time-mode 2 --no-biases", "--time-mode is about biases: not with --no-biases"),
             ("--shrink -1", "--shrink takes a number from 0 on, not -1"),
             ("--shrink 1 --reg-per-entry", "--shrink is for als without --reg-per-entry"),

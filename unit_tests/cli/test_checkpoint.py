@@ -21,7 +21,7 @@ class Checkpoint(ToolTest):
         return (self.folder / name).read_bytes()
 
     def test_the_same_bits(self):
-        # 25 components are more than a mode has rows: singular matrices, and their count goes on.
+        # 25 components are more than a mode has rows: singular matrices, and their count continues.
         for rank, *options in ((4,), (4, "--precision", "f32"), (25,), (4, "--ridge=0.3", "--ridge=1:2"),
                                (4, "--ridge=0.3", "--precision", "f32"), (4, "--nonnegative", "--inner", 2),
                                (4, "--nonnegative=0,1", "--lower=2:-0.5", "--precision", "f32"),
@@ -232,7 +232,7 @@ class CompletionCheckpoint(ToolTest):
                 self.assertLessEqual(first, 4)
                 for key in ("rank", "columns", "kept_iteration", "rmse", "mae", "biases", "mean", "reason"):
                     self.assertEqual(rest["result"].get(key), whole["result"].get(key), key)
-                if rest["iterations"]:  # of a run that was done no other checkpoint is written
+                if rest["iterations"]:  # a run that was done writes no other checkpoint
                     if "choice" not in whole["result"]:  # which keeps its seconds
                         self.assertEqual(self.content("rest.ckpt"), self.content("whole.ckpt"))
                 else:

@@ -257,7 +257,7 @@ class Completion(ToolTest):
         lines = ratings((60, 40, 5), 20000, seed=3)
         train = self.write("many.tns", text(lines))
         common = ("fast-tucker", train, "--test", self.test, "-r", 4, "-o", "m.npz")
-        needed = 20000 * 16  # of the set alone
+        needed = 20000 * 16  # bytes of the set alone
         for arguments, budget in ((("--shrink", 10), 2 * needed), ((), 7 * needed // 2)):
             want = self.report_of(*common, *arguments, "--format", "sorted")
             self.assertNotIn("chosen_because", want["format"])
@@ -295,7 +295,7 @@ class Completion(ToolTest):
         self.assertIn("biases   train RMSE", out)
         out = self.succeed(*common, "--shrink", 10, "-i", 2, "--device-memory", 2 * needed).stdout
         self.assertIn("format   streamed-sorted because", out)
-        for limit in (0, 1000, 30000, 100000, 300000):  # every one says what array wants how many bytes
+        for limit in (0, 1000, 30000, 100000, 300000):  # each says which array needs how many bytes
             result = self.fail_with(4, *common, "--device-memory", limit, says="needs")
             self.assertRegex(result.stderr, r"needs [0-9]+ bytes: only [0-9]+ bytes are (free|left)")
         for arguments, code, says in ((("--device-memory", needed, "--format", "sorted"), 4, "are free"),
@@ -319,8 +319,8 @@ class Completion(ToolTest):
                 self.assertAlmostEqual(predict(model, at), biases, places=12)
 
     def test_a_gain_within_its_own_error_is_none(self):
-        # Of these ratings a fit learns more noise than interaction. On its way it passes near the biases, and
-        # the held-out error of that epoch is a hair below theirs.
+        # From these ratings a fit learns more noise than interaction. On its way it passes near the biases,
+        # and the held-out error of that epoch is a hair below theirs.
         self.succeed("gen", "ratings", "-d", "1000,300", "-n", 80000, "-r", 4, "--skew", 0.5, "--noise", 0.25,
                      "--seed", 1, "-o", "made.npz")
         report = self.report_of("fast-tucker", "made.npz", "--split", 0.1, "--clip", "1,5", "-t", 1)
@@ -478,7 +478,7 @@ class Completion(ToolTest):
                                   "--for-file", "q.txt"),
                                  ("99 is not a row of mode 0", "recommend", "m.npz", "--mode", 1, "--for", "99,1",
                                   "--cold-start", "refuse"),
-                                 ("0 rows are wanted", "recommend", "m.npz", "--mode", 1, "--for", "9,1", "-n", 0)):
+                                 ("0 rows are requested", "recommend", "m.npz", "--mode", 1, "--for", "9,1", "-n", 0)):
             self.fail_with(2, *arguments, says=says)
 
     def test_many_queries_at_once(self):
@@ -594,8 +594,8 @@ class Completion(ToolTest):
                 self.assertAlmostEqual(value, wanted[film], delta=2e-5 * (1 + abs(value)))
         for says, *arguments in (("--time-mode 3 of 3 modes", "--time-mode", 3),
                                  ("take one number or 3, not 2", "--time-mode", 1, "--time-bins", "3,3"),
-                                 ("want --time-mode", "--time-bins", 3),
-                                 ("wants --time-bins", "--time-mode", 1, "--time-reg", 3),
+                                 ("require --time-mode", "--time-bins", 3),
+                                 ("requires --time-bins", "--time-mode", 1, "--time-reg", 3),
                                  ("--time-reg takes", "--time-mode", 1, "--time-bins", 3, "--time-reg", -1),
                                  ("not with --no-biases", "--time-mode", 1, "--no-biases")):
             answer = self.run_tool("fast-tucker", train, *arguments)

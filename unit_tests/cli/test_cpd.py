@@ -320,7 +320,7 @@ class Cpd(ToolTest):
         for budget in (needed // 3, needed // 4):  # less than the coordinates take
             report = self.report_of(*common, "--device-memory", budget)
             self.assertEqual(report["format"]["name"], "streamed-blco")
-            self.assertRegex(report["format"]["chosen_because"], r"the fastest, needs .* free, and so it is with every")
+            self.assertRegex(report["format"]["chosen_because"], r"the fastest, needs .* free; no other in-memory format fits")
             self.assertLessEqual(report["memory"]["device_peak_bytes"], budget)
             self.assertEqual(report["options"]["device_memory"], budget)
             self.assert_close([it["fit"] for it in report["iterations"]],
@@ -418,7 +418,7 @@ class Cpd(ToolTest):
             self.assert_close(self.fits("-i", 3, "--init", name), whole[3:])
 
     def test_singular_vectors_as_start(self):
-        # Of a tensor of rank R with orthogonal factors they are the solution, as exactly as they are found.
+        # For a tensor of rank R with orthogonal factors they are the solution, as exactly as they are found.
         tensor = {(r, (r + 1) % 3, r): float(3 - r) for r in range(3)}
         path = self.write("orthogonal.tns", tns(tensor))
         report = self.report_of("cpd", path, "-r", 3, "-i", 1, "--init", "nvecs")

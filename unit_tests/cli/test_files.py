@@ -101,6 +101,23 @@ class Convert(ToolTest):
                 last = name
             self.assertEqual((self.folder / last).read_bytes()[8], 2)
             self.succeed("compare", "x.tns", last)
+            for name, lines in (("y.tns", 0), ("y.txt", 4)):  # texts count as the text did of which the file was made
+                self.succeed("convert", last, name, *(("--to", "tensor-toolbox") if lines else ()))
+                written = (self.folder / name).read_text()
+                self.assertEqual(written.splitlines()[lines].split()[:2], [str(base), "3"])
+                self.assertIn(f"indices from {base}", self.run_tool("check", name).stdout)
+                self.succeed("compare", last, name)
+            for other in (0, 1):
+                self.succeed("convert", last, "z.tns", "--output-base", other)
+                self.assertEqual((self.folder / "z.tns").read_text().split()[:2], [str(other), str(3 - base + other)])
+        # What a text cannot show is said.
+        self.write("x.tns", "3 4 1\n5 2 2\n")
+        result = self.succeed("convert", "x.tns", "y.tns", "--index-base", 0)
+        self.assertIn("y.tns counts from 0, but has no index 0", result.stderr)
+        self.assertEqual((self.folder / "y.tns").read_text(), (self.folder / "x.tns").read_text())
+        result = self.succeed("convert", "x.tns", "y.mtx", "--index-base", 0)
+        self.assertIn("matrix-market always counts from 1", result.stderr)
+        self.assertIn("\n4 5 1\n", (self.folder / "y.mtx").read_text())
         self.succeed("gen", "uniform", "-d", "5,4", "-n", 6, "-o", "g.pten")  # counts from nothing
         self.assertEqual((self.folder / "g.pten").read_bytes()[8], 1)
 
@@ -193,7 +210,7 @@ class Check(ToolTest):
         self.assertEqual([facts[k] for k in ("findings", "duplicates", "zeros", "nan", "infinite")],
                          [5, 2, 1, 1, 1])
         self.assertEqual(facts["files"], ["y.tns"])
-        self.assertEqual((self.folder / "y.tns").read_text(), "1 2 5\n")
+        self.assertEqual((self.folder / "y.tns").read_text(), "0 1 5\n")  # in the numbers of x.tns
 
     def test_binary(self):
         self.write("x.tns", "1 1 2\n1 1 3\n")

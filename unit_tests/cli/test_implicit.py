@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """polyad fast-tucker --implicit: the loss over all cells, recommendations, and what is refused."""
 import random
+import re
 import unittest
 
 from tool import ToolTest
@@ -39,6 +40,25 @@ class Implicit(ToolTest):
         self.assertEqual(report["result"]["mean"], 0)
         self.assertEqual(str(report["options"]["implicit"]), "40")
         self.assertEqual(report["result"]["regularization"], "--reg 100")
+
+    def test_options_are_chosen_by_rankings(self):
+        options = ("--implicit=auto", "-i", 4)
+        result = self.report_of("fast-tucker", self.clicks, *options, "-o", "m.npz")["result"]
+        choice = result["ranking_choice"]
+        self.assertEqual((choice["candidates"], choice["reason"]), (9, "converged"))
+        self.assertIn(choice["alpha"], (1, 10, 40))
+        self.assertEqual((result["rank"], result["regularization"]), (choice["rank"], f"--reg {choice['ridge']:g}"))
+        self.assertLessEqual(choice["users"], 30)
+        # What is given stays. The model is that of a fit with these options on all entries.
+        fit = ("-i", 4, "-r", 4, "--reg", 2, "--precision", "f64")
+        said = self.succeed("fast-tucker", self.clicks, "--implicit=auto", *fit, "-o", "a.npz").stdout
+        found = re.search(r"chosen +--implicit=(\S+) --reg 2 -r 4: NDCG@10 \S+ .* \(3 candidates in", said)
+        self.assertIsNotNone(found, said)
+        loss = self.report_of("fast-tucker", self.clicks, f"--implicit={found[1]}", *fit)["result"]["objective"]
+        self.assertIn(f"loss     {loss:.6g} over all cells", said)
+        single = self.write("single.tns", "1 1 1\n2 2 1\n3 1 1\n")
+        self.fail_with(2, "fast-tucker", single, *options, "-q", "-o", "c.npz", says="no user has a held-out entry")
+        self.fail_with(2, "fast-tucker", self.clicks, "--implicit=often", says="--implicit")
 
     def test_repeated_places_are_summed(self):
         twice = self.write("twice.tns", self.text([(u, i, 1) for u, i, x in self.lines for _ in range(x)]))

@@ -48,7 +48,7 @@ class Interrupt(ToolTest):
         self.assertEqual(report["result"]["fit"], report["iterations"][-1]["fit"])
         self.assertTrue(stderr.endswith(f"polyad: interrupted after iteration {iterations}\n"))
         self.assertIn("interrupted", stdout)
-        # The model is whole: it can be the next run's start, which goes on from its fit.
+        # The model is whole: it can be the start of the next run, which continues from its fit.
         again = self.report_of("cpd", "x.tns", "-r", 4, "-i", 1, "--init", "model.ktns")
         self.assertGreaterEqual(again["result"]["fit"], report["result"]["fit"] - 1e-12)
 
@@ -184,7 +184,7 @@ class Interrupt(ToolTest):
                     self.assertLessEqual(set(os.listdir(self.folder)), before | {"o.tns"})
 
     def test_second_signal_ends_at_once(self):
-        # Blocked in reading, which the first signal lets go on.
+        # The process is blocked in reading, and the first signal lets it continue.
         process = subprocess.Popen([TOOL, "cpd", "/dev/stdin", "-r", "4", "--report", "report.json"],
                                    cwd=self.folder, stdin=subprocess.PIPE, stderr=subprocess.PIPE,
                                    preexec_fn=default_signals)

@@ -28,7 +28,7 @@ class Memory(ToolTest):
                                  check=False,
                                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30)))
         if limited.returncode != 0:
-            self.skipTest("a sanitizer or a device's driver wants more addresses than a limit leaves")
+            self.skipTest("a sanitizer or a device's driver needs more addresses than a limit leaves")
         self.succeed("gen", "uniform", "-d", "300000,200,100", "-n", 1000000, "-o", "x.pten")
         self.succeed("convert", "x.pten", "x.tns")
 
@@ -183,7 +183,7 @@ class MaxMemory(ToolTest):
                 text = line * (16 * MIB // len(line))
                 self.write("x.tns.xz", lzma.compress(text, preset=0) * 16)
                 self.expect_refused("x.tns.xz", "the text of x.tns.xz")
-        # Behind a nonzero they take no memory, and behind a fault they are not unpacked to the end.
+        # After a nonzero they take no memory, and after a fault they are not unpacked to the end.
         begin = lzma.compress(b"1 1 1 1\n")
         self.write("x.tns.xz", begin + lzma.compress(b"\n#\n" * 4 * MIB, preset=0) * 16)
         status, message, peak = self.peak("stats", "x.tns.xz", "--max-memory", "32M")
@@ -274,7 +274,7 @@ def make_control_group():
                                       ("", "/sys/fs/cgroup", "memory.max")):
         if controller not in groups:
             continue
-        # A process may not be in a group of version 2 whose children have controllers: beside it, then.
+        # A process may not be in a group of version 2 whose children have controllers: use a sibling, then.
         for parent in (pathlib.Path(folder + groups[controller]), pathlib.Path(folder)):
             group = parent / f"polyad_test_{os.getpid()}"
             try:

@@ -16,7 +16,7 @@ from tool import TOOL, ToolTest, random_tensor, tns
 
 USAGE, INPUT, MEMORY, DIFFERENT = 2, 3, 4, 8
 COMMANDS = ("cpd stats tucker ttm ttmc convert check compare gen mttkrp predict recommend similar estimate tune info "
-            "fast-tucker").split()
+            "fast-tucker update").split()
 
 
 class Words(ToolTest):
@@ -67,8 +67,10 @@ NUMBERS = {
                                   "--time-bins": False, "--seed": False, "--bias-sweeps": False},
                     ("--split", "--split-time", "--validate", "--lr", "--beta1", "--beta2", "--epsilon", "--core-lr", "--lr-decay", "--reg", "--shrink", "--core-reg",
                      "--bias-reg", "--time-reg", "--time-limit"), ("--max-memory", "--device-memory")),
-    "recommend": (("no.npz", "--mode", "1", "--for", "1"), {"-n": False, "--index-base": False}, (),
-                  ("--max-memory",)),
+    "recommend": (("no.npz", "--mode", "1", "--ratings", "no.tns"), {"-n": False, "--index-base": False},
+                  ("--reg", "--shrink", "--bias-reg"), ("--max-memory",)),
+    "update": (("no.npz", "no.tns", "--train", "no.tns", "-o", "p.npz"), {"-t": False, "--sweeps": False},
+               ("--reg", "--shrink", "--bias-reg"), ("--max-memory",)),
     "similar": (("no.npz", "--mode", "1", "--index", "1"), {"-n": False}, (), ()),
     "evaluate": (("no.npz", "no.tns"), {"-k": False, "-t": False}, ("--relevant",), ("--max-memory",)),
     "predict": (("no.npz", "no.tns", "-o", "p.tns"), {"-t": False}, (), ("--max-memory",)),

@@ -100,6 +100,15 @@ class Products(ToolTest):
                 self.fail_with(code, "project", "m.npz", *options, "-o", "p.npz", says=says)
         self.fail_with(2, "project", "m.npz", "x.tns", "--mode", 0, "-o", "p.tns", says=".npz")
 
+    def test_ttm_counts_as_its_input(self):
+        """The rows of the other modes keep their numbers in the product's text."""
+        matrix = self.write("u.npz", npz({"matrix": [[1.0, 1.0] for _ in range(3)]}))
+        for base in (0, 1):
+            tensor = self.write("b.tns", f"{base} {base + 3} 1.5\n{base + 2} {base + 1} 2.5\n")
+            self.succeed("ttm", tensor, "--mode", 0, "--matrix", matrix, "-o", "y.tns")
+            rows = {line.split()[1] for line in (self.folder / "y.tns").read_text().splitlines()}
+            self.assertEqual(rows, {str(base + 1), str(base + 3)})
+
     def test_ttm(self):
         for mode in (1, 2, 3):
             U = self.matrices[mode - 1]

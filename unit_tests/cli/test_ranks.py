@@ -259,7 +259,7 @@ class Ranks(ToolTest):
         self.assertEqual([step["iteration"] for step in rest["iterations"]], [6, 7, 8, 9])
         whole["iterations"] = whole["iterations"][5:]
         self.expect_fits(rest, whole)
-        # One rank goes on from it too, in the format that rank 0 had.
+        # One rank continues from it too, in the format that rank 0 had.
         alone = self.report_of("cpd", self.tensor, "-r", 4, "-i", 9, "--tol", 0, "--resume", "c")
         self.expect_fits(alone, whole)
         result = self.mpirun(3, "cpd", self.tensor, "-r", 5, "--resume", "c")
@@ -278,7 +278,7 @@ class Ranks(ToolTest):
         self.one_message(self.mpirun(3, "cpd", "nowhere.tns", "-r", 2), 3, r"rank 0: .*nowhere.tns")
         self.write("bad.tns", "1 1 1 1\n2 x 1 1\n")
         self.one_message(self.mpirun(2, "cpd", "bad.tns", "-r", 2), 3, r"rank 0: .*bad.tns:2:3")
-        # A fault that another rank reads is told with its line, and the first of two.
+        # A fault that another rank reads is reported with its line, and so is the first of two.
         lines = ["1 1 1 1"] * 300
         lines[200], lines[280] = "2 x 1 1", "3 1 1 1 1"
         self.write("late.tns", "\n".join(lines) + "\n")
@@ -351,7 +351,7 @@ class Ranks(ToolTest):
         self.write("one.tns", "1 1\n2 1\n")
         self.one_message(self.mpirun(2, "tucker", "one.tns", "-r", 1), 3, "one mode only")
         self.write("zero.tns", "1 1 0\n2 2 0\n")
-        self.one_message(self.mpirun(3, "tucker", "zero.tns", "-r", "1,1"), 5, "no fit can be told")
+        self.one_message(self.mpirun(3, "tucker", "zero.tns", "-r", "1,1"), 5, "the fit is undefined")
 
     def test_a_signal_to_one_rank_stops_tucker_on_all(self):
         process = self.start(

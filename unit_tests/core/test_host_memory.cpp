@@ -56,7 +56,7 @@ public:
     put(folder + "/memory.stat",
         "anon 4096\nfile 4096\ninactive_file " + bytes(inactive) + "\nactive_file 1\n");
   }
-  /// The same of version 1.
+  /// The same for version 1.
   void first_group(std::string const& folder, std::string const& limit, int usage, int inactive,
                    std::string const& above = "9223372036854771712") const {
     put(folder + "/memory.limit_in_bytes", limit + '\n');
@@ -134,7 +134,7 @@ TEST_CASE("host memory: control groups in a container", "[core]") {
   machine.put("proc/self/mountinfo", "30 23 0:26 /docker/1f /sys/fs/cgroup ro - cgroup2 cgroup rw\n");
   machine.group("sys/fs/cgroup/x", 200, 100, 0);
   CHECK(machine.free_mib() == 100);
-  // A group beside what is mounted: the mount's is the best that is known.
+  // A group outside what is mounted: the mount's is the best that is known.
   machine.put("proc/self/cgroup", "0::/../other\n");
   CHECK(machine.free_mib() == 300);
   machine.put("proc/self/mountinfo", "30 23 0:26 / /mnt/control\\040groups rw - cgroup2 cgroup rw\n");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // TinyVec in every form that the backend has: each operation, each width, rows cut off at every column.
-// Numbers are small integers, so results are exact. NaN stands behind column R of what is read, and a canary
-// around what is written.
+// Numbers are small integers, so results are exact. What is read holds NaN past column R, and a canary
+// surrounds what is written.
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <limits>
@@ -75,7 +75,7 @@ struct Operations {
   }
 };
 
-constexpr std::size_t guard = 8;  // columns of canary behind the row's padding
+constexpr std::size_t guard = 8;  // columns of canary after the row's padding
 
 /// One block that starts at column `first` of rows of `rank` columns.
 template <class Scalar, int Block, RowForm Form>

@@ -158,7 +158,7 @@ TEST_CASE("CP-ALS: one and three iterations are the oracle's, in every format", 
       CAPTURE(F::name, order);
       REQUIRE(result.history.size() == 3);
       for (std::size_t i = 0; i < 3; ++i) CHECK(std::abs(result.history[i].fit - fits[i]) < 1e-10);
-      // The model itself, cell by cell, since its components may stand in another order.
+      // The model itself, cell by cell, since its components may be in another order.
       auto const model  = on_host(result.model);
       long double worst = 0;
       for (std::size_t p = 0; p < tensor.nnz(); ++p) {
@@ -289,7 +289,7 @@ TEST_CASE("CP-ALS: a run whose updates were never regular does not say that it c
   CHECK(result.reason == StopReason::stalled);
   CHECK(result.defect == ModelDefect::never_regular);
   CHECK(std::string(to_string(result.defect)) == "every update took the pseudo-inverse");
-  // Of runs that end for other reasons it is told as well; one regular update is enough.
+  // Runs that end for other reasons report it as well; one regular update is enough.
   result = factor<double>(tensor, options_of(4, 1));
   CHECK(result.reason == StopReason::max_iterations);
   CHECK(result.defect == ModelDefect::never_regular);
@@ -511,7 +511,7 @@ TEST_CASE("CP-ALS: the canonical form of the result fits where an iteration did"
     during = account.in_use();
     return true;
   }));
-  // A copy of the longest factor takes 2.5 MB; small arrays, as an account keeps room for, stand beside it.
+  // A copy of the longest factor takes 2.5 MB. There are also small arrays, which an account has room for.
   CHECK(account.peak() <= during + 65536);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What CP-ALS promises beside its numbers, seen through Kokkos' tools interface. Inside an iteration nothing
-// is allocated, nothing but the numbers of the fit goes to the host, and the host waits for its own instance
-// only. Everything carries our labels.
+// What CP-ALS promises in addition to its numbers, seen through Kokkos' tools interface. Inside an iteration
+// nothing is allocated, nothing but the numbers of the fit goes to the host, and the host waits for its own
+// instance only. Everything carries our labels.
 #include <Kokkos_Core.hpp>
 #include <string>
 #include <vector>

@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "cp/iteration_numbers.hpp"
+#include "cp/run/iteration_numbers.hpp"
 #include "dense/inner_product.hpp"
 #include "polyad/testing/oracle.hpp"
 #include "support/catch.hpp"

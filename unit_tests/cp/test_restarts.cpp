@@ -25,7 +25,7 @@ namespace {
 
 using F = Sorted<double, std::uint32_t, TestSpace>;
 
-/// Of rank 5, with more than one local optimum.
+/// A tensor of rank 5, with more than one local optimum.
 F planted(TestSpace const& space) {
   std::vector<count_t> const extents{50, 60, 70};
   auto const tensor = planted_tensor<double, std::uint32_t>(space, Extents(extents), 5, 8, 3).tensor;
@@ -107,7 +107,7 @@ TEST_CASE("restarts: more starts find what the first one misses", "[cp]") {
   CHECK(result.fit > 1 - 1e-6);
 }
 
-TEST_CASE("restarts: iterations are told with the number of their run; false ends all", "[cp]") {
+TEST_CASE("restarts: iterations are reported with the number of their run; false ends all", "[cp]") {
   TestSpace const space;
   F const X = planted(space);
   std::map<int, int> seen;

@@ -71,7 +71,7 @@ std::vector<double> pivots(std::vector<double> const& before, std::vector<double
 struct Outcome {
   double fit;
   count_t fallbacks;
-  std::vector<double> pivots;  // of all updates
+  std::vector<double> pivots;  // those of all updates
   std::vector<double> weights;
   bool is_finite;
 };

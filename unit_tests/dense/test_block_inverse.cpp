@@ -3,7 +3,7 @@
 // does.
 // The bound of an inverse's error is that of Cholesky's (Higham, "Accuracy and Stability of Numerical
 // Algorithms", 2002, section 14.3), with a constant to spare.
-#include "dense/block_inverse.hpp"
+#include "dense/update/block_inverse.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -69,7 +69,7 @@ TEST_CASE("block inverse: H times its inverse, every edge of the blocks", "[dens
     CAPTURE(rank);
     CHECK(result.flag == 0);
     double largest = 0;
-    double norm    = 0;  // of the inverse, and H's is at most R
+    double norm    = 0;  // norm of the inverse; H's is at most R
     for (std::size_t i = 0; i < rank; ++i)
       for (std::size_t j = 0; j < rank; ++j) {
         long double sum = i == j ? -1 : 0;

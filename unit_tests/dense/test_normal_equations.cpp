@@ -16,7 +16,7 @@
 #include <limits>
 #include <vector>
 
-#include "dense/normal_equations.hpp"
+#include "dense/update/normal_equations.hpp"
 #include "polyad/testing/oracle.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"

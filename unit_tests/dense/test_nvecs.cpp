@@ -98,7 +98,7 @@ TEST_CASE("nvecs: fibers longer than a thread walks alone", "[cp]") {
   tensor = reordered(tensor, random_order(random, tensor.nnz()));
   TestSpace const space;
   auto const Q = flat(nvecs(space, to_device<double, std::uint32_t>(space, tensor), 6, {0, 200, 1e-14})[0]);
-  // 256, 100, 48, 22.6, 11.3, 4.4: as they stand.
+  // 256, 100, 48, 22.6, 11.3, 4.4: in this order.
   for (std::size_t r = 0; r < 6; ++r) {
     double const entry = 1 / std::sqrt(static_cast<double>(fibers[r].first));
     for (std::size_t i = 0; i < rows; ++i) {

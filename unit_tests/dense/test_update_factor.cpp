@@ -2,7 +2,7 @@
 // update_factor against the oracle: A = V W, and G = A' A of the A that was stored. The edges are those of
 // the single pass that devices take up to R = 32; hosts and larger R take two passes and are held to the
 // same. Each strategy is forced on every backend as well.
-#include "dense/update_factor.hpp"
+#include "dense/update/update_factor.hpp"
 
 #include <Kokkos_Core.hpp>
 #include <array>
@@ -37,7 +37,7 @@ double weight_of(std::size_t r) {
 /// What the machine takes.
 struct Automatic {};
 
-/// A and G, both from an output of NaN. NaN stands around V and W too.
+/// A and G, both from an output of NaN. V and W are surrounded by NaN too.
 template <class Scalar, class Strategy = Automatic>
 Result update_of(HostMatrix const& host_V, HostMatrix const& host_W, RowLayout layout_V, RowLayout layout_W,
                  RowLayout layout_A, TestSpace const& space = TestSpace()) {
@@ -100,7 +100,8 @@ void expect_updated(std::size_t rows, std::size_t rank, RowLayout layout_V, RowL
   inner.terms              = {rows * rank};
   std::size_t const floats = roundings_of_floats<Scalar, Strategy>(rows, rank);
   CHECK(violation<double>(inner, {result.inner}, 3) == "");
-  // Of A as it was stored. Summed in double, in which a product of two floats is exact, of two doubles not.
+  // G belongs to A as it was stored. Sums are in double: exact for products of two floats, but not of two
+  // doubles.
   CHECK(violation<double>(oracle_product_of_transposed(result.A, result.A), result.G,
                           (sizeof(Scalar) == sizeof(float) ? 1 : 2) + floats) == "");
   bool symmetric = true;
@@ -149,7 +150,7 @@ TEST_CASE("update_factor: every edge of its tiles of rows", "[dense]") {
 }
 
 TEST_CASE("update_factor: chunks of several tiles, and chunks left empty", "[dense]") {
-  // On a device there are 528 chunks at most. One tile each and one row more leaves nearly half of them
+  // A device has at most 528 chunks. With one tile each and one additional row, nearly half of them are
   // empty.
   expect_updated<float>(528 * 120 + 1, 17, RowLayout::padded);
   expect_updated<double>(528 * 120 + 1, 32, RowLayout::padded);

@@ -124,7 +124,7 @@ void expect_run_of_one_rank(Sets const& sets, FastTuckerOptions const& options,
     CHECK(flat(result.model.drift(n)) == flat(expected.model.drift(n)));
     REQUIRE(flat(result.model.A(n)).size() == flat(expected.model.A(n)).size());
   }
-  // The model that rank 0 has got gives the errors that all have told.
+  // The model that rank 0 got gives the errors that all ranks reported.
   auto const test = tensor_of<Scalar>(sets.test, Dealt::whole);
   if (test.nnz() > 0 && result.kept_epoch > 0)
     expect_close(errors(TestSpace(), result.model, test), result.errors.test, tolerance);

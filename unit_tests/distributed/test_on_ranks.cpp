@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "distributed/collectives/mpi_collectives.hpp"
 #include "distributed/exchange.hpp"
-#include "distributed/mpi_collectives.hpp"
 #include "distributed/parts.hpp"
 #include "distributed/shared_folder.hpp"
 #include "distributed/world.hpp"
@@ -46,7 +46,7 @@ T sum_of_ranks(count_t i) {
   return sum;
 }
 
-/// The group's calls on arrays where it wants them.
+/// The group's calls on arrays in the memory that it uses.
 template <class T, class Memory>
 struct Arrays {
   using View = Kokkos::View<T*, Memory>;
@@ -357,7 +357,7 @@ TEST_CASE("Words sent are those of the formula", "[mpi]") {
       after.push_back(words_of_all());
       return true;
     }));
-    // A Gram matrix a mode, and <X, M> beside the last one.
+    // A Gram matrix per mode, and <X, M> with the last one.
     auto const reduced = [&](count_t count) {
       return static_cast<double>(ranks * 2 * (count - count / ranks));
     };

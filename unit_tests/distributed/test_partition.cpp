@@ -16,7 +16,7 @@
 
 namespace polyad::test {
 
-TEST_CASE("A communicator of MPI wants MPI: built, and started", "[distributed]") {
+TEST_CASE("A communicator of MPI requires MPI: built, and started", "[distributed]") {
   if (mpi_is_built())
     CHECK_THROWS_AS(mpi_communicator(TestSpace()), BackendError);
   else

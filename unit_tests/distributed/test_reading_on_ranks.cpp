@@ -225,7 +225,7 @@ TEST_CASE("a rank that finds no memory for its part ends the reading of all", "[
   }
 }
 
-TEST_CASE("a fault that one rank alone meets is told by all", "[ranks]") {
+TEST_CASE("a fault that only one rank meets is reported by all", "[ranks]") {
   if (world().size() == 1) return;
   SharedFolder const folder;
   // A line without an end, which the last part alone has.
@@ -275,7 +275,7 @@ TEST_CASE("an allocation that fails on one rank ends the reading of all", "[rank
         auto const has_failed =
             of_all({fails && polyad::torture::failed() ? std::uint64_t{1} : std::uint64_t{0}})[1][0] == 1;
         CAPTURE(polyad::io::to_string(dialect), threads, k, outcome.text);
-        // Some are done without: a buffer, or a thread more.
+        // The program runs without some of them, such as a buffer or an additional thread.
         auto const exits = of_all({static_cast<std::uint64_t>(outcome.exit)});
         for (auto const& exit : exits) REQUIRE(exit == exits[0]);
         if (outcome.exit == 0)

@@ -95,7 +95,7 @@ inline OracleValue oracle_prediction(HostModel const& model, HostTensor const& X
   return sum;
 }
 
-/// Roundings behind a prediction: C^(n) has J - 1 additions and one multiplication (J_n <= J), each of the R
+/// Roundings in a prediction: C^(n) has J - 1 additions and one multiplication (J_n <= J), each of the R
 /// products takes N of these and N - 1 multiplications, then R - 1 additions, the mean, N biases, and one
 /// rounding when the result is stored.
 inline std::size_t prediction_roundings(std::size_t order, std::size_t J, std::size_t rank) {

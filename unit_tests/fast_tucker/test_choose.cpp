@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "fast_tucker/held_out.hpp"
-#include "fast_tucker/sample_rows.hpp"
+#include "fast_tucker/search/held_out.hpp"
+#include "fast_tucker/search/sample_rows.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
 #include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
@@ -27,7 +27,7 @@ double noise(Random& random) {
 
 struct Effects {
   double biases      = 0;  // deviations
-  double interaction = 0;  // of the first two modes, of rank 2
+  double interaction = 0;  // between the first two modes, with rank 2
   double noise       = 0;
 };
 
@@ -171,7 +171,7 @@ TEST_CASE("a search through a sample chooses what one through all entries does",
   CHECK(choose_of_most(entries, options, 18000).model.entries == all.model.entries);
   auto one_row           = data.train;
   std::uint64_t row      = 0;
-  auto const without_row = [&] {  // of which a sample has nothing
+  auto const without_row = [&] {  // a row that a sample misses
     for (std::size_t p = 0; p < one_row.nnz(); ++p) one_row.indices[3 * p] = row;
     return detail::Entries<double, std::uint32_t, TestSpace>(
         to_device<double, std::uint32_t>(space, one_row));
@@ -197,10 +197,10 @@ TEST_CASE("an interaction in noise is learned as far as the noise, whatever the 
   CHECK(choice.options.targets[0] == RowTarget::zero);
   CHECK(choice.options.targets[1] == RowTarget::zero);
   CHECK(choice.model.entries > 300);
-  CHECK(choice.biases.rmse > 1);  // of the interaction and the noise
+  CHECK(choice.biases.rmse > 1);  // interaction and noise remain
   CHECK(choice.model.rmse < 0.65);
   CHECK(result.history.back().test.rmse < 0.62);
-  // The model goes on from the best candidate, with the options that were chosen.
+  // The model continues from the best candidate, with the options that were chosen.
   CHECK(result.history.size() == static_cast<std::size_t>(choice.options.max_epochs));
   auto const again =
       fast_tucker(space, FastTuckerData<double, std::uint32_t, TestSpace>{train, {}, other}, choice.options);
@@ -273,8 +273,7 @@ TEST_CASE("three modes that all matter stay in the product", "[fast_tucker]") {
   CHECK(choice.biases.rmse > 1.5);
 }
 
-TEST_CASE("where there are biases alone, or noise alone, mean and biases are the model",
-          "[fast_tucker][figures]") {
+TEST_CASE("for biases alone or noise alone, mean and biases are the model", "[fast_tucker][figures]") {
   TestSpace const space;
   for (std::uint64_t seed = 1; seed <= 4; ++seed)
     for (Effects const& effects : {Effects{1, 0, 0.5}, Effects{0, 0, 1}, Effects{0.3, 0, 1}}) {
@@ -318,7 +317,7 @@ TEST_CASE("a model is never taken that is worse than mean and biases, whatever t
       }
 }
 
-TEST_CASE("biases that drift are told from those that stay", "[fast_tucker][figures]") {
+TEST_CASE("biases that drift are distinguished from those that stay", "[fast_tucker][figures]") {
   TestSpace const space;
   Random random(7);
   std::vector<std::uint64_t> const extents{40, 100, 24};

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "fast_tucker/best_length.hpp"
-#include "fast_tucker/core_step.hpp"
+#include "fast_tucker/optimizers/core_step.hpp"
 #include "fast_tucker/planted.hpp"
-#include "formats/coo/sorted.hpp"
+#include "formats/coo/storage/sorted.hpp"
 #include "io/temporary_folder.hpp"
 #include "polyad/io/checkpoint.hpp"
 #include "polyad/testing/small_tensors.hpp"
@@ -285,7 +285,7 @@ void expect_goes_on(FastTuckerOptions options) {
   CHECK_THROWS_AS(run(other), UsageError);
 }
 
-TEST_CASE("a run goes on from its state to the same bits", "[fast_tucker]") {
+TEST_CASE("a run continues from its state to the same bits", "[fast_tucker]") {
   FastTuckerOptions options;
   options.rank      = 3;
   options.shrinkage = Shrinkage{};

@@ -158,6 +158,100 @@ TEST_CASE("new users and new items at once, and rows without entries", "[fast_tu
   for (std::size_t j = 0; j < 4; ++j) CHECK(b[20 + j] == 0);
 }
 
+TEST_CASE("gaps between numbers of rows are new rows, and one mode can be solved alone",
+          "[fast_tucker][fold_in]") {
+  TestSpace const space;
+  Random random(26);
+  auto const model = to_device<double>(space, random_model(random, {6, 5}, 3, 3, true));
+  // The training set has no entry of users 2 and 4. User 2 has one now, and so has user 1; item 5 is new.
+  HostTensor const entries{"new", {6, 6}, {2, 1, 2, 3, 1, 2, 2, 5}, {4, 1, 5, 3}};
+  auto const X = to_device<double, std::uint32_t>(space, entries);
+  FoldInOptions fold;
+  fold.observed     = {{1, 1, 0, 1, 0, 1}, {}};
+  auto const folded = fold_in(space, model, X, fold);
+  auto const a = flat(model.A(0)), b = flat(folded.A(0));
+  auto const row_stays = [&](std::size_t k) {
+    bool same = true;
+    for (std::size_t j = 0; j < 3; ++j) same = same && a[3 * k + j] == b[3 * k + j];
+    return same;
+  };
+  for (std::size_t k = 0; k < 6; ++k) CHECK(row_stays(k) == (k != 2));
+  CHECK(flat(folded.bias(0))[4] == flat(model.bias(0))[4]);
+  CHECK(flat(folded.A(1))[20] != 0);
+  // The same row as that of a user beyond the model's.
+  HostTensor beyond = entries;
+  beyond.extents    = {7, 6};
+  for (std::size_t p : {0, 1, 3}) beyond.indices[2 * p] = 6;
+  fold.observed    = {};
+  fold.modes       = {0};
+  auto const other = fold_in(space, model, to_device<double, std::uint32_t>(space, beyond), fold);
+  auto const c     = flat(other.A(0));
+  for (std::size_t j = 0; j < 3; ++j) CHECK(std::abs(c[18 + j] - b[6 + j]) < 1e-12);
+  for (std::size_t j = 0; j < 4; ++j) CHECK(flat(other.A(1))[20 + j] == 0);
+  fold.modes = {2};
+  CHECK_THROWS_AS(fold_in(space, model, X, fold), UsageError);
+  fold.modes    = {};
+  fold.observed = {{1, 1}, {}};
+  CHECK_THROWS_AS(fold_in(space, model, X, fold), UsageError);
+}
+
+TEST_CASE("later times count as the last one", "[fast_tucker][fold_in]") {
+  TestSpace const space;
+  Random random(27);
+  auto model      = to_device<double>(space, random_model(random, {6, 5, 4}, 3, 3, true));
+  model.time_mode = 2;
+  HostTensor const last{"last", {7, 5, 4}, {6, 1, 3, 6, 2, 0, 6, 4, 3}, {4, 1, 5}};
+  HostTensor const later{"later", {7, 5, 90}, {6, 1, 3, 6, 2, 0, 6, 4, 89}, {4, 1, 5}};
+  auto const a = fold_in(space, model, to_device<double, std::uint32_t>(space, last));
+  auto const b = fold_in(space, model, to_device<double, std::uint32_t>(space, later));
+  CHECK(b.extents() == Extents({7, 5, 4}));
+  CHECK(flat(a.A(0)) == flat(b.A(0)));
+  CHECK(flat(a.bias(0)) == flat(b.bias(0)));
+  auto const X = to_device<double, std::uint32_t>(space, later);
+  auto const c = update_rows(space, model, X, X);
+  CHECK(flat(c.A(2)).size() == flat(model.A(2)).size());
+}
+
+TEST_CASE("a mode that the fit left out keeps its ones", "[fast_tucker][fold_in]") {
+  TestSpace const space;
+  Random random(28);
+  auto host = random_model(random, {6, 5, 4}, 3, 3, true);
+  // C^(2) = ones: the first column of A times the first row of B.
+  auto& A = host.A[2];
+  auto& B = host.B[2];
+  for (std::size_t j = 0; j < 5; ++j) {
+    for (std::size_t k = 0; k < 4; ++k) A(k, j) = j == 0 ? 0.5 : 0;
+    for (std::size_t r = 0; r < 3; ++r) B(j, r) = j == 0 ? 2 : 0.25;
+  }
+  auto const model = to_device<double>(space, host);
+  HostTensor const entries{"new", {7, 5, 6}, {6, 1, 5, 6, 2, 1, 0, 3, 5}, {4, 1, 5}};
+  auto const X = to_device<double, std::uint32_t>(space, entries);
+  FoldInOptions fold;
+  fold.bias_damping = 1;
+  for (bool const says : {false, true}) {
+    CAPTURE(says);
+    if (says) fold.targets = {RowTarget::zero, RowTarget::zero, RowTarget::left_out};
+    auto const updated = update_rows(space, model, X, X, fold);
+    auto const rows    = flat(updated.A(2));
+    for (std::size_t k : {0, 1, 5}) {
+      CAPTURE(k);
+      CHECK(rows[5 * k] == 0.5);
+      for (std::size_t j = 1; j < 5; ++j) CHECK(rows[5 * k + j] == 0);
+    }
+    CHECK(flat(updated.bias(2))[5] != 0);
+    CHECK(flat(updated.bias(2))[1] != flat(model.bias(2))[1]);
+    CHECK(flat(updated.bias(2))[0] == flat(model.bias(2))[0]);
+    // A new context has ones before its users are solved, so that a user known in it alone learns from it.
+    HostTensor const alone{"alone", {7, 5, 6}, {6, 1, 5, 6, 2, 5}, {4, 1}};
+    fold.modes       = {0};
+    auto const user  = flat(fold_in(space, model, to_device<double, std::uint32_t>(space, alone), fold).A(0));
+    fold.modes       = {};
+    bool has_factors = false;
+    for (std::size_t j = 0; j < 3; ++j) has_factors = has_factors || user[18 + j] != 0;
+    CHECK(has_factors);
+  }
+}
+
 TEST_CASE("fold_in refuses what makes no sense", "[fast_tucker][fold_in]") {
   TestSpace const space;
   Random random(25);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Gradients of FastTucker against differences of the loss, and the product they are made of against the
 // oracle.
-#include "fast_tucker/gradients.hpp"
+#include "fast_tucker/optimizers/gradients.hpp"
 
 #include <Kokkos_Core.hpp>
 #include <cmath>
 
 #include "fast_tucker/oracle.hpp"
-#include "formats/coo/sorted.hpp"
+#include "formats/coo/storage/sorted.hpp"
 #include "polyad/fast_tucker/predict.hpp"
 #include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
@@ -36,7 +36,7 @@ void expect_derivative(HostModel& model, HostTensor const& X, double& entry, dou
   long double const below  = oracle_loss(model, X);
   entry                    = kept;
   long double const actual = (above - below) / (2 * step);
-  // The gradient in double: some 100 roundings of terms that are no larger than the losses.
+  // The gradient in double: about 100 roundings of terms that are no larger than the losses.
   CHECK(std::abs(derivative - actual) <= gamma<double>(1000) * (above + below));
 }
 

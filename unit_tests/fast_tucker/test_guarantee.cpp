@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "fast_tucker/row_classes.hpp"
+#include "fast_tucker/search/row_classes.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
 #include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"

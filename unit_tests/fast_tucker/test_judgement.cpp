@@ -3,7 +3,7 @@
 #include <cmath>
 #include <vector>
 
-#include "fast_tucker/judgement.hpp"
+#include "fast_tucker/search/judgement.hpp"
 #include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
 

@@ -156,7 +156,7 @@ TEST_CASE("recommendations are the best of all rows", "[fast_tucker][recommend]"
     expect_recommendations<double, std::uint32_t>(order, 3, true, {.count = 4});
     expect_recommendations<double, std::uint64_t>(order, 7, order % 2 == 0, {.count = 1000});
     expect_recommendations<float, std::uint32_t>(order, 40, order % 2 == 1, {.count = 5});
-    // Blocks smaller than the candidates and the queries, and fewer rows than are wanted.
+    // Blocks smaller than the candidates and the queries, and fewer rows than requested.
     expect_recommendations<double, std::uint32_t>(order, 2, true,
                                                   {.count = 6, .rows_at_a_time = 5, .queries_at_a_time = 2});
     expect_recommendations<float, std::uint64_t>(order, 5, true,

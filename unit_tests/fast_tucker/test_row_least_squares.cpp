@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Least squares for rows: the rows found minimise, which their gradient tells.
+// Least squares for rows: the rows found are minima, as their gradient shows.
 #include <Kokkos_Core.hpp>
 #include <cmath>
 #include <string>
 #include <vector>
 
-#include "fast_tucker/gradients.hpp"
+#include "fast_tucker/optimizers/gradients.hpp"
 #include "fast_tucker/oracle.hpp"
-#include "formats/coo/sorted.hpp"
+#include "formats/coo/storage/sorted.hpp"
 #include "polyad/fast_tucker/predict.hpp"
 #include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
@@ -137,7 +137,7 @@ void orthogonalize(HostMatrix& B, double squares) {
 struct Asked {
   double ridge    = 0;
   bool per_entry  = false;
-  double nonzeros = 0, share = 0;  // of a shrinkage whose unit is 3; J <= R then, so that B' a tells a
+  double nonzeros = 0, share = 0;  // a shrinkage whose unit is 3; J <= R then, so that B' a determines a
   double target  = 0;
   double squares = 0;  // B has orthogonal columns
 };
@@ -229,7 +229,7 @@ TEST_CASE("rows of several chunks minimise, too", "[fast_tucker]") {
   expect_least_squares<double>(X, 3, 5, {0.5, false});
   expect_least_squares<double>(X, 4, 16, {0, false, 5, 0.1, 1});
   expect_least_squares<double>(X, 5, 4, {0, false, 0.5, 0.1, 1, 1.5});
-  expect_least_squares<double>(X, 21, 20, {2, true, 0, 0, 0, 1});  // of 1,680 nonzeros
+  expect_least_squares<double>(X, 21, 20, {2, true, 0, 0, 0, 1});  // 1,680 nonzeros
 }
 
 TEST_CASE("without a ridge, rows of too few observations are solved, too", "[fast_tucker]") {

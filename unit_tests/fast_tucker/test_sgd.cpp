@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The paper's SGD on coordinates and on trees: its sweeps against the definition, its gradients against
 // differences of the loss, and planted models found again.
-#include "fast_tucker/sgd.hpp"
+#include "fast_tucker/optimizers/sgd.hpp"
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>
@@ -9,13 +9,13 @@
 #include <cmath>
 #include <vector>
 
-#include "fast_tucker/epochs.hpp"
+#include "fast_tucker/optimizers/epochs.hpp"
 #include "fast_tucker/planted.hpp"
-#include "formats/coo/coo_permuted.hpp"
-#include "formats/coo/coo_tiny_vec.hpp"
-#include "formats/coo/sgd_coo.hpp"
-#include "formats/coo/sorted.hpp"
-#include "formats/csf/b_csf.hpp"
+#include "formats/coo/kernels/sgd/sgd_coo.hpp"
+#include "formats/coo/storage/coo_permuted.hpp"
+#include "formats/coo/storage/coo_tiny_vec.hpp"
+#include "formats/coo/storage/sorted.hpp"
+#include "formats/csf/storage/b_csf.hpp"
 #include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
 #include "support/instances.hpp"
@@ -59,8 +59,8 @@ OracleUpdate oracle_update(HostModel const& model, OracleIntermediates const& C,
   return update;
 }
 
-/// Roundings behind a term of a sum that is made of p, w and e: e has those of a prediction; p, or w, at most
-/// as many again; and some of its own.
+/// Roundings in a term of a sum that is made of p, w and e: e has those of a prediction; p, or w, at most as
+/// many again; and some of its own.
 std::size_t update_factors(std::size_t order, std::size_t J, std::size_t rank) {
   return 2 * prediction_roundings(order, J, rank) + J + 4;
 }
@@ -377,9 +377,9 @@ FastTuckerOptions sgd_options(SgdForm form) {
   options.ridge             = 0;
   options.sgd.intermediates = form.intermediates;
   options.sgd.share_fibers  = form.share_fibers;
-  // A device has nearly all observations of so small a tensor under way at once, some hundred a row: as good
-  // as one step for their sum. On hosts at 0.003 the trees took 66 to more than 400 epochs by the order in
-  // which threads came, at 0.002 90 to 230: any order must do.
+  // A device has nearly all observations of so small a tensor under way at once, about a hundred per row,
+  // which is as good as one step for their sum. On hosts at 0.003 the trees took 66 to more than 400 epochs,
+  // depending on the order of the threads, and at 0.002 90 to 230. The test must pass for any order.
   options.sgd.step      = is_device_space<TestSpace> ? 1e-4 : 0.002;
   options.sgd.core_step = 0.1;
   options.sgd.decay     = 0;
@@ -459,7 +459,7 @@ TEST_CASE("sgd's rates decay, and its ridges draw rows to zero", "[fast_tucker][
   };
   double const free = norm(0, false);
   CHECK(norm(1, false) < free);
-  CHECK(norm(1, true) < norm(1, false));  // some 170 observations a row
+  CHECK(norm(1, true) < norm(1, false));  // about 170 observations per row
 }
 
 TEST_CASE("sgd refuses what makes no sense", "[fast_tucker][sgd]") {

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "fast_tucker/best_length.hpp"
-#include "fast_tucker/core_step.hpp"
+#include "fast_tucker/optimizers/core_step.hpp"
 #include "fast_tucker/planted.hpp"
-#include "formats/coo/sorted.hpp"
+#include "formats/coo/storage/sorted.hpp"
 #include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
 
@@ -87,7 +87,7 @@ TEST_CASE("the unit of shrinkage is the sum of the products of mean squares", "[
         expected += product;
         magnitude += magnitudes;
       }
-      // C has J roundings here and there and stands twice in a square; then sums over the rows, N factors and
+      // C has J roundings here and there and occurs twice in a square; then sums over the rows, N factors and
       // R terms.
       CAPTURE(order, n);
       CHECK(std::abs(made.unit(static_cast<int>(n)) - expected) <=
@@ -144,7 +144,8 @@ TEST_CASE("balancing gives all modes one scale and leaves predictions alone", "[
   CHECK(std::abs(made.unit(1) / unit - 1) < 1e-12);
 }
 
-TEST_CASE("a step for the cores goes as far along its direction as loss and penalty want", "[fast_tucker]") {
+TEST_CASE("a step for the cores goes as far along its direction as loss and penalty require",
+          "[fast_tucker]") {
   TestSpace const space;
   auto const data   = planted_entries(3, 12, 3000);
   auto const train  = to_device<double, std::uint32_t>(space, data.train);

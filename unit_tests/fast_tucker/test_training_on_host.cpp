@@ -137,7 +137,7 @@ TEST_CASE("and what is left open is chosen alike", "[fast_tucker]") {
   expect_same_run<double>(noise, options, {1200000});
 }
 
-TEST_CASE("a rank that does not fit the memory is no candidate", POLYAD_HOST_ONLY "[fast_tucker]") {
+TEST_CASE("a rank that does not fit the memory is not a candidate", POLYAD_HOST_ONLY "[fast_tucker]") {
   TestSpace const space;
   Data<float> data;
   data.train_on_host = on_host<float>(many_ratings(4000, 2));
@@ -188,7 +188,7 @@ TEST_CASE("what stays in host memory, and what cannot", "[fast_tucker]") {
     if (!account.counts()) POLYAD_SKIP("a profiling tool has the hooks that count memory");
     CHECK_FALSE(stays(100, {}));
     CHECK(stays(1 << 20, {}));
-    // A search keeps a part of the set beside the set.
+    // A search keeps a part of the set in addition to the set.
     count_t const left = (1 << 20) - (64 << 10);
     CHECK_FALSE(stays(left / 64, {}));
     CHECK(stays(left / 64 + 1, {}));

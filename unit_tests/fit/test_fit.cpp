@@ -4,7 +4,7 @@
 #include <limits>
 #include <vector>
 
-#include "cp/degeneracy.hpp"
+#include "cp/run/degeneracy.hpp"
 #include "fit/double_double.hpp"
 #include "fit/fit.hpp"
 #include "fit/stop_rule.hpp"

@@ -2,8 +2,8 @@
 // Tensors beyond 32 bits: nonzeros, rows times R, long fibers, rows that are not there. A tensor is made of
 // formulas on the device, and the product is compared on some rows with sums in double over all nonzeros.
 //
-// They want a device of 140 GB, so all are hidden; docs/reliability.md has the command. ctest asks every
-// source named test_* for a test case that is not.
+// They require a device of 140 GB, so all are hidden; docs/reliability.md has the command. ctest asks every
+// source named test_* for a test case that is not hidden.
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <cmath>
@@ -97,7 +97,7 @@ struct SumOfRow {
 
   Tensor::indices_type indices;
   Tensor::values_type values;
-  FactorMatrix<float, TestSpace> left, right;  // of the other modes
+  FactorMatrix<float, TestSpace> left, right;  // factors of the other modes
   int mode;
   count_t row;
   KOKKOS_FUNCTION void operator()(count_t p, RowSums& sums) const {
@@ -199,7 +199,7 @@ void expect_products(Tensor X, count_t rank, bool copies_fit,
         CHECK_FALSE(copies_fit);
         CHECK(name != "coo-scratch");  // it has no copy
         std::cout << name << ": " << error.what() << std::endl;
-      } catch (UsageError const& error) {  // positions beyond 32 bits want 64-bit coordinates in some formats
+      } catch (UsageError const& error) {  // some formats then require 64-bit coordinates
         CHECK(X.nnz() > std::numeric_limits<std::uint32_t>::max());
         std::cout << name << ": " << error.what() << std::endl;
       }

@@ -89,7 +89,7 @@ TEST_CASE("any_format takes every kind of tensor", "[any_format]") {
   expect_any<double, std::uint64_t>(some_tensor(), 8, RowLayout::padded);
 }
 
-TEST_CASE("any_format takes the format that it is told", "[any_format]") {
+TEST_CASE("any_format builds the format that is requested", "[any_format]") {
   TestSpace const space;
   auto const tensor = some_tensor();
   auto const coo    = to_device<double, std::uint32_t>(space, tensor);
@@ -105,7 +105,7 @@ TEST_CASE("any_format takes the format that it is told", "[any_format]") {
     CHECK(X.candidates().empty());
     CHECK(X.storage_bytes() == self.storage_bytes());
     CHECK(X.norm_squared() == self.norm_squared());
-    CHECK(X.can(Capability::streaming) == X.chosen().starts_with("streamed-"));
+    CHECK(X.supports(Capability::streaming) == X.chosen().starts_with("streamed-"));
     expect_exact(X, tensor, 5);
   });
 }
@@ -216,16 +216,16 @@ TEST_CASE("any_format gives what is needed", "[any_format]") {
   auto const with = [&](std::vector<Capability> needs) {
     options.needs = needs;
     auto X        = any_format(space, coo, options);
-    for (auto const need : needs) CHECK(X.can(need));
+    for (auto const need : needs) CHECK(X.supports(need));
     return X;
   };
   CHECK_FALSE(with({Capability::residual_sweep, Capability::row_least_squares}).candidates().empty());
   CHECK(with({Capability::sgd}).candidates().empty());
-  CHECK_FALSE(with({Capability::sgd}).can(Capability::residual_sweep));
-  CHECK(with({Capability::ttmc}).can(Capability::ttmc));
+  CHECK_FALSE(with({Capability::sgd}).supports(Capability::residual_sweep));
+  CHECK(with({Capability::ttmc}).supports(Capability::ttmc));
   options.format = "b-csf";
-  CHECK(with({Capability::residual_sweep}).can(Capability::residual_sweep));
-  CHECK_FALSE(with({}).can(Capability::sgd));
+  CHECK(with({Capability::residual_sweep}).supports(Capability::residual_sweep));
+  CHECK_FALSE(with({}).supports(Capability::sgd));
   CHECK(message_of([&] { with({Capability::ttmc}); }) == "the format b-csf has no SpTTMc");
   auto const X = with({});
   CHECK_THROWS_AS(X.make_row_workspace(space), UsageError);
@@ -347,7 +347,7 @@ TEST_CASE("any_format falls back by memory", "[any_format]") {
     CHECK(X.chosen() == (want ? want->name : "streamed-blco"));
     if (X.chosen() != all.front().name)
       CHECK(X.chosen_because().rfind(all.front().name + ", the fastest, needs ", 0) == 0);
-    CHECK(X.can(Capability::streaming) == !want);
+    CHECK(X.supports(Capability::streaming) == !want);
     chosen.insert(X.chosen());
     expect_exact(X, tensor, 8);
   }
@@ -370,7 +370,7 @@ TEST_CASE("any_format falls back by memory", "[any_format]") {
 }
 
 TEST_CASE("a device streams what is clearly faster than all that fits", "[formats]") {
-  FormatWish const wish{.iterations = 3, .bytes = 1000};
+  ChoiceInput const wish{.iterations = 3, .bytes = 1000};
   bool on_device       = true;
   auto const candidate = [&](char const* name, bool streams, double seconds) {
     FormatCandidate c;
@@ -398,7 +398,7 @@ TEST_CASE("a device streams what is clearly faster than all that fits", "[format
     return name + " because " + choice.because;
   };
   CHECK(chosen(1) ==
-        "streamed because large, the fastest, needs 10 B and 1000 B are free; fits, the fastest that "
+        "streamed because large, the fastest, needs 10 B but only 1000 B are free; fits, the fastest that "
         "fits, takes 2 s and this one 1 s (predicted)");
   CHECK(chosen(1.7).rfind("fits because", 0) == 0);
   measured = true;
@@ -409,7 +409,7 @@ TEST_CASE("a device streams what is clearly faster than all that fits", "[format
 }
 
 TEST_CASE("any_format gives way to the next best when a build does not fit", "[any_format]") {
-  FormatWish const wish{.iterations = 3, .bytes = 1000};
+  ChoiceInput const wish{.iterations = 3, .bytes = 1000};
   auto const candidate = [](char const* name, double seconds) {
     FormatCandidate c;
     c.name       = name;

@@ -216,7 +216,7 @@ TEST_CASE("A time limit counts in the plan", "[cost_model]") {
     CAPTURE(is_device);
     auto const machine = some_machine(is_device);
     CostInput const input{tensor, machine, 16, 8, 4};
-    FormatWish wish;
+    ChoiceInput wish;
     wish.iterations  = 1e6;
     wish.bytes       = std::uint64_t(1) << 40;
     wish.may_stream  = false;
@@ -254,7 +254,7 @@ TEST_CASE("A time limit counts in the plan", "[cost_model]") {
 TEST_CASE("Least squares for rows cost more than an MTTKRP, in no order more still", "[cost_model]") {
   auto const tensor     = survey({300, 3000, 3000}, scattered({300, 3000, 3000}, 500000));
   auto const iterations = [&](char const* name, int rank, bool rows) {
-    FormatWish wish{.residual = true, .rows = rows, .bytes = std::uint64_t(1) << 40};
+    ChoiceInput wish{.residual = true, .rows = rows, .bytes = std::uint64_t(1) << 40};
     for (auto const& c : candidates({tensor, some_machine(false), std::uint64_t(rank), 4, 4}, wish))
       if (c.name == name) return c.predicted->iteration_s;
     return 0.0;
@@ -284,7 +284,7 @@ TEST_CASE("Floats are not added one by one where a row has millions of nonzeros"
   auto const losing  = [&](int scalar_bytes, std::uint64_t longest) {
     tensor.modes[1].longest = longest;
     auto const candidates   = detail::candidates({tensor, machine, 16, scalar_bytes, 4},
-                                                 FormatWish{.may_stream = true, .bytes = 1 << 30});
+                                                 ChoiceInput{.may_stream = true, .bytes = 1 << 30});
     Names names;
     for (auto const& candidate : candidates)
       if (candidate.loses_digits) names.insert(candidate.name);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One small case of every kernel, for tools that make a program a hundred times slower: compute-sanitizer's
-// racecheck, initcheck and synccheck on a device. docs/reliability.md has the commands.
+// racecheck, initcheck and synccheck on a device. docs/developer/campaigns.md has the commands.
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Guards of the rules for kernels (CONTRIBUTING.md), seen through Kokkos' tools interface: kernels run on the
-// instance they were given, carry our labels, and an mttkrp allocates nothing and does not wait.
+// Guards of the rules for kernels (docs/developer/strategies.md), seen through Kokkos' tools interface:
+// kernels run on the instance they were given, carry our labels, and an mttkrp allocates nothing and does
+// not wait.
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <string>

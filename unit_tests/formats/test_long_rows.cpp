@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "formats/blco/find_long_rows.hpp"
+#include "formats/blco/build/find_long_rows.hpp"
 #include "formats/cost_model.hpp"
 #include "polyad/formats/any_format.hpp"
 #include "polyad/testing/small_tensors.hpp"
@@ -144,7 +144,7 @@ TEST_CASE("residual sweeps over long rows of floats keep their digits", "[format
     // Equal terms are the worst case, so formats that add each term to the output are left out early.
     for (auto const& name : formats_with_digits(150'000)) {
       auto const format = build(X, name);
-      if (!format.can(Capability::residual_sweep)) continue;
+      if (!format.supports(Capability::residual_sweep)) continue;
       auto workspace = make_residual_workspace(space, format, rank);
       for (std::size_t n = 0; n < X.order(); ++n) {
         auto const G = make_factor_matrix<float>(space, "polyad::test", X.extents[n], rank);

@@ -5,11 +5,11 @@
 #include <cmath>
 #include <vector>
 
-#include "formats/blco/alto.hpp"
-#include "formats/blco/blco.hpp"
-#include "formats/coo/sorted.hpp"
-#include "formats/csf/b_csf.hpp"
-#include "formats/csf/hb_csf.hpp"
+#include "formats/blco/storage/alto.hpp"
+#include "formats/blco/storage/blco.hpp"
+#include "formats/coo/storage/sorted.hpp"
+#include "formats/csf/storage/b_csf.hpp"
+#include "formats/csf/storage/hb_csf.hpp"
 #include "polyad/tensor/fast_tucker_model.hpp"
 #include "polyad/testing/oracle.hpp"
 #include "polyad/testing/small_tensors.hpp"

@@ -215,7 +215,7 @@ TEST_CASE("workspaces: AnyFormat refuses those of every other format", "[formats
     run(again);
     auto wider = X.make_workspace(space, 5);
     run(wider);
-    if (!X.can(Capability::residual_sweep)) continue;
+    if (!X.supports(Capability::residual_sweep)) continue;
     auto sweep = make_residual_workspace(space, X, 4);
     auto G     = make_factor_matrix<double>(space, "polyad::test", 29, 4);
     residual_mttkrp(space, X, factors, 0, sweep, G);

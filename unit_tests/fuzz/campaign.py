@@ -2,9 +2,9 @@
 """Fuzzes all targets at once, with sanitizers and without, and counts: campaign.py BUILD_FOLDER [--minutes N] [--jobs J].
 
 Each job runs one target for two minutes at a time, and the target that had least of the cores comes next. The corpora
-start as the stored inputs and grow in BUILD_FOLDER/corpus; what fails lies in BUILD_FOLDER. A later campaign goes on from
-there. `summary` in the folder says what was executed. --built: the programs are there, whatever their
-age, and no compiler is wanted."""
+start as the stored inputs and grow in BUILD_FOLDER/corpus; failing inputs are stored in BUILD_FOLDER. A later campaign
+continues from there. `summary` in the folder says what was executed. --built: the programs are there, whatever their
+age, and no compiler is needed."""
 import argparse
 import concurrent.futures
 import os

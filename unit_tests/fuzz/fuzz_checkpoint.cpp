@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // libFuzzer: checkpoints of cpd, of tucker and of fast-tucker. The checksum is repaired first, so that the
-// fuzzer gets behind it.
+// fuzzer gets past it.
 #include <cstdint>
 #include <filesystem>
 #include <fstream>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // libFuzzer: npz archives, as a tensor, a model, a FastTucker model and a set of factors. An input that
-// begins with P is an archive, whose checksums are mended first. Any other is the recipe of one: arrays with
-// names, types, shapes and elements. What was read, written and read again must be the same.
+// begins with P is an archive, whose checksums are repaired first. Any other is the recipe of one: arrays
+// with names, types, shapes and elements. What was read, written and read again must be the same.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -34,7 +34,7 @@ void put(std::string& bytes, std::uint64_t value, std::size_t width) {
   for (std::size_t k = 0; k < width; ++k) bytes += static_cast<char>(value >> 8 * k & 0xFF);
 }
 
-/// Puts right checksums wherever the directory says that a member lies there as it is.
+/// Puts right checksums wherever the directory says that a member is stored without compression.
 void mend(std::string& bytes) {
   for (std::size_t at = bytes.find("PK\x01\x02"); at != std::string::npos;
        at             = bytes.find("PK\x01\x02", at + 1)) {
@@ -54,7 +54,7 @@ void mend(std::string& bytes) {
   }
 }
 
-/// The bytes of a recipe, one after the other; zeros behind the last.
+/// The bytes of a recipe, one after the other, and zeros after the last.
 class Recipe {
 public:
   explicit Recipe(std::string_view bytes) : m_bytes(bytes) {}
@@ -188,7 +188,7 @@ void check_model(std::string const& path, bool again) {
       [](auto const& file) {
         bool const is_model = is_model_file(file);
         HostKtensor model   = read_model(file);
-        expect(is_model, "a model is not told by its arrays");
+        expect(is_model, "a model is not recognised by its arrays");
         return model;
       },
       [](auto const& file, auto const& model) { write_model(file, model); }, std::equal_to<>());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// libFuzzer: .pten files. The checksums are mended first, so that the fuzzer gets behind them. What was
-// read, written and read again must be the same (one input in 16).
+// libFuzzer: .pten files. The checksums are repaired first, so that the fuzzer gets past them. What was read,
+// written and read again must be the same (one input in 16).
 #include <cstdint>
 #include <filesystem>
 #include <string>

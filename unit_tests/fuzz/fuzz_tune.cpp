@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// libFuzzer: the choices that `polyad tune --store` leaves beside a tensor. In the input, @T stands for the
+// libFuzzer: the choices that `polyad tune --store` leaves next to a tensor. In the input, @T stands for the
 // facts of the right tensor and @R for those of the right run. A choice may be added to any file, and is then
 // read as it was written.
 #include <cstdint>

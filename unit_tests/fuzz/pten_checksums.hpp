@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Right checksums for .pten files that were changed, so that a reader gets behind them.
+// Right checksums for .pten files that were changed, so that a reader gets past them.
 #pragma once
 
 #include <cstddef>

@@ -2,7 +2,7 @@
 """Builds a libFuzzer target with clang++ and runs it: run.py SOURCE BUILD_FOLDER [SECONDS].
 
 The readers need no Kokkos, so that the library's own build is not involved. The corpus stays in the build folder and
-grows from run to run; an input that fails stays there, too. Ends with 77 where there is no clang++ with libFuzzer."""
+grows from run to run; an input that fails stays there, too. Ends with 77 if there is no clang++ with libFuzzer."""
 import functools
 import os
 import pathlib
@@ -21,7 +21,7 @@ LIBRARIES = {"POLYAD_HAVE_ZLIB": ("zlib.h", "z"), "POLYAD_HAVE_LZMA": ("lzma.h",
 CORE = ["core/error.cpp", "core/on_threads.cpp", "core/printable.cpp"]  # what the readers need of it
 FORMATS = ["formats/capability.cpp", "formats/option_text.cpp"]
 WITH_KOKKOS = {"hold_out.cpp", "saved_models.cpp"}
-# What a target needs besides the readers, and the headers that this wants.
+# What a target needs in addition to the readers, and the headers that this needs.
 MORE = {"tune": ["cli/format_choice/stored_choice.cpp", *FORMATS],
         "ceilings": ["cli/format_choice/ceilings_file.cpp"],
         "command_line": ["cli/command_line/*.cpp", "cli/report/git_hash.cpp", *FORMATS]}
@@ -120,7 +120,7 @@ def executions(run):
 
 
 def fuzzing_compiler():
-    """None where there is none, which it says."""
+    """Returns the compiler, or None after printing that there is none."""
     compiler = os.environ.get("CLANGXX") or shutil.which("clang++")
     entry = 'extern "C" int LLVMFuzzerTestOneInput(unsigned char const*, unsigned long) { return 0; }\n'
     if not compiler or not compiles(compiler, entry, "-fsanitize=fuzzer,address,undefined"):

@@ -13,9 +13,10 @@ import sys
 import tempfile
 
 SET = "nycflights13-delay"
-# Sums of doubles in another order, and fused or plain multiplications, differ by some 1e-13. Steps of als and adam
-# carry that on. SGD makes a step for every entry, in an order that is fixed on one thread of a host alone.
-TOLERANCE = 1e-7  # of the error, relative
+# Sums of doubles in another order, and fused or plain multiplications, differ by about 1e-13. Steps of als
+# and adam carry that on. SGD makes a step for every entry, in an order that is fixed only on one thread of a
+# host.
+TOLERANCE = 1e-7  # relative to the error
 TOLERANCE_OF_ANY_ORDER = 5e-3
 HOSTS = ("Serial", "OpenMP")
 

@@ -57,9 +57,9 @@ def chains(included):
 
 
 def layer_of(name):
-    """The folder, and of a format's header also the family."""
+    """The layer, and the folder within it, such as the family of a format."""
     folders = name.removeprefix("polyad/").split("/")[:-1]
-    return "-".join(folders) or "all"
+    return "-".join(folders[:2]) or "all"
 
 
 def main():

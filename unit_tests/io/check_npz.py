@@ -137,7 +137,7 @@ with tempfile.TemporaryDirectory() as folder:
         (dict(data=numpy.array([1, 2, 2**63 - 1])), "no double equals: 9223372036854775807"),
         (dict(data=numpy.array([1, 2, 2**64 - 1], dtype="u8")), "no double equals: 18446744073709551615"),
         (dict(data=numpy.zeros(0), coords=numpy.zeros((2, 0), int)), "holds no nonzeros"),
-        (dict(data=numpy.array([1j, 2, 3])), "'data.npy' is no array of integers, floats or doubles"),
+        (dict(data=numpy.array([1j, 2, 3])), "'data.npy' is not an array of integers, floats or doubles"),
         (dict(fill_value=numpy.float64(2)), "'fill_value' is not 0: the tensor is not sparse"),
     ):
         numpy.savez(path, **{name: array for name, array in {**good, **change}.items() if array is not None})

@@ -107,7 +107,7 @@ def malformed(dialect):
     yield Case("too many numbers", text(long),
                f":{line}:{len(rows[1]) + 2}: {count_message(order, order + 2, long)}")
     long = rows[1] + " # why"
-    yield Case("comment behind numbers", text(long),
+    yield Case("comment after numbers", text(long),
                f":{line}:{len(rows[1]) + 2}: {count_message(order, order + 3, long)}")
     words = rows[1].split()
     words[1] = "0"
@@ -207,10 +207,10 @@ def more_malformed():
     yield Case("model", "ktensor\n2\n",
                ":1:1: holds a ktensor of the Tensor Toolbox, not a sparse tensor ('sptensor')")
     yield Case(
-        "word behind sptensor", "sptensor indices-start-anywhere\n",
+        "word after sptensor", "sptensor indices-start-anywhere\n",
         ":1:10: expected 'indices-start-at-zero', 'indices-start-at-one' or nothing, found 'indices-start-anywhere'"
     )
-    yield Case("words behind sptensor", "sptensor indices-start-at-one 3\n",
+    yield Case("words after sptensor", "sptensor indices-start-at-one 3\n",
                ":1:31: expected the end of the line, found '3'")
     yield Case("count and more", "sptensor\n2 2\n",
                ":2:3: expected the number of modes alone, found 2: '2 2'")
@@ -323,13 +323,13 @@ def main():
                 if outcome != str(path) + case.message:
                     wrong += 1
                     print(
-                        f"{dialect}, {packing}, {case.name}:\n  got  {outcome[len(str(path)):]}\n  want {case.message}"
+                        f"{dialect}, {packing}, {case.name}:\n  got  {outcome[len(str(path)):]}\n  expected {case.message}"
                     )
             for (dialect, form, _, base), outcome in zip(good, outcomes[len(cases):]):
                 want = f"{dialect} base {0 if base == 0 else 1} dims 4 3: 0 0 1.5, 1 2 -2, 3 0 0.25,"
                 if outcome != want:
                     wrong += 1
-                    print(f"{dialect}, {packing}, {form}:\n  got  {outcome}\n  want {want}")
+                    print(f"{dialect}, {packing}, {form}:\n  got  {outcome}\n  expected {want}")
     classes = len({case.name for _, case in cases})
     print(
         f"{count} malformed files of {classes} classes, {len(good)} well-formed ones a packing: {wrong} wrong"

@@ -183,7 +183,7 @@ TEST_CASE("checkpoints of fast_tucker round-trip, and damage is detected", "[io]
       damaged[k]          = static_cast<char>(damaged[k] ^ (1 << k % 8));
       REQUIRE(error_of_state(damaged) != "");
       REQUIRE(error_of_state(whole.substr(0, k)) != "");
-      // Behind a right checksum the fields are refused, or they are a state whose arrays fit its sizes.
+      // Even with a right checksum the fields are refused, or they are a state whose arrays fit its sizes.
       damaged = resealed(damaged);
       if (k + 4 < whole.size() && error_of_state(damaged).empty()) {
         folder.write("d", damaged);

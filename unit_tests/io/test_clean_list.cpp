@@ -42,7 +42,7 @@ std::vector<std::uint64_t> row(CoordinateList const& list, std::uint64_t p) {
 
 }  // namespace
 
-TEST_CASE("duplicates are merged where the first of them stands", "[io]") {
+TEST_CASE("duplicates are merged at the place of the first", "[io]") {
   for (bool const wide : {false, true})
     for (auto const what : {Duplicates::sum, Duplicates::last})
       for (std::uint64_t const extent : {1, 2, 9, 1000}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packed coordinate text: told by content, whole or damaged in any way. The samples were packed by the
+// Packed coordinate text: recognised by content, whole or damaged in any way. The samples were packed by the
 // usual tools from the text `plain`.
 #include <cstdint>
 #include <string>
@@ -41,7 +41,7 @@ constexpr Sample samples[] = {
      "\x31\x20\x31\x20\x31\x20\x31\x2E\x35\x0A\x32\x20\x33\x20\x34\x20\x2D\x32\x0A\xA3\xAD\x16\xEF"sv},
 };
 
-/// The words of the error behind the file's name; empty when all went well, in every chunk size.
+/// The words of the error after the file's name; empty if all went well, in every chunk size.
 std::string outcome(std::string_view content, std::size_t nonzeros, Compression compression) {
   TemporaryFolder const folder;
   auto const path = folder.write("t", content);
@@ -70,7 +70,7 @@ std::string outcome(std::string_view content, std::size_t nonzeros, Compression 
 
 }  // namespace
 
-TEST_CASE("packed text is told by its content", "[io]") {
+TEST_CASE("packed text is recognised by its content", "[io]") {
   REQUIRE(outcome(plain, 2, Compression::none) == "");
   for (Sample const& sample : samples) {
     INFO(sample.name);
@@ -95,7 +95,7 @@ TEST_CASE("packed text that is cut short anywhere is refused", "[io]") {
       REQUIRE(outcome(sample.packed.substr(0, size), 2, sample.compression) ==
               ": the " + std::string(sample.name) + " data end too early; is the file cut short?");
     }
-    // Behind a whole stream, too.
+    // Likewise after a whole stream.
     std::string const second(sample.packed.substr(0, sample.packed.size() - 5));
     REQUIRE(outcome(std::string(sample.packed) + second, 4, sample.compression) ==
             ": the " + std::string(sample.name) + " data end too early; is the file cut short?");
@@ -151,7 +151,7 @@ TEST_CASE("damage of packed data is reported before faults of the text", "[io]")
   }
 }
 
-TEST_CASE("a fault behind the last byte of gzip data is the same in every chunk size", "[io]") {
+TEST_CASE("a fault after the last byte of gzip data is the same in every chunk size", "[io]") {
   // All bytes are taken before the text that they give is: found by fuzzing.
   if (!polyad::io::can_unpack(Compression::gzip)) POLYAD_SKIP("built without the library that unpacks this");
   REQUIRE(outcome("\x1F\x8B\x08\x00\xFD\x33\xFD\x37\x7A\x58\x5A\x25\x00\x32\x31"sv, 0, Compression::gzip) ==
@@ -177,8 +177,8 @@ TEST_CASE("a fault of zstd data is the same in every chunk size", "[io]") {
           0, Compression::zstd) == ": the zstd data are corrupt (bad data)");
 }
 
-TEST_CASE("nothing is read behind damage of packed data", "[io]") {
-  // Found by fuzzing: zstd went on, and a second thread found that other bytes follow.
+TEST_CASE("nothing is read past damage of packed data", "[io]") {
+  // Found by fuzzing: zstd continued, and a second thread found that other bytes follow.
   if (!polyad::io::can_unpack(Compression::zstd)) POLYAD_SKIP("built without the library that unpacks this");
   auto const packed =
       std::string("\x28\xB5\x2F\xFD\x00\x36\x0A"sv) + std::string(33, '\x02') + "\x30\x02\x02\x02";

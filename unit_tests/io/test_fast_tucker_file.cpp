@@ -77,7 +77,7 @@ TEST_CASE("FastTucker models read back to the last bit", "[io][fast_tucker]") {
   model.lowest = 1;
   write_fast_tucker(path, model);
   CHECK(polyad::io::read_fast_tucker(path) == model);
-  CHECK_THROWS_AS(polyad::io::read_npz(path), InputError);  // it is no Kruskal tensor
+  CHECK_THROWS_AS(polyad::io::read_npz(path), InputError);  // it is not a Kruskal tensor
   // Found by fuzzing: as an end that is not there was taken the largest number of either sign.
   constexpr double largest = std::numeric_limits<double>::max();
   constexpr double none    = std::numeric_limits<double>::infinity();

@@ -338,6 +338,12 @@ TEST_CASE("rows are matched by their labels", "[io][names]") {
   CHECK(rows_of(file, 1) == std::vector<std::uint64_t>{1, 0, 0, 1, 2});
   CHECK(file.tensor.extents == std::vector<std::uint64_t>{5, 3});
   CHECK(unknown == Labels{labels_of("user", {"zoe", "yan"}), labels_of("item", {"8"})});
+  auto const names = polyad::io::with_new_rows(sample_names, unknown);
+  REQUIRE((names.labels[0].rows() == 5 && names.labels[1].rows() == 3));
+  CHECK(names.labels[0].label(3) == "zoe");
+  CHECK(names.labels[0].label(4) == "yan");
+  CHECK(names.labels[1].label(2) == "8");
+  CHECK(names.index_base == sample_names.index_base);
 }
 
 TEST_CASE("modes are matched by their names", "[io][names]") {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tensor files of every kind. What is written reads back to the last bit, the binary kinds are told by their
-// content, and what is damaged, cut short or out of range is refused with its reason.
+// Tensor files of every kind. What is written reads back to the last bit, the binary kinds are recognised by
+// their content, and what is damaged, cut short or out of range is refused with its reason.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -72,7 +72,7 @@ bool same_bits(CoordinateList const& a, CoordinateList const& b) {
          std::memcmp(a.values.data(), b.values.data(), a.values.size() * sizeof(double)) == 0;
 }
 
-/// The words of the error behind the file's name; empty when all went well. Serial and parallel agree.
+/// The words of the error after the file's name; empty if all went well. Serial and parallel agree.
 std::string error_of_file(std::filesystem::path const& path, ReadOptions options = {}) {
   std::string first;
   for (int const threads : {1, 3}) {
@@ -151,7 +151,7 @@ TEST_CASE("tensor files round-trip to the last bit, through every dialect", "[io
     }
 }
 
-TEST_CASE("tensor files keep extents that no index reaches, where there is a header", "[io]") {
+TEST_CASE("tensor files keep extents that no index reaches, if they have a header", "[io]") {
   TemporaryFolder const folder;
   auto tensor    = sample({9, 4, 6}, 20);
   tensor.extents = {100, 4, 7};
@@ -513,7 +513,7 @@ TEST_CASE("SPLATT's binary files", "[io]") {
   REQUIRE(error_of(csf) == ": holds a CSF tensor of SPLATT; its coordinate files (.bin) are read");
 }
 
-TEST_CASE("npz: a model is no tensor, and damage is named", "[io]") {
+TEST_CASE("npz: a model is not a tensor, and damage is named", "[io]") {
   TemporaryFolder const folder;
   polyad::io::write_npz(folder / "m.npz", {{1}, {1}, {{1}}});
   REQUIRE(error_of_file(folder / "m.npz") == ": is a CP model, not a sparse tensor");

@@ -143,7 +143,7 @@ TEST_CASE("tns: every well-formed variation gives the same tensor", "[io]") {
            "+1 2 +3 +1000\n+4 1 1 -2\n",                              // plus signs
            "1 2 3 1e3\n4 1 1 -2E0\n",                                 // exponents
            "1 2 3 1.0e+3\n4 1 1 -.2e1\n",                             // no digit before the point
-           "1 2 3 1000.\n4 1 1 -2.000000000000000000000000000\n",     // none, and many, behind it
+           "1 2 3 1000.\n4 1 1 -2.000000000000000000000000000\n",     // none, and many, after it
            "0001 02 3 1000\n00000000000000000000000004 1 1 -0002\n",  // leading zeros
        }) {
     INFO(text);
@@ -202,7 +202,7 @@ TEST_CASE("tns: indices are 64-bit exactly when an extent needs it", "[io]") {
   REQUIRE(wide.extents == Numbers{18446744073709551615U, 4294967296});
   REQUIRE(wide.indices == Numbers{0, 0, 4, 4294967295, 6, 6, 18446744073709551614U, 0});
   REQUIRE(wide.values == std::vector<double>{1, 2, 3, 1});
-  // What is read without a header must be readable behind one, too: found by fuzzing.
+  // What is read without a header must be readable after one, too: found by fuzzing.
   Outcome const longest = read_all_ways("2 1\n18446744073709551615 3\n18446744073709551615 2 4\n");
   REQUIRE(longest.extents == Numbers{18446744073709551615U, 3});
   REQUIRE(longest.indices == Numbers{18446744073709551614U, 1});

@@ -19,7 +19,7 @@ import sys
 
 FIGURES = pathlib.Path(__file__).with_name("figures.json")
 SKIPPED = 77
-MORE = 1.1  # of what is stored
+MORE = 1.1  # times what is stored
 
 
 def output_of(*command, **options):
@@ -27,7 +27,7 @@ def output_of(*command, **options):
 
 
 def text_bytes(file):
-    """Of a program or an archive: all sections whose name begins with .text."""
+    """The bytes of all sections of a program or an archive whose names begin with .text."""
     return sum(int(size) for size in re.findall(r"(?m)^\.text\S*\s+(\d+)", output_of("size", "-A", file)))
 
 

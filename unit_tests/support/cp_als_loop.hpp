@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "cp/cp_als_run.hpp"
+#include "cp/run/cp_als_run.hpp"
 #include "polyad/io/checkpoint.hpp"
 #include "run/run_loop.hpp"
 #include "run/run_options.hpp"

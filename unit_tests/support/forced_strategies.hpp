@@ -12,13 +12,13 @@
 #include <cstdint>
 #include <string>
 
-#include "formats/blco/build_alto.hpp"
-#include "formats/blco/build_blco.hpp"
-#include "formats/blco/mttkrp_alto.hpp"
-#include "formats/blco/mttkrp_blco.hpp"
-#include "formats/coo/mttkrp_sorted.hpp"
-#include "formats/csf/b_csf.hpp"
-#include "formats/csf/mttkrp_tree.hpp"
+#include "formats/blco/build/build_alto.hpp"
+#include "formats/blco/build/build_blco.hpp"
+#include "formats/blco/kernels/mttkrp_alto.hpp"
+#include "formats/blco/kernels/mttkrp_blco.hpp"
+#include "formats/coo/kernels/mttkrp_sorted.hpp"
+#include "formats/csf/kernels/mttkrp_tree.hpp"
+#include "formats/csf/storage/b_csf.hpp"
 
 namespace polyad::test {
 
@@ -175,13 +175,14 @@ struct Forced {
         using Bounds     = Kokkos::LaunchBounds<device_team_threads, Kernel::teams>;
         auto const& copy = X.copy(mode);
         ChunkWalk const chunks{copy.nnz, copy.chunk, blocks};
-        detail::launch_copied("polyad::forced_sorted", chunks.template policy<BlockRow, Bounds>(space),
-                              Kernel{copy.indices.data(),
-                                     static_cast<count_t>(copy.indices.stride(0)),
-                                     copy.values.data(),
-                                     OtherFactors<float, any_order>(factors, copy.modes),
-                                     {detail::RowsAt<float>(V), {nullptr, nullptr, 0}, copy.block_rows > 0},
-                                     chunks});
+        detail::launch_with_local_copy(
+            "polyad::forced_sorted", chunks.template policy<BlockRow, Bounds>(space),
+            Kernel{copy.indices.data(),
+                   static_cast<count_t>(copy.indices.stride(0)),
+                   copy.values.data(),
+                   OtherFactors<float, any_order>(factors, copy.modes),
+                   {detail::RowsAt<float>(V), {nullptr, nullptr, 0}, copy.block_rows > 0},
+                   chunks});
       });
     }
   };

@@ -16,8 +16,8 @@ struct Event {
   enum class Kind { kernel, allocation, deep_copy, fence, region };
   Kind kind;
   std::string name;          // the label; of a deep copy the target's; of a region that ends nothing
-  std::uint32_t instance{};  // of kernels and fences: Kokkos' number for device and instance
-  bool fill = false;         // of a deep copy: from one number, not from an array
+  std::uint32_t instance{};  // for kernels and fences: Kokkos' number for device and instance
+  bool fill = false;         // for a deep copy: from one number, not from an array
 };
 
 class KokkosEvents {

@@ -20,7 +20,7 @@ using namespace testing;
 
 /// SpTTM on a mode: one row for every fiber of that mode that has nonzeros, by its other indices.
 struct OracleFibers {
-  std::vector<std::vector<std::uint64_t>> coordinates;  // of the other modes, increasing
+  std::vector<std::vector<std::uint64_t>> coordinates;  // those of the other modes, increasing
   OracleSums rows{0, 0};
 };
 

@@ -80,7 +80,7 @@ TEST_CASE("coo: numbers of indices and values must match", "[tensor]") {
 
 TEST_CASE("coo: a mode that 32 bits cannot count needs 64-bit indices", "[tensor]") {
   constexpr count_t most = count_t(1) << 32;
-  // The largest number of 32 bits is no row's: kernels mean "none" by it.
+  // The largest number of 32 bits is never a row: kernels mean "none" by it.
   CHECK(refusal<std::uint32_t>({most - 1, 2}, {4294967294U, 1}, {1}) == "nothing was thrown");
   CHECK(refusal<std::uint32_t>({most, 2}, {4294967295U, 1}, {1}) ==
         "mode 0 of 4294967296 rows needs 64-bit indices");

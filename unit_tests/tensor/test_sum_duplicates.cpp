@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sum_duplicates against a std::map that adds in the order in which the nonzeros stand: the same bits.
+// sum_duplicates against a std::map that adds in the order of the nonzeros: the same bits.
 #include <Kokkos_Core.hpp>
 #include <cstdint>
 #include <map>

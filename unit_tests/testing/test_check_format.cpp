@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// check_format finds what a wrong format does wrong: each of these makes one mistake.
+// check_format finds the mistakes of a wrong format: each format here makes one mistake.
 #include <Kokkos_Core.hpp>
 #include <string>
 
-#include "formats/coo/coo_tiny_vec.hpp"
+#include "formats/coo/storage/coo_tiny_vec.hpp"
 #include "polyad/testing/conformance.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
@@ -12,7 +12,7 @@ namespace polyad::test {
 
 enum class Mistake { none, forgets_last_nonzero, adds_to_V, writes_beyond, wrong_norm };
 
-/// `coo-tiny-vec`, but for one mistake.
+/// `coo-tiny-vec` with one mistake.
 template <Mistake mistake>
 class Wrong {
 public:
@@ -45,7 +45,7 @@ public:
   [[nodiscard]] workspace_type make_workspace(TestSpace const& space, count_t rank) const {
     return m_inside.make_workspace(space, rank);
   }
-  [[nodiscard]] Inside const& inside() const { return m_inside; }
+  [[nodiscard]] Inside const& erased() const { return m_inside; }
 
 private:
   Inside m_inside;
@@ -58,7 +58,7 @@ void mttkrp(TestSpace const& space, Wrong<mistake> const& X, FactorMatrices<doub
             int mode, typename Wrong<mistake>::workspace_type& workspace,
             FactorMatrix<double, TestSpace> const& V) {
   auto const right = make_factor_matrix<double>(space, "polyad::right", V.extent(0), V.extent(1));
-  mttkrp(space, X.inside(), factors, mode, workspace, FactorMatrix<double, TestSpace>(right));
+  mttkrp(space, X.erased(), factors, mode, workspace, FactorMatrix<double, TestSpace>(right));
   if (mistake == Mistake::adds_to_V) return;  // V stays NaN, as if it had been added to
   Kokkos::deep_copy(space, V, right);
   if (mistake != Mistake::writes_beyond || V.extent(0) == 0) return;

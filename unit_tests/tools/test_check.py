@@ -14,8 +14,8 @@ import tempfile
 import unittest
 
 SOURCES = {
-    "src/formats/csf/csf.hpp": "",
-    "src/formats/csf/csf.cpp": '#include "formats/csf/csf.hpp"\n',
+    "src/formats/csf/storage/csf.hpp": "",
+    "src/formats/csf/csf.cpp": '#include "formats/csf/storage/csf.hpp"\n',
     "src/kernel/launch.hpp": "",
     "src/cp/cp_als.cpp": '#include "kernel/launch.hpp"\n',
     "src/cli/main.cpp": "",
@@ -27,7 +27,7 @@ SOURCES = {
     "src/cli/drivers/factor.hpp": "",
     "src/cli/drivers/factor.cpp": '#include "cli/drivers/factor.hpp"\n',
     "unit_tests/cp/test_cp.cpp": '#include "kernel/launch.hpp"\n',
-    "unit_tests/formats/csf/test_csf.cpp": '#include "formats/csf/csf.hpp"\n',
+    "unit_tests/formats/csf/test_csf.cpp": '#include "formats/csf/storage/csf.hpp"\n',
     "unit_tests/cli/test_cpd.py": '"cpd" "cpd"',
     "unit_tests/cli/test_completion.py": '"fast-tucker"',
     "unit_tests/cli/test_files.py": '"cpd" "convert"',
@@ -116,6 +116,7 @@ STUBS = {
     "check_functions": "exit 0",
     "prose": "exit $(cat prose_fails 2>/dev/null || echo 0)",
     "check_layers.py": "true",
+    "tidy": 'echo "tidying $*"; exit $(cat tidy_fails 2>/dev/null || echo 0)',
     "test_python": 'echo "pytest $*"',
 }
 
@@ -253,7 +254,7 @@ class Affected(Project):
         unit_tests = {"unit.cp.openmp-1", "unit.cp.openmp-2", "unit.formats.csf.openmp-1"}
         tool = {"cli.cpd", "cli.completion", "cli.files", *GOLDEN}
         tests = self.affected()
-        self.assertEqual(tests.affected("src/formats/csf/csf.hpp"),
+        self.assertEqual(tests.affected("src/formats/csf/storage/csf.hpp"),
                          unit_tests | tool | {"package.installed", "headers_alone.formats.csf"})
         self.assertEqual(tests.affected("src/cli/drivers/factor.hpp"), tool)
         self.assertEqual(tests.affected("src/unused.hpp"), set())
@@ -270,15 +271,15 @@ class Affected(Project):
         self.assertEqual(tests.affected("examples/small.cpp"), {"example.small", "after"})
         self.assertIn("cli.cpd", tests.affected("src/cli/commands/cpd.cpp"))
         self.assertNotIn("example.small", tests.affected("src/cli/commands/cpd.cpp"))
-        self.assertIn("unit.formats.csf.openmp-1", tests.affected("src/formats/csf/csf.hpp"))
-        self.assertNotIn("example.small", tests.affected("src/formats/csf/csf.hpp"))
+        self.assertIn("unit.formats.csf.openmp-1", tests.affected("src/formats/csf/storage/csf.hpp"))
+        self.assertNotIn("example.small", tests.affected("src/formats/csf/storage/csf.hpp"))
         # cpd.cpp includes it, and is joined with others.
         self.assertIn("cli.cpd", tests.affected("src/cli/drivers/factor.hpp"))
 
     def test_first(self):
         tests = self.affected()
         for file, names in (
-            ("src/formats/csf/csf.hpp", ["unit.formats.csf.openmp-1", "golden.every_format", "headers_alone.formats.csf"]),
+            ("src/formats/csf/storage/csf.hpp", ["unit.formats.csf.openmp-1", "golden.every_format", "headers_alone.formats.csf"]),
             ("src/cp/cp_als.cpp", ["unit.cp.openmp-1", "unit.cp.openmp-2", "golden.every_format"]),
             # No test has the name of this folder, but one includes the header.
             ("src/kernel/launch.hpp", ["unit.cp.openmp-1", "unit.cp.openmp-2", "golden.every_format"]),
@@ -334,15 +335,15 @@ class ScriptCheck(Project):
         self.assertIn("nothing differs from HEAD", self.check_ended(0))
 
     def test_kernel(self):
-        self.write("src/formats/csf/csf.hpp", "// changed\n")
+        self.write("src/formats/csf/storage/csf.hpp", "// changed\n")
         said = self.check_ended(0)
-        self.assertIn("formatting --check src/formats/csf/csf.hpp", said)
+        self.assertIn("formatting --check src/formats/csf/storage/csf.hpp", said)
         self.assertRegex(said, r"tests: unit.formats.csf.openmp-1, golden.every_format, headers_alone.formats.csf +\d+\.\d  ok")
         self.assertRegex(said, r"left to .ci/run:\n.*not a test of the same folder:\n.*unit.cp.openmp-1,2")
         self.assertIn("cuda: compiled", said)
 
     def test_time(self):
-        self.write("src/formats/csf/csf.hpp", "// changed\n")
+        self.write("src/formats/csf/storage/csf.hpp", "// changed\n")
         said = self.check_ended(0, "--seconds", "0")
         self.assertNotIn("tests:", said)
         self.assertRegex(said, r"would take more than the 0 s .*:\n +unit.formats.csf.openmp-1")
@@ -357,6 +358,15 @@ class ScriptCheck(Project):
         self.write("prose_fails", "1")
         self.assertRegex(self.check_ended(1), r"prose +\d+\.\d  FAILED")
         (self.root / "prose_fails").unlink()
+        self.write("tidy_fails", "77")
+        self.write("src/cp/cp_als.cpp", "// changed\n")
+        said = self.check_ended(0)
+        self.assertIn("tidying --base HEAD --seconds 40", said)
+        self.assertRegex(said, r"clang-tidy +\d+\.\d  not checked")
+        self.write("tidy_fails", "1")
+        self.assertRegex(self.check_ended(1), r"clang-tidy +\d+\.\d  FAILED")
+        (self.root / "tidy_fails").unlink()
+        self.git("checkout", "--quiet", "src/cp/cp_als.cpp")
         self.write("examples/small.cpp", "#include \"missing.hpp\"\n")
         said = self.check_ended(1)
         self.assertRegex(said, r"built: bin/small +\d+\.\d  FAILED")

@@ -15,7 +15,7 @@ GOOD = {
     "CMakeLists.txt": "# SPDX-License-Identifier: BSD-3-Clause\n",
     "src/CMakeLists.txt": "# SPDX-License-Identifier: BSD-3-Clause\n"
     "set(headers\n  core/a.hpp\n  tensor/t.hpp\n  kernel/k.hpp\n  dense/d.hpp\n  formats/format.hpp\n"
-    "  formats/coo/coo.hpp\n  formats/csf/csf.hpp\n  cp/cp.hpp\n  distributed/e.hpp\n  io/io.hpp\n  polyad.hpp\n  core/a.cpp)\n",
+    "  formats/coo/coo.hpp\n  formats/csf/storage/csf.hpp\n  cp/cp.hpp\n  distributed/e.hpp\n  io/io.hpp\n  polyad.hpp\n  core/a.cpp)\n",
     "include/polyad/core/a.hpp": SPDX + "#if defined(KOKKOS_ENABLE_CUDA)\n#endif\n",
     "include/polyad/tensor/t.hpp": SPDX + '#include "polyad/core/a.hpp"\n#include "polyad/version.hpp"\n',
     "include/polyad/dense/d.hpp": SPDX + '#include "polyad/tensor/t.hpp"\n',
@@ -71,14 +71,17 @@ class CheckLayers(unittest.TestCase):
             return faults({"src/core/a.cpp": SPDX + "".join(line + "\n" for line in lines) + "\n" * 100})
 
         self.assertEqual(with_lines("auto a = static_cast<int>(b);"), [])
-        few = ["// static_cast<int>(b)", "void(*p)(int) = f;", "count_t(0);", "std::function<bool(int)> g;",
+        few = ["// static_cast<int>(b)", "void(*p)(int) = f;", "count_t(0);", "count_t{0};", "std::function<bool(int)> g;",
                "static_cast<void>(h());", "static_cast<char const*>(q);", "double d(int);"]
         self.assertEqual(with_lines(*few * 3), [])
-        for cast in ("static_cast<std::size_t>(n)", "count_t(n)", "(int)n", "of_mode(list, n)",
+        for cast in ("static_cast<std::size_t>(n)", "count_t(n)", "count_t{n}", "(int)n",
                      "static_cast<typename A::value_type>(n)"):
             found = with_lines(*[f"auto a = {cast};"] * 9)
             self.assertEqual(len(found), 1, cast)
             self.assertIn("src:1: 9 casts to numbers", found[0])
+        # A helper that only casts does not hide the casts.
+        helper = "auto const to = [](double x) { return static_cast<float>(x); };"
+        self.assertIn("src:1: 9 casts to numbers", with_lines(helper, *["f(to(y));"] * 8)[0])
 
     def test_exit_status(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -90,7 +93,7 @@ class CheckLayers(unittest.TestCase):
     def assert_found(self, name, line, *words, add=True):
         """`line` appended to the file `name` of the good tree is a fault, the only one."""
         text = (GOOD.get(name, SPDX) if add else "") + line + "\n"
-        # An include that goes up makes a cycle beside, as long as what it includes comes back.
+        # An include that goes up also makes a cycle, as long as what it includes comes back.
         found = [fault for fault in faults({name: text}) if "a cycle: " not in fault]
         self.assertEqual(len(found), 1, found)
         number = text.count("\n") if add else 1
@@ -121,8 +124,8 @@ class CheckLayers(unittest.TestCase):
 
     def test_port_list(self):
         one = "| `include/polyad/core/a.hpp` | streams |\n"
-        self.assertEqual(faults({"CONTRIBUTING.md": one + "| `include/polyad/kernel/k.hpp` | lanes |\n"}), [])
-        found = faults({"CONTRIBUTING.md": one})
+        self.assertEqual(faults({"docs/developer/extending.md": one + "| `include/polyad/kernel/k.hpp` | lanes |\n"}), [])
+        found = faults({"docs/developer/extending.md": one})
         self.assertEqual(len(found), 1, found)
         self.assertIn("kernel/k.hpp:1: has a backend's words", found[0])
 

@@ -16,7 +16,7 @@ import unittest
 
 SKIPPED = 77
 # Sources with and without the precompiled header, a joined one, and one that is compiled with a definition.
-OBJECTS = ["core/space_instances.cpp.o", "distributed/communicators.cpp.o", "joined/plain_sources_8.cpp.o"]
+OBJECTS = ["core/space_instances.cpp.o", "distributed/collectives/communicators.cpp.o", "joined/plain_sources_8.cpp.o"]
 COPIED = ["CMakeLists.txt", "cmake", "include", "src"]
 AT_LEAST = 0.95
 CUDA = """#include "value.hpp"

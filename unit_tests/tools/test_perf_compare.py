@@ -95,7 +95,7 @@ class Compare(unittest.TestCase):
         self.assertEqual(compare(DATA / "device.json", new, "--filter", "nothing like it").returncode, 2)
         result = compare(DATA / "device.json", new, "--filter", "mttkrp(")
         self.assertEqual(result.returncode, 2)
-        self.assertIn("'mttkrp(' is no regular expression", result.stderr)
+        self.assertIn("'mttkrp(' is not a regular expression", result.stderr)
 
     def test_missing_are_named(self):
         gone = "cp_als<sorted,Cuda,f32>/uber/R:16"
@@ -129,8 +129,8 @@ class Compare(unittest.TestCase):
     def test_bad_files(self):
         bad = self.folder / "bad.json"
         for text, said in (
-            ("{", "is no JSON"),
-            ("[]", "is no result"),
+            ("{", "is not JSON"),
+            ("[]", "is not a result"),
             ('{"context": {}, "benchmarks": []}', "holds no"),
         ):
             with self.subTest(text):

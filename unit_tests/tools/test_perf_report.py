@@ -81,14 +81,14 @@ class Tables(WithFolder):
             "cp_als": {"f32": {"16": {"uber": 3.0, "absent": 1}}},
         }))  # fmt: skip
         text = report(*ALL, "--peers", peers).stdout
-        self.assertIn("## Beside other codes\n\nMade up.", text)
+        self.assertIn("## Compared with other codes\n\nMade up.", text)
         # sorted takes 0.333; 12 ms to build and 1.5 an iteration, by hand from the stored files.
-        row = self.row(text, "## Beside other codes", "f32", "16", "uber")
+        row = self.row(text, "## Compared with other codes", "f32", "16", "uber")
         self.assertEqual(row[:4], ["0.999", "0.666", "0.333 (sorted)", "2"])
-        self.assertEqual(self.row(text, "## Beside other codes", "f32", "16", "geometric mean")[-1], "2")
+        self.assertEqual(self.row(text, "## Compared with other codes", "f32", "16", "geometric mean")[-1], "2")
         self.assertNotIn("absent", text)
         # No result of that machine, no table.
-        self.assertNotIn("Beside", report(ALL[1], "--peers", peers).stdout)
+        self.assertNotIn("Compared with", report(ALL[1], "--peers", peers).stdout)
 
     def test_no_packages_needed(self):
         # -S: without site-packages.
@@ -251,7 +251,7 @@ class Pictures(WithFolder):
         out, names = self.draw(*sorted(RESULTS.glob("*.json.xz")), peers=("--peers", RESULTS / "peers.json"))
         text = (out / "tables.md").read_text()
         self.assertEqual(set(re.findall(r"!\[[^]]+\]\(([^)]+)\)", text)), names)
-        beside = text[text.index("## Beside other codes"):]
+        beside = text[text.index("## Compared with other codes"):]
         mean = next(cells(line) for line in beside.splitlines() if cells(line)[:3] == ["f32", "32", "geometric mean"])
         readme = (SCRIPTS.parent / "README.md").read_text()
         self.assertIn(f"is {float(mean[-1]):.2g} times as fast as the best other code", " ".join(readme.split()))

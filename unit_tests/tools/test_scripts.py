@@ -121,7 +121,7 @@ class Scripts(unittest.TestCase):
             )
             self.assertEqual(result.returncode, 1, result.stderr)
             if "are missing" in result.stderr:
-                self.skipTest("not all packages that setup wants are installed")
+                self.skipTest("not all packages that setup needs are installed")
             self.assertIn("did not come, or not with the sha256", result.stderr)
             self.assertIn("-DKokkos_ROOT=", result.stderr)
             self.assertEqual([p.name for p in folder.iterdir()], [archive.name])

@@ -34,7 +34,7 @@ using Clock  = std::chrono::steady_clock;
 
 struct Case {
   std::string name;
-  /// A number that tells whether the result is right.
+  /// A number that shows whether the result is right.
   std::function<double()> run;
   /// Where files are written; empty: nowhere.
   std::filesystem::path folder = {};
@@ -123,7 +123,7 @@ void add_readers(std::vector<Case>& cases, io::CoordinateList const& list,
       put(cases, "read " + kind.name + (threads > 1 ? " by threads" : ""),
           [path, threads] { return sum_of(io::read_tensor(path, {.threads = threads}).tensor); });
   }
-  // Packed by scripts/torture, where it has the programs.
+  // Packed by scripts/torture, if it has the programs.
   for (char const* name : {"in.tns.gz", "in.tns.xz", "in.tns.zst"})
     if (auto const path = folder / name; std::filesystem::exists(path))
       put(cases, std::string("read ") + name,

@@ -76,7 +76,7 @@ class EveryAllocation:
                 first = self.fail(folder, number, case, first, last)
 
     def fail(self, folder, number, case, first, last):
-        """Fails these allocations. \\returns the one to go on with, if the process ended early."""
+        """Fails these allocations. \\returns the one to continue with, if the process ended early."""
         progress = folder / "progress"
         progress.unlink(missing_ok=True)
         start = time.monotonic()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A disk that fails when told, for LD_PRELOAD. POLYAD_DISK holds one of
 //
-//   write:ERRNO:BYTES  the file that is written has room for so many bytes; then write(2) gives ERRNO
+//   write:ERRNO:BYTES  the file that is written has room for BYTES bytes; then write(2) gives ERRNO
 //   fsync:ERRNO:0  close:ERRNO:0  rename:ERRNO:0  open:ERRNO:0   that call fails for files that are written
 //   short:0:0          every write takes half of what it is given
 //   vanish:0:0         the folder that POLYAD_FOLDER names is moved away before rename(2)

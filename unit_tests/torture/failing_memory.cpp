@@ -53,7 +53,7 @@ bool is_codec(void const* caller) {
   return false;
 }
 
-std::array<void*, 16> frames{};  // of the failed allocation
+std::array<void*, 16> frames{};  // call stack of the failed allocation
 int depth                                         = 0;
 bool (*is_spared)(void* const* frames, int depth) = nullptr;
 
@@ -61,7 +61,7 @@ bool (*is_spared)(void* const* frames, int depth) = nullptr;
 /// program exports its symbols.
 bool is_inside_kokkos() {
   depth          = ::backtrace(frames.data(), static_cast<int>(frames.size()));
-  bool is_called = false;  // behind operator new, the first frames being this file's
+  bool is_called = false;  // after operator new; the first frames are this file's
   for (int k = 1; k < depth; ++k) {
     Dl_info info{};
     bool const found       = ::dladdr(frames[static_cast<std::size_t>(k)], &info) != 0;

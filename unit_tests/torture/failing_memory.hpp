@@ -14,7 +14,7 @@
 
 namespace polyad::torture {
 
-/// Finds where the codecs lie in memory. Call it once, first.
+/// Finds the addresses of the codecs in memory. Call it once, first.
 void find_codecs();
 
 /// From now on allocations count, from 1. The one of that number fails; 0: none does.
@@ -32,7 +32,7 @@ void resume();
 [[nodiscard]] std::uint64_t failed_bytes();
 /// Spares the allocations of which `is_spared` says so, by the addresses of the functions that called.
 void spare(bool (*is_spared)(void* const* frames, int depth));
-/// Of the last allocation that failed or was spared.
+/// The call stack of the last allocation that failed or was spared.
 [[nodiscard]] void* const* last_frames(int& depth);
 
 /// Whether a function that called has `part` in its mangled name.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Metamorphic tests: random tensors, changed in ways whose effect on the MTTKRP is known. No oracle computes
-// these products; only a bound is computed beside them, the sum of the terms' magnitudes.
+// these products; only a bound is computed with them, the sum of the terms' magnitudes.
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <chrono>

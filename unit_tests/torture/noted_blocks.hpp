@@ -13,8 +13,8 @@ void note_blocks(bool on);
 /// How many of the noted blocks that live were asked for in a function whose mangled name has `part` in it.
 std::size_t noted_blocks_from(char const* part);
 /// Noted blocks that Kokkos holds until its end on a device. One is for each kernel, from its first launch
-/// on, which may come late. One is for each address at which an instance ever lay (idForInstance): each run
-/// makes instances, and most of them lie where an earlier one did.
+/// on, which may come late. One is for each address that an instance ever had (idForInstance): each run makes
+/// instances, and most of them get the address of an earlier one.
 [[nodiscard]] std::int64_t blocks_of_kokkos();
 /// Forgets what was noted so far.
 void forget_noted_blocks();

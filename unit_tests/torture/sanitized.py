@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The unit tests under one of clang's sanitizers, a process for each test case: sanitized.py threads|integers PROGRAM CLANG.
-Each distinct report is a finding; the exit status is 1 where there is one, or where a test fails."""
+Each distinct report is a finding; the exit status is 1 if there is any, or if a test fails."""
 import argparse
 import concurrent.futures
 import os
@@ -26,7 +26,7 @@ def settings(part, clang, folder):
     resources = subprocess.run([clang, "-print-resource-dir"], capture_output=True, text=True, check=True).stdout.strip()
     archers = [p for folder in pathlib.Path(resources).parents for p in folder.glob("libarcher.so")]
     if not archers:
-        sys.exit(f"no libarcher.so beside {resources}: ThreadSanitizer would not know OpenMP's barriers (Debian: libomp-N-dev)")
+        sys.exit(f"no libarcher.so near {resources}: ThreadSanitizer would not know OpenMP's barriers (Debian: libomp-N-dev)")
     environment["OMP_TOOL_LIBRARIES"] = str(archers[0])
     environment["TSAN_OPTIONS"] = (f"ignore_noninstrumented_modules=1 history_size=4 external_symbolizer_path={symbolizer} "
                                    f"suppressions={HERE / 'thread_sanitizer.txt'} log_path={folder}/report")
@@ -75,7 +75,7 @@ def main():
     parser.add_argument("program")
     parser.add_argument("clang")
     parser.add_argument("--minutes", type=float, default=3, help="after which no test case starts")
-    parser.add_argument("--grace", type=float, default=600, help="seconds that a test case may go on after that")
+    parser.add_argument("--grace", type=float, default=600, help="seconds that a test case may continue after that")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=3, help="of OpenMP")
     parser.add_argument("--jobs", type=int, default=1, help="test cases at once")

@@ -47,7 +47,7 @@ count_t free_on_device(Space const& space) {
 }
 
 /// Whether the blocks of a round or workspace of that number are noted. It costs time, so on a host one in
-/// seven tells where blocks came from. On a device all do, for blocks_of_kokkos() counts noted ones.
+/// seven shows where blocks came from. On a device all do, since blocks_of_kokkos() counts noted ones.
 bool is_noted(std::uint64_t number) {
   return is_device_space<Space> || number % 7 == 0;
 }

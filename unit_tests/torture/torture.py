@@ -85,7 +85,7 @@ class Torture:
         self.finding(part, f"{where}the process ended with {status}: {tail}")
 
     def inside(self, part, seconds, threads="2"):
-        """Starts it again behind an allocation that ended the process."""
+        """Starts it again after the allocation that ended the process."""
         case = []
         deadline = time.monotonic() + seconds
         while True:
@@ -164,7 +164,7 @@ class Torture:
         ]
 
     def on_disk(self, command, files, fault, expected=6, limit=None, vanishes=False, streams=None):
-        """One run on a disk with that fault: the exit status, the old files, and nothing left beside them."""
+        """One run on a disk with that fault: the exit status, the old files, and nothing else left in the folder."""
         place = self.folder / "disk"
         for gone in (place, self.folder / "disk.gone"):
             shutil.rmtree(gone, ignore_errors=True)
@@ -252,7 +252,8 @@ class Torture:
                 several = len(files) > 1 or "--checkpoint" in command
                 if short and "--report" not in command and content != whole[name]:
                     self.finding("disks", f"{label}: {name} differs")
-                # Of several files the first may be there, whole, before the second fails; likewise checkpoints.
+                # If there are several files, the first may be there, whole, before the second fails; likewise
+                # checkpoints.
                 if not short and content != b"old" and not (several and len(content) == len(whole[name])):
                     self.finding("disks", f"{label}: {name} is neither the old file nor whole")
         self.full.close()

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "formats/fcoo/fcoo.hpp"
+#include "formats/fcoo/storage/fcoo.hpp"
 #include "polyad/core/device_memory.hpp"
 #include "polyad/tensor/compact.hpp"
 #include "polyad/testing/small_tensors.hpp"
@@ -171,7 +171,7 @@ TEST_CASE("hooi: a tensor of low rank is found", "[tucker]") {
   options.ranks    = {3, 2, 4};
   auto const three = decompose<double>(low_rank_tensor({12, 9, 11}, {3, 2, 4}), options);
   CHECK(three.fit > 1 - 1e-12);
-  CHECK(three.reason == StopReason::rounding);  // the tolerance asks for 1e-9 where nothing is left
+  CHECK(three.reason == StopReason::rounding);  // the tolerance requires 1e-9, but nothing is left
   options.ranks = {2, 3, 2, 2};
   CHECK(decompose<double>(low_rank_tensor({6, 7, 5, 4}, {2, 3, 2, 2}), options).fit > 1 - 1e-12);
   CHECK(decompose<float>(low_rank_tensor({6, 7, 5, 4}, {2, 3, 2, 2}), options).fit > 1 - 1e-6);
@@ -226,8 +226,8 @@ TEST_CASE("hooi: one buffer holds the products of all modes", "[tucker]") {
   auto start               = random_tucker_start<double>(space, X.extents(), options);
   count_t const with_start = account.in_use();
   static_cast<void>(tucker(space, X, options, std::move(start)));  // no copy of it
-  // Y takes 40,000 rows of ten doubles, padding included. Beside one of it stand two matrices of four columns
-  // and two megabytes of partial sums.
+  // Y takes 40,000 rows of ten doubles, padding included. In addition to one such array there are two
+  // matrices of four columns and two megabytes of partial sums.
   CHECK(account.peak() < with_start + 3 * 40000 * 10 * sizeof(double));
 }
 

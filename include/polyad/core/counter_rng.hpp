@@ -12,7 +12,8 @@
 namespace polyad {
 
 /// 64 random bits for the entry (row, column) of the matrix of mode n; all count from 0. Another seed gives
-/// other bits, the same arguments the same bits everywhere. Callers also take n for a stream of their own.
+/// other bits, the same arguments the same bits everywhere. Callers may also use n to number random streams
+/// of their own.
 KOKKOS_INLINE_FUNCTION std::uint64_t counter_bits(std::uint64_t seed, std::uint64_t n, std::uint64_t row,
                                                   std::uint64_t column) {
   std::uint64_t z = (n + 1) * 0x9E3779B97F4A7C15ULL + (row + 1) * 0xBF58476D1CE4E5B9ULL +

@@ -14,20 +14,20 @@ struct DeviceFacts {
   bool accelerator = false;              // the backend needs a device besides the host
   std::string name;                      // the device's name; empty on a host backend and when none was found
   std::string compiled_for;              // "compute capability 9.0"; empty on a host backend
-  std::string found;                     // likewise, of the device
+  std::string found;                     // the same for the device that was found
   std::uint64_t memory_bytes = 0;        // the device's whole memory
-  std::vector<std::uint64_t> addresses;  // PCI's, of all devices that this process sees
+  std::vector<std::uint64_t> addresses;  // PCI addresses of all devices that this process sees
   std::string problem;                   // why the backend cannot be used; empty when it can
   [[nodiscard]] bool usable() const noexcept { return problem.empty(); }
 };
 
-/// May be called before Kokkos is initialised. Looks at the first device, which Kokkos takes by default.
+/// May be called before Kokkos is initialised. Examines the first device, which Kokkos uses by default.
 [[nodiscard]] DeviceFacts probe_device();
 
 /// \throws BackendError when the device is missing or this build holds no code for it
 void expect_usable_device();
 
-/// Whether the device failed so that no later call succeeds. Kokkos aborts then: a SIGABRT handler may ask.
+/// Whether the device failed so that no later call succeeds. Kokkos then aborts: SIGABRT handlers may ask.
 [[nodiscard]] bool device_has_failed() noexcept;
 
 }  // namespace polyad

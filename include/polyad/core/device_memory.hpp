@@ -13,8 +13,8 @@
 
 namespace polyad {
 
-/// Counts what is allocated from its constructor to its destructor. It takes Kokkos' hooks for profiling
-/// tools for that time. Only one may exist at a time.
+/// Counts what is allocated from its constructor to its destructor. During that time it uses Kokkos' hooks
+/// for profiling tools. Only one may exist at a time.
 class DeviceMemoryAccount {
 public:
   /// Begins to count; Kokkos must have been initialised. \param limit in bytes; none: all that is free
@@ -24,7 +24,7 @@ public:
   DeviceMemoryAccount(DeviceMemoryAccount const&)            = delete;
   DeviceMemoryAccount& operator=(DeviceMemoryAccount const&) = delete;
 
-  /// False when a profiling tool has the hooks: nothing is counted, and the numbers below are 0.
+  /// False if a profiling tool uses the hooks: nothing is counted, and the numbers below are 0.
   [[nodiscard]] bool counts() const;
   /// Bytes held now.
   [[nodiscard]] count_t in_use() const;
@@ -32,8 +32,8 @@ public:
   [[nodiscard]] count_t peak() const;
   void reset_peak();
 
-  /// While an object of this class exists, allocations do not count: their arrays are in host memory on any
-  /// backend. It has an effect on a host backend only. Objects may be nested.
+  /// While an object of this class exists, allocations do not count, since their arrays are in host memory on
+  /// any backend. It has an effect only on a host backend. Objects may be nested.
   class HostArrays {
   public:
     HostArrays();

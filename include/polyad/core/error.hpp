@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The error types of Polyad. All derive from polyad::Error, and each knows its exit code in the command-line
-// tool (README, "The tool"). Other exceptions pass through unchanged. These are std::bad_alloc of a container
-// in host memory, Kokkos' std::runtime_error of an allocation, and the exceptions of a caller's functions.
-// Free of Kokkos, since readers and writers need only this.
+// tool (README, "The tool"). Other exceptions pass through unchanged: std::bad_alloc of a container in host
+// memory, Kokkos' std::runtime_error of an allocation, and the exceptions of a caller's functions. This
+// header does without Kokkos, since readers and writers need nothing else.
 #pragma once
 
 #include <cstdint>
@@ -69,7 +69,7 @@ private:
   std::uint64_t m_bytes;
 };
 
-/// NaN or infinity appeared where the method cannot go on.
+/// NaN or infinity appeared where the method cannot continue with it.
 class NumericalError : public Error {
 public:
   explicit NumericalError(std::string const& what) : Error(ExitCode::numerical_breakdown, what) {}
@@ -81,7 +81,7 @@ public:
   explicit WriteError(std::string const& what) : Error(ExitCode::cannot_write, what) {}
 };
 
-/// The backend or the device that was asked for cannot be used.
+/// The requested backend or device cannot be used.
 class BackendError : public Error {
 public:
   explicit BackendError(std::string const& what) : Error(ExitCode::backend_unusable, what) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MemoryPlan: the arrays of a run in the order in which it will allocate and release them, and the most that
-// they take together. The plan of a run is written as the run is:
+// MemoryPlan: the arrays of a run in the order in which it will allocate and release them, and the most
+// memory that they take together. A plan is written with the same block structure as the run:
 //
 //   MemoryPlan plan;
 //   auto const coordinates = plan.hold("the coordinates", bytes);
@@ -21,10 +21,10 @@ class MemoryPlan {
   struct Ledger;
 
 public:
-  /// Numbers beyond it are counted as if they were it: 2^60, more than any machine has.
+  /// Numbers above this are replaced by it: 2^60, more than any machine has.
   static constexpr std::uint64_t most = std::uint64_t(1) << 60;
 
-  /// An array from hold() to its destructor.
+  /// An array that is in memory from hold() until the destructor of this object.
   class Held {
   public:
     Held() = default;

@@ -16,8 +16,8 @@
 namespace polyad {
 
 struct OptionRow {
-  /// \param name  the member's, which is Python's, too. "adam.step" is an entry of the mapping `adam`
-  /// \param tool  its names in the tool, and what the help calls its value: "-i,--iterations N". A flag has
+  /// \param name  that of the member and of Python's argument. "adam.step" is an entry of the mapping `adam`
+  /// \param tool  the names in the tool, and what the help calls the value: "-i,--iterations N". A flag has
   ///              no value; "!--no-x" is one that makes it false. Empty: the tool does not use this row
   /// \param help  one line, for the tool, the manual page and Python
   constexpr OptionRow(char const* name, char const* tool, char const* help)
@@ -29,13 +29,13 @@ struct OptionRow {
     row.least     = number;
     return row;
   }
-  /// A path of a file that the run reads. Others name files that it writes.
+  /// The path of a file that the run reads. Other paths name files that it writes.
   [[nodiscard]] constexpr OptionRow from_file() const {
     OptionRow row = *this;
     row.is_input  = true;
     return row;
   }
-  /// The key in checkpoints that list options by name (fast_tucker). Neighbours of one key are one list.
+  /// The key in checkpoints that list options by name (fast_tucker). Adjacent rows with one key form a list.
   [[nodiscard]] constexpr OptionRow stored_as(char const* key) const {
     OptionRow row = *this;
     row.stored    = key;
@@ -47,7 +47,7 @@ struct OptionRow {
     row.differs   = how;
     return row;
   }
-  /// The same, and Python's argument is not made of this row.
+  /// The same; in addition, Python's argument is not made from this row.
   [[nodiscard]] constexpr OptionRow declared_by_python(char const* how) const {
     OptionRow row = differing(how);
     row.in_python = false;
@@ -67,7 +67,8 @@ struct OptionRow {
 /// The rows of the limits that all iterative decompositions have.
 template <class Options, class Visitor>
 void for_each_limit(Options& options, Visitor&& visit) {
-  visit(OptionRow("max_iterations", "-i,--iterations N", "Most iterations; 0: the fit of the start")
+  visit(OptionRow("max_iterations", "-i,--iterations N",
+                  "Maximum number of iterations; 0: only the fit of the start")
             .at_least(0),
         options.max_iterations);
   visit(OptionRow(
@@ -78,7 +79,7 @@ void for_each_limit(Options& options, Visitor&& visit) {
   visit(OptionRow("time_limit_s", "--time-limit S", "Stop after the iteration that passes S seconds")
             .at_least(0),
         options.time_limit_s);
-  visit(OptionRow("seed", "--seed S", "Of the random start").at_least(0), options.seed);
+  visit(OptionRow("seed", "--seed S", "Seed of the random start").at_least(0), options.seed);
 }
 
 /// The rows of a run's checkpoints. \param every  the help of `checkpoint_every`
@@ -95,7 +96,7 @@ void for_each_checkpoint_option(Options& options, Visitor&& visit, char const* e
 }
 
 namespace detail {
-/// Options, or the same const.
+/// Options, const or not.
 template <class Given, class Options>
 concept OptionsOrConst = std::same_as<std::remove_const_t<Given>, Options>;
 }  // namespace detail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// of_mode: the element that a list holds for a mode. Modes are ints, as the papers' n; lists count in
+// of_mode: the element of a list for a mode. Modes are ints, like n in the papers, and lists are indexed by
 // std::size_t. Plain C++.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bytes and durations as people read them. Plain C++.
+// Bytes and durations in human-readable form. Plain C++.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace polyad {
 
-/// "1.23 GB"; fewer than 10,000 as they are
+/// "1.23 GB"; numbers below 10,000 are not abbreviated
 [[nodiscard]] std::string bytes_text(std::uint64_t bytes);
 
 /// "850 us", "12.3 ms", "12.3 s", "4 min 05 s", "3 h 20 min"

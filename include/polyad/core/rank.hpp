@@ -37,10 +37,10 @@ inline int checked_columns(count_t columns) {
   return static_cast<int>(columns);
 }
 
-/// Columns of a stored row of R columns, padding included. On a device rows start at multiples of 16
-/// bytes. On a host no row crosses more cache lines than it must: rows of up to 64 bytes are padded to a
-/// power of two, and longer ones to whole lines. A load that crosses a line costs twice as much: with 16
-/// bytes, R = 10 and R = 25 took 1.4 times what lies between their neighbours (alto, f64).
+/// Columns of a stored row of R columns, padding included. On a device rows start at multiples of 16 bytes.
+/// On a host no row crosses more cache lines than it must: rows of up to 64 bytes are padded to a power of
+/// two, and longer ones to whole lines. A load that crosses a line costs twice as much: with a padding to 16
+/// bytes, R = 10 and R = 25 took 1.4 times as long as interpolated from the ranks next to them (alto, f64).
 template <class Scalar>
 [[nodiscard]] KOKKOS_INLINE_FUNCTION constexpr count_t padded_rank(count_t rank) {
   count_t alignment = row_alignment;

@@ -13,12 +13,12 @@
 
 namespace polyad {
 
-/// True where a kernel runs on an accelerator with its own memory and thousands of threads.
+/// True if kernels run on an accelerator with its own memory and thousands of threads.
 template <class Space>
 inline constexpr bool is_device_space =
     !Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename Space::memory_space>::accessible;
 
-/// The host's execution space beside Space: a device's host, or Space itself.
+/// The host's execution space for Space: that of a device's host, or Space itself.
 template <class Space>
 using HostOf = std::conditional_t<is_device_space<Space>, Kokkos::DefaultHostExecutionSpace, Space>;
 
@@ -35,7 +35,7 @@ KOKKOS_INLINE_FUNCTION constexpr count_t ceil_div(count_t a, count_t b) {
   return (a + b - 1) / b;
 }
 
-/// Kokkos' team policy. A host ignores LaunchBounds, so there they do not make a different type.
+/// Kokkos' team policy. A host ignores LaunchBounds, which therefore do not make a different type there.
 template <class Space, class... Properties>
 struct TeamPolicyOf {
   using type = Kokkos::TeamPolicy<Space, Properties...>;
@@ -66,7 +66,8 @@ template <class... Properties, class Space>
   return product;
 }
 
-/// A device's multiprocessors, by its properties: concurrency() / 2048 is wrong where one holds 1536.
+/// The number of multiprocessors, from the device's properties: concurrency() / 2048 is wrong if one runs
+/// only 1536 threads.
 [[nodiscard]] count_t device_multiprocessors(Kokkos::DefaultExecutionSpace const& space);
 
 /// Bytes of free memory in the memory space of Space, reported by the device's driver or the host's system. A

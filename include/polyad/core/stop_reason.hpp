@@ -43,11 +43,11 @@ enum class StopReason {
 /// How one of several starts ended.
 struct RestartSummary {
   std::uint64_t seed;
-  double fit;  // minus infinity where the run broke down
+  double fit;  // minus infinity if the run broke down
   int iterations;
-  StopReason reason;       // diverged where the run broke down
-  double seconds    = 0;   // that its iterations took, including the time of concurrent runs
-  std::string error = {};  // why it broke down, the text of its NumericalError; else empty
+  StopReason reason;       // diverged if the run broke down
+  double seconds    = 0;   // time of its iterations, including that of concurrent runs
+  std::string error = {};  // the text of its NumericalError if it broke down; else empty
 };
 
 }  // namespace polyad

@@ -23,7 +23,7 @@ using count_t = std::uint64_t;
 /// Orders 1 to 16 are supported.
 inline constexpr int max_order = 16;
 
-/// The sizes I_0, ..., I_{N-1} of a tensor's modes 0 ... N - 1. Small, trivially copyable, for devices too.
+/// The sizes I_0, ..., I_{N-1} of a tensor's modes 0 ... N - 1. Small, trivially copyable, also on devices.
 class Extents {
 public:
   Extents() = default;

@@ -4,7 +4,7 @@
 //
 //   for n = 0 ... N - 1:  V = MTTKRP(X, A, n);  A^(n) = V (Hadamard product of A^(m)'A^(m), m != n)^+
 //
-// That is least squares. CpAlsOptions::updates replaces it for all modes or for single ones
+// This is least squares. CpAlsOptions::updates replaces it for all modes or for some of them
 // (cp/factor_update.hpp).
 //
 // The columns are not normalised between updates. The Gram matrices contain their norms, and the R x R
@@ -39,12 +39,12 @@ namespace polyad {
 struct CpAlsIteration {
   int iteration;  // counts from 1
   double fit;     // 1 - ||X - M|| / ||X||, by a formula with rounding errors (CpAlsResult::fit has none)
-  double delta;   // change of the fit against the iteration before; the fit itself at the first
+  double delta;   // change of the fit since the iteration before; the fit itself in the first
   double seconds;
   std::map<std::string, double> phases;  // seconds; empty unless CpAlsOptions::time_phases
   double objective     = 0;              // as in CpAlsResult, by the formula of this fit
   double kkt_violation = 0;              // likewise
-  int start            = 0;              // the number of the start, from 0, of CpAlsOptions::restarts
+  int start            = 0;              // which of CpAlsOptions::restarts, counting from 0
 };
 
 template <class Scalar, class Space>
@@ -53,7 +53,7 @@ struct CpAlsResult {
   Ktensor<Scalar, Space> model;  // normalised, in canonical form
   std::vector<CpAlsIteration> history;
   StopReason reason      = StopReason::max_iterations;
-  double fit             = 0;  // that of the model in its precision, not the last iteration's number
+  double fit             = 0;  // fit of the model in its precision, not the last iteration's number
   double fit_error       = 0;  // a bound for the rounding error of `fit`
   count_t gram_fallbacks = 0;  // updates that took the pseudo-inverse
   ModelDefect defect     = ModelDefect::none;
@@ -62,7 +62,7 @@ struct CpAlsResult {
   /// The largest norm of a change of the model, over ||X||, by which the update of one entry improved the
   /// objective in the last iteration, by the first sweep of constrained(). 0 without bounds and penalties.
   double kkt_violation = 0;
-  /// With bounds or penalties: the entries of each factor that are exactly 0, and the components that are.
+  /// With bounds or penalties: how many entries of each factor, and how many components, are exactly 0.
   std::vector<count_t> zeros       = {};
   std::vector<int> zero_components = {};
   /// All starts in their order; empty unless CpAlsOptions::restarts is above 1. The model is that of
@@ -74,8 +74,8 @@ struct CpAlsResult {
 /// Called after each iteration; false ends the run, and all runs of several starts.
 using CpAlsCallback = std::function<bool(CpAlsIteration const&)>;
 
-/// The requirements of these options for a format: any_format(space, coo, format_options(options)). The
-/// format of options.resume, if that is a checkpoint. \throws InputError for a file that is none
+/// The requirements of these options for a format: any_format(space, coo, format_options(options)). If
+/// options.resume names a checkpoint, its format is required. \throws InputError if it is not one
 [[nodiscard]] AnyFormatOptions format_options(CpAlsOptions const& options);
 
 /// Fills factors of X's shape with the random start that cp_als has without a start: fill_random's numbers u
@@ -86,10 +86,9 @@ template <class Scalar, class Space>
 void random_start(Space const& space, FactorMatrices<Scalar, Space> const& factors,
                   CpAlsOptions const& options);
 
-/// For a start from elsewhere, such as nvecs: gives each column of a mode that is nonnegative, or not
-/// positive,
-/// the sign whose allowed part has the larger norm, and moves entries outside the bounds to the nearest one.
-/// Works in host memory. Waits for `space`. \throws UsageError as random_start
+/// For a start from elsewhere, such as nvecs: gives each column of a mode that must be nonnegative, or not
+/// positive, the sign whose allowed part has the larger norm, and moves entries outside the bounds to the
+/// nearest one. Works in host memory. Waits for `space`. \throws UsageError as random_start
 template <class Scalar, class Space>
 void move_within_bounds(Space const& space, FactorMatrices<Scalar, Space> const& factors,
                         CpAlsOptions const& options);
@@ -141,7 +140,7 @@ template <class Scalar, class Space>
                                                 std::vector<std::vector<double>> const& start,
                                                 CpAlsCallback const& callback = {});
 
-/// The same for coordinates, in the format of any_format. `rest` are the optional start and callback.
+/// The same for coordinates, in the format that any_format chooses. `rest` are optional start and callback.
 /// \throws UsageError for duplicates too: sum them first, or call any_format with Duplicates::sum
 template <class Scalar, class Index, class Space, class... Rest>
 [[nodiscard]] CpAlsResult<Scalar, Space> cp_als(Space const& space, CooTensor<Scalar, Index, Space> const& X,

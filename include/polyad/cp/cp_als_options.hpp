@@ -14,7 +14,7 @@
 namespace polyad {
 
 struct CpAlsOptions {
-  /// R. 0: the start's; without a start, the rank that X was built for. For coordinates that is 16
+  /// R. 0: that of the start or, without a start, the rank that X was built for. For coordinates that is 16
   /// (AnyFormatOptions::rank). A user-defined format has no such rank: cp_als throws UsageError.
   std::uint64_t rank = 0;
   int max_iterations = 50;  // 0: the fit of the start
@@ -24,34 +24,34 @@ struct CpAlsOptions {
   double time_limit_s = std::numeric_limits<double>::infinity();
   std::uint64_t seed  = 0;      // for the random start (core/counter_rng.hpp)
   bool time_phases    = false;  // seconds per phase, at the price of a fence around each
-  bool one_instance   = false;  // the R x R algebra in line with the MTTKRPs; timed phases do so anyway
+  bool one_instance   = false;  // do not overlap the R x R algebra with MTTKRPs; timed phases never do
   /// If X was renumbered by compact (tensor/compact.hpp), its CompactTensor::rows. A random start then has
   /// the numbers of the original rows, and the model has these lists.
   std::vector<StoredRows> rows = {};
   /// What each mode's factor solves (cp/factor_update.hpp): one for all modes, or N. Empty: least squares.
   std::vector<ModeUpdate> updates = {};
   /// Whether the start is first multiplied by <X, M> / ||M||^2, which costs an MTTKRP. It only matters if
-  /// mode 0 has bounds or penalties: their updates depend on the scale of the start. Random starts of this
-  /// library are scaled, whatever this says.
+  /// mode 0 has bounds or penalties, since their updates depend on the scale of the start. The library's own
+  /// random starts are always scaled.
   bool scale_start = false;
   /// With bounds or penalties, the run also ends once CpAlsResult::kkt_violation is below this. 0: never.
   double kkt_tolerance = 0;
-  /// Modes whose factors stay those of the start, with their order and bits; not all. Their MTTKRPs are left
-  /// out. They keep their scale in the model, whose weights are those of the other modes. A start is needed,
-  /// of which several starts (`restarts`) keep these modes alone and draw the others. All rows are stored.
+  /// Modes whose factors stay those of the start, with their order and bits; not all modes. Their MTTKRPs are
+  /// skipped. They keep their scale in the model, whose weights are those of the other modes. This requires a
+  /// start; several starts (`restarts`) keep only these modes of it and draw the others. All rows are stored.
   std::vector<int> fixed_modes = {};
-  /// A file that gets the state of the run after every `checkpoint_every` iterations and at the end (io/
-  /// checkpoint.hpp). Empty: none. Of several ranks the first writes it, and all name it.
+  /// A file that gets the state of the run after every `checkpoint_every` iterations and at the end
+  /// (io/checkpoint.hpp). Empty: none. Of several ranks all name it, and the first writes it.
   std::filesystem::path checkpoint = {};
   int checkpoint_every             = 10;
   /// The checkpoint that the run continues, instead of a start. Its rank, precision, format, updates and
-  /// tensor must be those of the run; several ranks take any format. If the format sums in a fixed order, the
-  /// run continues with the same bits. Empty: none. Of several ranks the first reads it, and all name it.
+  /// tensor must be those of the run; several ranks accept any format. If the format sums in a fixed order,
+  /// the run continues with the same bits. Empty: none. Of several ranks all name it, and the first reads it.
   std::filesystem::path resume = {};
-  /// Runs from the random starts of the seeds seed, seed + 1, ..., of which the best fit wins. ALS finds
-  /// local optima, and a few starts are the usual remedy (Kolda & Bader, section 3.4). Each run has a model
-  /// and a workspace of its own. Up to eight run concurrently, so that small tensors fill a device; on a
-  /// host, on several ranks and with a streamed tensor they follow one another. A run that breaks down
+  /// The number of runs from the random starts of the seeds seed, seed + 1, ...; the best fit wins. ALS finds
+  /// local optima, and a few starts are the usual remedy (Kolda & Bader, section 3.4). Each run has its own
+  /// model and workspace. Up to eight run concurrently, so that small tensors fill a device; on a host, on
+  /// several ranks and with a streamed tensor they run one after another. A run that breaks down
   /// (NumericalError) is reported in CpAlsResult::restarts, and the others continue.
   int restarts = 1;
 };
@@ -87,8 +87,8 @@ void for_each_option(Options& options, Visitor&& visit) {
         options.fixed_modes);
   for_each_checkpoint_option(options, visit, "Iterations between checkpoints");
   visit(OptionRow("restarts", "--restarts K",
-                  "Random starts, side by side on a device; the best fit wins. They have the seeds from the "
-                  "given one on")
+                  "Number of random starts, concurrent on a device; the best fit wins. Their seeds count "
+                  "up from the given one")
             .at_least(1),
         options.restarts);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // FactorUpdate: what CP-ALS does with one mode of an iteration. CpAlsOptions::updates chooses least squares,
-// a ridge, bounds and penalties, or a class of yours (examples/own_update.cpp).
+// a ridge, bounds and penalties, or a user-defined class (examples/own_update.cpp).
 //
 // The model is sum_r w_r a^(0)_r o ... o a^(N-1)_r. With the other factors given, the factor A (I x R) of
 // mode n solves
@@ -13,7 +13,7 @@
 // modes' s is w, so the matrices B are the factors of a model without weights.
 //
 // w and s are powers of two, so that nothing over- or underflows in floats at any order. Products with them
-// change no mantissa. A program that leaves the numbers of w out solves another problem.
+// change no mantissa. An update that ignores w solves a different problem.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -32,7 +32,7 @@ namespace polyad {
 /// The mode that an update is made for.
 struct UpdateSite {
   int mode     = 0;
-  count_t rows = 0;  // I_n; of several ranks, those that this rank owns
+  count_t rows = 0;  // I_n, or the rows that this one of several ranks owns
   count_t rank = 0;  // R
 };
 
@@ -58,7 +58,8 @@ template <class Space>
 struct UpdateMemory;
 }  // namespace detail
 
-/// What an update writes besides A. Of several ranks each writes the sums of its rows, and the run adds them.
+/// What an update writes in addition to A. If there are several ranks, each writes the sums of its rows, and
+/// the run adds them.
 template <class Space>
 struct UpdateSums {
   Kokkos::View<double**, Kokkos::LayoutRight, typename Space::device_type> gram;  // A'A, R x R
@@ -70,8 +71,8 @@ struct UpdateSums {
   [[nodiscard]] bool needs_inner_product() const { return inner_product.data() != nullptr; }
 };
 
-/// Writes `sums` of V and A (I x R each), for updates that do not do so themselves. Launches on `space` and
-/// returns without waiting.
+/// Writes `sums` of V and A (I x R each), for updates that do not compute them on the way. Launches on
+/// `space` and returns without waiting.
 /// \throws UsageError when shapes do not match
 template <class Scalar, class Space>
 void sum_update(Space const& space, ModeProblem<Space> const& problem, FactorMatrix<Scalar, Space> const& V,
@@ -80,7 +81,7 @@ void sum_update(Space const& space, ModeProblem<Space> const& problem, FactorMat
 /// An update of one mode in one run. Its constructor allocates all that it needs. The two steps launch their
 /// kernels on `space` and return: an iteration allocates nothing and does not wait for a device.
 ///
-/// A class of yours has a constructor (Space const&, UpdateSite const&, arguments of own_update ...).
+/// A user-defined class has a constructor (Space const&, UpdateSite const&, arguments of own_update ...).
 template <class Scalar, class Space>
 class FactorUpdate {
 public:
@@ -95,8 +96,8 @@ public:
   FactorUpdate& operator=(FactorUpdate const&) = delete;
   virtual ~FactorUpdate()                      = default;
 
-  /// Whether A's old numbers matter: those of the last iteration or of the start. Then w stays as it was for
-  /// them. If not, w is chosen anew before each update; the first iteration finds it by a trial of mode 0.
+  /// Whether A's old numbers matter: those of the last iteration or of the start. If so, w stays as it was
+  /// for them. If not, w is chosen before each update; the first iteration finds it by a trial of mode 0.
   [[nodiscard]] virtual bool needs_start() const { return true; }
   /// Whether A's numbers matter as they are, as with bounds. Then s stays 1: the run does not scale the
   /// columns, and the model has them as they are, neither normalised nor with other signs.
@@ -109,14 +110,13 @@ public:
   [[nodiscard]] virtual bool limits_scale() const { return is_penalised(); }
   /// Whether the columns' signs matter: the model has them as they are.
   [[nodiscard]] virtual bool keeps_signs() const { return keeps_scale(); }
-  /// Whether the scale of the start counts as it is. Otherwise a start whose norm is far from the tensor's is
-  /// brought near it.
+  /// Whether the scale of the start matters. Otherwise a start of a very different norm is rescaled.
   [[nodiscard]] virtual bool keeps_start() const { return false; }
 
-  /// What depends on the other modes alone. It may run next to the MTTKRP, on another instance than apply(),
-  /// which waits for it.
+  /// Computes what depends only on the other modes. It may run at the same time as the MTTKRP, on another
+  /// instance than apply(), which waits for it.
   virtual void prepare(Space const& /*space*/, Problem const& /*problem*/) {}
-  /// Overwrites A and `sums`. V may be overwritten, too. Of several ranks one without rows is not called.
+  /// Overwrites A and `sums`. V may be overwritten, too. It is not called on a rank that has no rows.
   /// \param V, A  I x R with packed rows (tensor/factor_matrices.hpp)
   virtual void apply(Space const& space, Problem const& problem, Matrix const& V, Matrix const& A,
                      Sums const& sums) = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ModeUpdate: what CP-ALS does with a mode, as CpAlsOptions::updates names it. V, H, w, s and B are those of
-// cp/factor_update.hpp, which also has own_update, for a class of yours. Plain C++.
+// ModeUpdate: what CP-ALS does with a mode, as an entry of CpAlsOptions::updates. V, H, w, s and B are those
+// of cp/factor_update.hpp, which also has own_update for user-defined classes. Plain C++.
 #pragma once
 
 #include <memory>
@@ -27,9 +27,9 @@ struct AnyUpdateMaker {
 class ModeUpdate {
 public:
   ModeUpdate() = default;
-  /// The penalty of ridge(); 0 of any other update.
+  /// The penalty of ridge(); 0 for any other update.
   [[nodiscard]] double penalty() const { return m_penalty; }
-  /// Those of constrained() and nonnegative(), and the sweeps of an update; none of any other update.
+  /// The constraints of constrained() and nonnegative(), and the sweeps per update; otherwise empty.
   [[nodiscard]] std::optional<Constraints> const& constraints() const { return m_constraints; }
   [[nodiscard]] int inner_sweeps() const { return m_inner_sweeps; }
   /// Null unless own_update() made it.
@@ -61,15 +61,15 @@ private:
 
 /// Bounds and penalties by cyclic coordinate descent over the columns of each row: HALS (Cichocki & Phan,
 /// IEICE Trans. E92-A, 2009). Each entry in turn takes the value that is best for it. The objective of
-/// Constraints never rises, and it stays where no entry can improve it. A component whose other columns are
-/// zero keeps its column. A mode with penalties, or with bounds other than 0, has its own scale in the model.
-/// Unlike least squares, the result depends on the scale of the start (CpAlsOptions::scale_start).
+/// Constraints never rises, and stops falling only where no entry can improve it. A component whose other
+/// columns are zero keeps its column. A mode with penalties, or with bounds other than 0, has its own scale
+/// in the model. Unlike least squares, the result depends on the start's scale (CpAlsOptions::scale_start).
 /// \param inner_sweeps  sweeps over each row in every update. exact_inner: each row becomes the minimum of
 ///                      its convex subproblem by an active set method (Lawson & Hanson, 1974, chapter 23)
 /// \throws UsageError for an empty interval, a bound that is not a number, a penalty that is negative or not
 ///         finite, or fewer than one sweep
 [[nodiscard]] ModeUpdate constrained(Constraints const& constraints, int inner_sweeps = default_inner_sweeps);
-/// The same with the lower bound 0 alone.
+/// The same with only the lower bound 0.
 [[nodiscard]] inline ModeUpdate nonnegative(int inner_sweeps = default_inner_sweeps) {
   Constraints constraints;
   constraints.lower = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // project: rows of one mode of a CP model for new slices, while its other factors stay as they are. In the
-// words of factor_update.hpp: minimise 1/2 || X_(n) - A diag(lambda) K' ||^2 and the penalties of mode n over
-// A, under its bounds. That takes one MTTKRP and one exact solve.
+// notation of factor_update.hpp: minimise 1/2 || X_(n) - A diag(lambda) K' ||^2 and the penalties of mode n
+// over A, under its bounds. This takes one MTTKRP and one exact solve.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -30,7 +30,7 @@ template <class Scalar, class Space>
 [[nodiscard]] Projection<Scalar, Space> project(Space const& space, Ktensor<Scalar, Space> const& model,
                                                 AnyFormat<Scalar, Space> const& X, int mode);
 
-/// The same for coordinates, in the format of any_format.
+/// The same for coordinates, in the format that any_format chooses.
 template <class Scalar, class Index, class Space>
 [[nodiscard]] Projection<Scalar, Space> project(Space const& space, Ktensor<Scalar, Space> const& model,
                                                 CooTensor<Scalar, Index, Space> const& X, int mode) {

@@ -13,9 +13,9 @@
 namespace polyad {
 
 struct NvecsOptions {
-  std::uint64_t seed = 0;     // for the random start, which also stands in where X_(n) has a rank below R
+  std::uint64_t seed = 0;     // for the random start, which also replaces vectors beyond the rank of X_(n)
   int max_iterations = 30;    // 0 or more; 0: the random start
-  double tolerance   = 1e-4;  // stop when the sum of the singular values changes by less, relatively
+  double tolerance   = 1e-4;  // stop when the sum of the singular values changes relatively by less
   std::vector<StoredRows> rows = {};  // if compact renumbered the tensor, its CompactTensor::rows
 };
 

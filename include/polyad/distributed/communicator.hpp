@@ -27,42 +27,42 @@ namespace polyad {
 
 namespace detail {
 
-enum class Word : int { u32, u64, f32, f64 };
+enum class ElementType : int { u32, u64, f32, f64 };
 
 template <class T>
-constexpr Word word_of() {
-  if constexpr (std::is_same_v<T, double>) return Word::f64;
-  if constexpr (std::is_same_v<T, float>) return Word::f32;
-  if constexpr (std::is_same_v<T, std::uint32_t>) return Word::u32;
+constexpr ElementType element_type_of() {
+  if constexpr (std::is_same_v<T, double>) return ElementType::f64;
+  if constexpr (std::is_same_v<T, float>) return ElementType::f32;
+  if constexpr (std::is_same_v<T, std::uint32_t>) return ElementType::u32;
   static_assert(std::is_same_v<T, double> || std::is_same_v<T, float> || std::is_same_v<T, std::uint32_t> ||
                     std::is_same_v<T, std::uint64_t>,
                 "ranks exchange float, double, std::uint32_t and std::uint64_t");
-  return Word::u64;
+  return ElementType::u64;
 }
 
-[[nodiscard]] constexpr count_t bytes_of(Word word) {
-  return word == Word::u32 || word == Word::f32 ? 4 : 8;
+[[nodiscard]] constexpr count_t bytes_of(ElementType type) {
+  return type == ElementType::u32 || type == ElementType::f32 ? 4 : 8;
 }
 
-/// A back end: the calls of RankGroup on memory of one kind, sizes checked before.
+/// A back end: the calls of RankGroup on memory of one kind, with sizes that were already checked.
 class Collectives {
 public:
-  virtual ~Collectives()                                                                         = default;
-  [[nodiscard]] virtual char const* name() const                                                 = 0;
-  [[nodiscard]] virtual int rank() const                                                         = 0;
-  [[nodiscard]] virtual int size() const                                                         = 0;
-  virtual void all_reduce(void* data, count_t count, Word word)                                  = 0;
-  virtual void reduce_scatter(void const* data, void* own, std::span<count_t const> parts, Word) = 0;
-  virtual void all_gather(void* data, std::span<count_t const> parts, Word word)                 = 0;
+  virtual ~Collectives()                                               = default;
+  [[nodiscard]] virtual char const* name() const                       = 0;
+  [[nodiscard]] virtual int rank() const                               = 0;
+  [[nodiscard]] virtual int size() const                               = 0;
+  virtual void all_reduce(void* data, count_t count, ElementType type) = 0;
+  virtual void reduce_scatter(void const* data, void* own, std::span<count_t const> parts, ElementType) = 0;
+  virtual void all_gather(void* data, std::span<count_t const> parts, ElementType type)                 = 0;
   virtual void all_to_all(void const* sent, std::span<count_t const> to, void* received,
-                          std::span<count_t const> from, Word word)                              = 0;
-  virtual void broadcast(void* data, count_t count, int root, Word word)                         = 0;
-  [[nodiscard]] virtual std::unique_ptr<Collectives> split(int color, int key)                   = 0;
+                          std::span<count_t const> from, ElementType type)                              = 0;
+  virtual void broadcast(void* data, count_t count, int root, ElementType type)                         = 0;
+  [[nodiscard]] virtual std::unique_ptr<Collectives> split(int color, int key)                          = 0;
 };
 
 }  // namespace detail
 
-/// Ranks that exchange arrays in memory of one kind, host or device. Counts are of elements, 64-bit. T is
+/// Ranks that exchange arrays in memory of one kind, host or device. Counts are of elements, in 64 bits. T is
 /// float, double, std::uint32_t or std::uint64_t. A copy shares the back end and the count of words.
 class RankGroup {
 public:
@@ -78,47 +78,47 @@ public:
   /// data(i) = the sum of all ranks' data(i). All ranks get the same bits if the back end guarantees it.
   template <class T>
   void all_reduce(T* data, count_t count) const {
-    all_reduce(data, count, detail::word_of<T>());
+    all_reduce(data, count, detail::element_type_of<T>());
   }
   /// `data` has a part of parts[k] elements for each rank k. own(i) = the sum of all ranks' data(i) in the
   /// caller's part. `own` must not overlap `data`, whose content is undefined afterwards.
   template <class T>
   void reduce_scatter(T* data, T* own, std::span<count_t const> parts) const {
-    reduce_scatter(data, own, parts, detail::word_of<T>());
+    reduce_scatter(data, own, parts, detail::element_type_of<T>());
   }
   /// `data` has a part of parts[k] elements for each rank k. The own part is set; this sets the others.
   template <class T>
   void all_gather(T* data, std::span<count_t const> parts) const {
-    all_gather(data, parts, detail::word_of<T>());
+    all_gather(data, parts, detail::element_type_of<T>());
   }
   /// Sends to[k] elements of `sent` to rank k, in the order of ranks; `received` gets from[k] of rank k.
   template <class T>
   void all_to_all(T const* sent, std::span<count_t const> to, T* received,
                   std::span<count_t const> from) const {
-    all_to_all(sent, to, received, from, detail::word_of<T>());
+    all_to_all(sent, to, received, from, detail::element_type_of<T>());
   }
-  /// How many elements each rank has for this one, for `from` of all_to_all.
+  /// How many elements each rank has for this one, as needed for `from` of all_to_all.
   [[nodiscard]] std::vector<count_t> counts_from(std::span<count_t const> to) const;
-  /// `data` of rank `root` for all.
+  /// Copies `data` of rank `root` to all ranks.
   template <class T>
   void broadcast(T* data, count_t count, int root) const {
-    broadcast(data, count, root, detail::word_of<T>());
+    broadcast(data, count, root, detail::element_type_of<T>());
   }
 
   /// The ranks of the same color, in the order of their keys. They count into this group's words.
   [[nodiscard]] RankGroup split(int color, int key) const;
 
-  /// Elements that this rank has sent so far, by algorithms that send least. A reduce-scatter sends all but
-  /// the own part, an all-gather the own part to each other rank. An all-reduce does both.
+  /// Elements that this rank has sent so far, if algorithms send the least possible. A reduce-scatter sends
+  /// all but the own part, an all-gather the own part to each other rank. An all-reduce does both.
   [[nodiscard]] count_t words_sent() const { return *m_words; }
 
 private:
-  void all_reduce(void* data, count_t count, detail::Word word) const;
-  void reduce_scatter(void* data, void* own, std::span<count_t const> parts, detail::Word word) const;
-  void all_gather(void* data, std::span<count_t const> parts, detail::Word word) const;
+  void all_reduce(void* data, count_t count, detail::ElementType type) const;
+  void reduce_scatter(void* data, void* own, std::span<count_t const> parts, detail::ElementType type) const;
+  void all_gather(void* data, std::span<count_t const> parts, detail::ElementType type) const;
   void all_to_all(void const* sent, std::span<count_t const> to, void* received,
-                  std::span<count_t const> from, detail::Word word) const;
-  void broadcast(void* data, count_t count, int root, detail::Word word) const;
+                  std::span<count_t const> from, detail::ElementType type) const;
+  void broadcast(void* data, count_t count, int root, detail::ElementType type) const;
 
   std::shared_ptr<detail::Collectives> m_collectives;
   std::shared_ptr<count_t> m_words;
@@ -150,7 +150,7 @@ private:
   RankGroup m_host;
 };
 
-/// Whether this build has them (-DPOLYAD_ENABLE_MPI=ON, -DPOLYAD_ENABLE_NCCL=ON).
+/// Whether this build has MPI or NCCL (-DPOLYAD_ENABLE_MPI=ON, -DPOLYAD_ENABLE_NCCL=ON).
 [[nodiscard]] bool mpi_is_built() noexcept;
 [[nodiscard]] bool nccl_is_built() noexcept;
 /// "Open MPI v4.1.4 ..."; empty without MPI.
@@ -158,7 +158,7 @@ private:
 /// Whether a launcher (mpirun, srun) started this process as one of several ranks.
 [[nodiscard]] bool started_by_launcher();
 
-/// Starts MPI, unless the program has, and ends what it started. Construct it before Kokkos starts.
+/// Starts MPI unless the program has done so, and ends it in that case. Construct it before Kokkos starts.
 class MpiScope {
 public:
   /// \throws UsageError in a build without MPI; BackendError when MPI does not start
@@ -169,7 +169,7 @@ public:
 
   [[nodiscard]] int rank() const { return m_rank; }
   [[nodiscard]] int size() const { return m_size; }
-  /// Among the ranks of this machine.
+  /// This rank's number among the ranks of this machine.
   [[nodiscard]] int local_rank() const { return m_local_rank; }
   [[nodiscard]] int local_size() const { return m_local_size; }
   /// Ends all ranks with this exit code.

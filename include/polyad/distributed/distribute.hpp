@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A tensor divided among many ranks. The drivers take it as a tensor of one rank: cp_als by the
+// A tensor divided among many ranks. The drivers accept it like a tensor of one rank: cp_als by the
 // medium-grained decomposition of Smith & Karypis, IPDPS 2016, section IV (also GenTen, section 5), and
 // tucker by rows.
 //
@@ -10,9 +10,9 @@
 // For cp_als the ranks form a grid p_0 x ... x p_{N-1}. Mode n is cut into p_n ranges of rows. A rank has the
 // nonzeros of one range of each mode. The P / p_n ranks with the same range of mode n own its rows together.
 // They add up their products (reduce-scatter), and each solves for its rows and sends them to the others
-// (all-gather). All ranks add up one R x R matrix a mode. For tucker each rank owns a range of rows of every
-// mode, with about as many nonzeros as others, and has all of these, in a format a mode. docs/distributed.md
-// has the number of words sent.
+// (all-gather). All ranks add up one R x R matrix per mode. For tucker each rank owns a range of rows of
+// every mode, with about as many nonzeros as others, and has all of these, in one format per mode.
+// docs/distributed.md has the number of words sent.
 #pragma once
 
 #include <cstdint>
@@ -32,10 +32,10 @@ namespace polyad {
 /// p_0, ..., p_{N-1}, whose product is the number of ranks. Rank (c_0, ..., c_{N-1}) is numbered row-major.
 using ProcessGrid = std::vector<int>;
 
-/// Elements sent for the rows in an iteration, over R: the sum over the modes n of 2 (P / p_n - 1) I_n.
+/// Elements sent for the rows in an iteration, divided by R: the sum over the modes n of 2 (P / p_n - 1) I_n.
 [[nodiscard]] double words_of_grid(Extents const& extents, ProcessGrid const& grid);
 
-/// The grid that sends least, of several that with the fewest rows. \throws UsageError when ranks < 1
+/// The grid that sends least; of several, that with the fewest rows. \throws UsageError when ranks < 1
 [[nodiscard]] ProcessGrid cheapest_grid(Extents const& extents, int ranks);
 
 /// Cuts a mode into `parts` ranges of rows with about as many nonzeros each. nonzeros[i] are those of row i.
@@ -54,7 +54,7 @@ template <class Index, class Space>
 
 struct PartitionOptions {
   ProcessGrid grid = {};  // empty: cheapest_grid
-  count_t rank     = 16;  // R, for the memory that a rank needs
+  count_t rank     = 16;  // R, to compute the memory that a rank needs
   double relabel_above =
       1.2;  // with fuller blocks (Imbalance::nonzeros) rows get random labels, if that helps
 };
@@ -89,13 +89,13 @@ struct TensorShare {
   Partition partition;
   /// Its coordinates count from the ranges' first rows. An empty range counts as one row without nonzeros.
   CooTensor<Scalar, Index, Space> block;
-  count_t nnz = 0, duplicates = 0;  // here and below: of the whole tensor, its duplicates summed
+  count_t nnz = 0, duplicates = 0;  // here and below for the whole tensor, its duplicates summed
   double norm_squared = 0;
   Imbalance imbalance;
 };
 
 /// Sends each nonzero to the rank whose block contains it, and sums duplicates. Each rank passes some of the
-/// nonzeros, or one all. Waits. All ranks throw alike, except for errors of a rank's own allocations.
+/// nonzeros, or one all of them. Waits. All ranks throw alike, unless an allocation of one rank fails.
 /// \param extents  the same on all ranks
 /// \param indices  P x N, row-major, from 0; \param values  P
 /// \throws UsageError when the grid is not one of these ranks and modes, or a coordinate is outside;
@@ -113,7 +113,7 @@ template <class Scalar, class Space>
 using NarrowShare =
     std::variant<TensorShare<Scalar, std::uint32_t, Space>, TensorShare<Scalar, std::uint64_t, Space>>;
 
-/// The same type on all ranks. Otherwise as distribute.
+/// The same with the same type on all ranks. Otherwise as distribute.
 template <class Scalar, class Index, class Space>
 [[nodiscard]] NarrowShare<Scalar, Space> distribute_narrow(Communicator<Space> const& ranks,
                                                            Extents const& extents,
@@ -148,7 +148,7 @@ template <class Scalar, class Index, class Space>
 
 /// What this rank will own in fast_tucker and tucker, for plan_fast_tucker and plan_tucker. Counts the
 /// nonzeros in the rows of each rank, without a count for each row. All ranks call it, and each gets its own.
-/// \param indices  of this rank's part: P x N, row-major, from 0, below the extents
+/// \param indices  those of this rank's part: P x N, row-major, from 0, below the extents
 template <class Index, class Space>
 [[nodiscard]] OwnedRows owned_rows(Communicator<Space> const& ranks, Extents const& extents,
                                    std::span<Index const> indices);

@@ -57,22 +57,22 @@ struct EvaluationOptions {
   bool per_user         = false;  // Evaluation::of_users
   std::vector<std::vector<std::uint8_t>> observed =
       {};                               // the rows with training entries, as RankingOptions has them
-  std::uint64_t rows_at_a_time    = 0;  // as of RankingOptions: for tests
+  std::uint64_t rows_at_a_time    = 0;  // as in RankingOptions: for tests
   std::uint64_t queries_at_a_time = 0;  // the same
 };
 
-/// NaN: there is none.
+/// An estimate that does not exist is NaN.
 struct Estimate {
   double value        = std::numeric_limits<double>::quiet_NaN();
   double error        = std::numeric_limits<double>::quiet_NaN();  // the standard error; needs two users
-  std::uint64_t users = 0;                                         // that have a value
+  std::uint64_t users = 0;                                         // users that have a value
 };
 
 /// The metrics of one method over one class of users.
 struct MethodScores {
   std::string method;         // "model", "biases" or "popular"
   std::string activity;       // "all"; or by entries in `seen`: "few" (0 to 3), "some" (4 to 19), "many"
-  std::uint64_t users   = 0;  // with relevant entries
+  std::uint64_t users   = 0;  // users with relevant entries
   std::uint64_t entries = 0;  // test entries
   std::array<Estimate, metric_names.size()> metrics;
   [[nodiscard]] Estimate const& operator[](Metric metric) const {
@@ -90,7 +90,7 @@ struct Evaluation {
   std::vector<MethodScores> scores;  // by methods; of each "all" first, then classes that have test entries
   std::uint64_t entries  = 0;        // test entries
   std::uint64_t relevant = 0;        // items of queries that are relevant
-  std::uint64_t users    = 0;        // with relevant entries
+  std::uint64_t users    = 0;        // users with relevant entries
   std::uint64_t queries  = 0;
   std::uint64_t left_out = 0;  // users of the test set without a relevant entry
   std::uint64_t unknown  = 0;  // queries with an index that the model does not have, or that has no entries

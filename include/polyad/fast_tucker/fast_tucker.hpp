@@ -50,7 +50,7 @@ template <class Scalar, class Index, class Space>
 class NonzeroDistribution;
 }
 
-/// Whether rows are drawn to their targets by `shrinkage`, and by no ridge.
+/// Whether `shrinkage`, not a ridge, draws rows to their targets.
 [[nodiscard]] bool draws_rows(FastTuckerOptions const& options);
 
 /// How the held-out entries of some rows of a mode judge a choice. Rows are divided by how many entries the
@@ -65,7 +65,7 @@ struct RowClass {
 
 /// How far a search has come.
 struct FastTuckerSearch {
-  int candidates;           // that were tried, or are being tried
+  int candidates;           // number of those tried or being tried
   PredictionErrors biases;  // mean and biases alone; no entries before they are fitted
   PredictionErrors model;   // the best candidate so far; no entries before there is one
   double seconds;
@@ -81,15 +81,15 @@ struct FastTuckerChoice {
   /// The best candidate, with mean and biases of the entries that were not held out.
   FastTuckerModel<Scalar, Space> start;
   bool learns = true;       // false: no candidate beat mean and biases on the held-out entries
-  PredictionErrors biases;  // of mean and biases (with drifts) alone, on the held-out entries
-  PredictionErrors model;   // of the best candidate, on the held-out entries
+  PredictionErrors biases;  // errors of mean and biases (with drifts) alone, on the held-out entries
+  PredictionErrors model;   // errors of the best candidate, on the held-out entries
   int candidates = 0;
   double seconds = 0;
-  /// Why the search ended. `time_limit` and `interrupted`: early, with the best so far. `max_iterations`: no
-  /// epochs were allowed.
+  /// Why the search ended. `time_limit` and `interrupted`: early, with the best so far. `max_iterations`: the
+  /// options allowed no epochs.
   StopReason reason             = StopReason::converged;
   std::vector<RowClass> classes = {};  // for each mode but that of time, if anything was judged
-  /// A number for each mode, or none: bit k for the rows of class k, from few entries on, which have zeros.
+  /// A number for each mode, or none. Bit k is set if the rows of class k (see above) have zeros.
   std::vector<std::uint64_t> left_to_biases = {};
 };
 
@@ -99,7 +99,7 @@ struct FastTuckerEpoch {
   PredictionErrors train;
   PredictionErrors validation;  // no entries when there are none
   PredictionErrors test;
-  double seconds;  // of the epoch, without the errors
+  double seconds;  // duration of the epoch, without computing the errors
   /// With FastTuckerOptions::implicit, the loss over all cells and the ridge, which no epoch raises.
   std::optional<double> objective = {};
 };
@@ -111,21 +111,21 @@ struct FastTuckerErrors {
 
 template <class Scalar, class Space>
 struct FastTuckerResult {
-  /// Of the last epoch, or of the best one with `patience`.
+  /// The model after the last epoch, or after the best one with `patience`.
   FastTuckerModel<Scalar, Space> model;
   std::vector<FastTuckerEpoch> history;
   StopReason reason = StopReason::max_iterations;
   /// The epoch that `model` comes from. 0 means the start: no epoch was sound or, with `patience`, better
   /// than a model without interaction.
   int kept_epoch = 0;
-  FastTuckerErrors errors;  // of the kept epoch; no entries without one
-  FastTuckerErrors biases;  // of mean and biases alone
-  FormatFacts format;       // without a name where the model is mean and biases alone
+  FastTuckerErrors errors;  // errors of the kept epoch; no entries if there is none
+  FastTuckerErrors biases;  // errors of mean and biases alone
+  FormatFacts format;       // without a name if the model is mean and biases alone
   /// Set if the options left something to choose. It has no start: the run has overwritten it. If the model
   /// is mean and biases alone, kept_epoch is 0.
   std::optional<FastTuckerChoice<Scalar, Space>> choice;
   Imbalance imbalance = {};  // among several ranks: observations, rows and bytes
-  int checkpoints     = 0;   // written
+  int checkpoints     = 0;   // number of checkpoints written
 };
 
 /// Called after each epoch; false ends the run.
@@ -140,17 +140,17 @@ struct FastTuckerData {
   /// The training set in a chosen format, with the start's mean and biases subtracted (without_biases).
   /// Without a start, fast_tucker throws UsageError. Unset: the library chooses a format.
   std::optional<AnyFormat<Scalar, Space>> format = {};
-  /// Replaces `train`: a training set in host memory, which the device takes in stretches (als and adam).
+  /// Replaces `train`: a training set in host memory, sent to the device in stretches (als and adam).
   CooTensor<Scalar, Index, HostOf<Space>> train_on_host = {};
-  /// How ranks divide the entries: what `distribute` sets. None: this rank has all entries.
+  /// How ranks divide the entries: what `distribute` sets. Null: this rank has all entries.
   std::shared_ptr<detail::NonzeroDistribution<Scalar, Index, Space>> rows = {};
 };
 
 /// Divides entries among ranks, for a run without a start by als. Each rank owns a range of rows of every
-/// mode, with about as many observations as others. It gets all of these, in a format a mode, and solves for
-/// its rows of A^(n). All ranks get the rows of C^(n) (all-gather) and the same result, but only rank 0 the
-/// model, which must fit its memory. A callback's false ends the run on all. Rank 0 alone searches what the
-/// options leave to choose. It gets the entries that choose_fast_tucker takes.
+/// mode, with about as many observations as others. It gets all of these, in one format per mode, and solves
+/// for its rows of A^(n). All ranks get the rows of C^(n) (all-gather) and the same result, but only rank 0
+/// gets the model, which must fit its memory. If a callback returns false on one rank, the run ends on all.
+/// Only rank 0 searches for what the options leave open, with the entries that choose_fast_tucker uses.
 /// Any number of ranks may resume a checkpoint. One rank gets the entries as they are.
 /// \param parts  some of the entries of each set, which all ranks together have once; whole extents
 /// \throws UsageError for a format that is chosen already; MemoryError on all ranks
@@ -159,7 +159,7 @@ template <class Scalar, class Index, class Space>
     Communicator<Space> const& ranks, FastTuckerData<Scalar, Index, Space> const& parts);
 
 /// The options with R and with J of each mode. Without R it is the largest J, or 8, or 32 with `implicit`.
-/// Without J each J is R. With `implicit` also the ridge, and without biases and updates of the cores.
+/// Without J each J is R. With `implicit` the ridge is set, too, and biases and updates of the cores are off.
 /// \throws MemoryError when als would hold more than 2^31 bytes for a row
 [[nodiscard]] FastTuckerOptions with_shape(FastTuckerOptions options, int order);
 
@@ -179,8 +179,8 @@ template <class Scalar, class Index, class Space>
 ///               fill_start makes the rest.
 /// \throws UsageError when shapes, rates or limits make no sense, the training set is empty, a coordinate is
 ///         outside, the format lacks what the optimiser needs or there is a format without a start;
-///         MemoryError before
-///         allocating; NumericalError when biases are to be fitted to a value that is not finite
+///         MemoryError before allocating; NumericalError when biases are to be fitted to a value that is not
+///         finite
 template <class Scalar, class Index, class Space>
 [[nodiscard]] FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
                                                           FastTuckerData<Scalar, Index, Space> const& data,
@@ -194,10 +194,10 @@ template <class Scalar, class Index, class Space>
                                                           FastTuckerModel<Scalar, Space>&& start,
                                                           FastTuckerCallback const& callback = {});
 ///
-/// Without a start choose_fast_tucker comes first, where the options leave it something, and its best
-/// candidate is the start. Where nothing beats mean and biases, they are the model: of rank 1, with factors
-/// of zeros. The time limit includes the search. A search that a limit or on_search ends is followed by no
-/// epochs: the result is the best candidate so far, with the reason.
+/// Without a start choose_fast_tucker comes first, if the options leave something open, and its best
+/// candidate is the start. If nothing beats mean and biases, they are the model: of rank 1, with factors of
+/// zeros. The time limit includes the search. If a limit or on_search ends the search, no epochs follow: the
+/// result is the best candidate so far, with the reason.
 /// \param format  which format holds the training set, and how it is chosen; rank, iterations and needs are
 ///                the optimiser's
 /// \param on_search  called during a search, on the first rank
@@ -215,7 +215,7 @@ template <class Scalar, class Index, class Space>
 /// Adds the memory of such a run without a start to the plan, which has its sets: a search, the build of the
 /// format, the epochs and the model's file. If the search chooses R, search and epochs are planned for
 /// options.most_rank: a search that ends at a smaller rank needs less.
-/// \param entries  of the training set
+/// \param entries  the number of entries of the training set
 /// \param resumed  the state of options.resume, whose matrices may be empty, or null
 template <class Scalar, class Index, class Space>
 void plan_fast_tucker(MemoryPlan& plan, Space const& space, Extents const& extents, count_t entries,
@@ -240,7 +240,7 @@ template <class Scalar, class Index, class Space>
 [[nodiscard]] bool stays_on_host(Space const& space, Extents const& extents, count_t entries,
                                  FastTuckerOptions const& options, AnyFormatOptions const& format = {});
 
-/// The same for a training set alone. `rest` are the optional start and callback, or callback and format.
+/// The same for only a training set. `rest` are the optional start and callback, or callback and format.
 template <class Scalar, class Index, class Space, class... Rest>
 [[nodiscard]] FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
                                                           CooTensor<Scalar, Index, Space> const& train,
@@ -289,7 +289,7 @@ template <class Scalar, class Index, class Space>
 /// Multiplies all predictions of the model by a power of two, in place. This scales its mean, its range and
 /// its biases. The factor of the interaction is divided among the A^(n) of the modes whose target is zero.
 /// Waits for `space`.
-/// \param targets  one a mode, or none: zero
+/// \param targets  one per mode; if the list is empty, all are zero
 /// \throws UsageError for another factor
 template <class Scalar, class Space>
 void scale_predictions(Space const& space, double factor, FastTuckerModel<Scalar, Space>& model,
@@ -303,7 +303,7 @@ void scale_predictions(Space const& space, double factor, FastTuckerModel<Scalar
 /// late. In modes whose target is not zero all C^(n)(k, r) are 1, and the others share the standard
 /// deviation. A deviation that is 0 or not finite counts as 1. The same bits on every backend. Waits for
 /// `space`.
-/// \param targets  one a mode, or none: zero
+/// \param targets  one per mode; if the list is empty, all are zero
 template <class Scalar, class Space>
 void fill_start(Space const& space, FastTuckerModel<Scalar, Space> const& model, double deviation,
                 std::uint64_t seed, std::span<RowTarget const> targets = {});
@@ -344,9 +344,9 @@ template <class Space, class Scalar, class Index>
 /// then its row of A^(n) is fitted to what is left. Mean, cores, drifts and all other rows stay; a new row
 /// does not drift, and one without entries is zero. The unit of a shrinkage is measured as in als, but over
 /// the model's rows that are not zero, each counted once: the training set is not known. With implicit
-/// feedback repeated entries are summed. The mode of time keeps its extent: entries of later times are
-/// refused.
-/// Shares its unchanged parts with the model. Waits for `space`.
+/// feedback repeated entries are summed. The mode of time keeps its extent: later times count as the last.
+/// In a mode that the fit left out (RowTarget::left_out) all rows are ones, and get a bias only.
+/// Nothing is shared with the model. Waits for `space`.
 /// \param entries  of the new rows; the entries of other rows only matter for the new rows among theirs
 /// \throws UsageError for options that make no sense, negative values with implicit feedback, and entries of
 ///         another order; NumericalError where a row is not finite; MemoryError

@@ -74,7 +74,7 @@ struct PredictionRange {
   double highest = std::numeric_limits<double>::infinity();
 };
 
-/// alpha of implicit feedback where none is named.
+/// alpha of implicit feedback if none is given.
 inline constexpr double usual_alpha = 40;
 
 /// The ridge of implicit feedback, unless the options have one. On ratings of 4 and more of ml-latest-small,
@@ -134,8 +134,13 @@ struct FoldInOptions {
   std::optional<double> ridge        = {};  // unset: implicit_ridge with implicit, else the shrinkage
   bool ridge_per_entry               = false;
   std::optional<Shrinkage> shrinkage = {};  // unset: Shrinkage(); not with a ridge or implicit
-  std::vector<RowTarget> targets     = {};  // one for each mode; none: zero
-  double bias_damping                = 5;   // as BiasOptions::damping
+  /// One for each mode. None: zero, or left_out for modes whose rows are all ones.
+  std::vector<RowTarget> targets = {};
+  double bias_damping            = 5;   // as BiasOptions::damping
+  std::vector<int> modes         = {};  // whose rows are computed; none: of all modes
+  /// Which of the model's rows have entries in the training set, as RankingOptions::observed has it. fold_in
+  /// also computes the others, if they have entries now: numbers of rows may have gaps. Empty: all have some.
+  std::vector<std::vector<std::uint8_t>> observed = {};
 };
 
 namespace detail {
@@ -212,10 +217,11 @@ void for_each_sgd_rate(Rates& sgd, Visitor&& visit) {
 /// The rows of what draws rows and cores to their targets.
 template <class Options, class Visitor>
 void for_each_regularization(Options& options, Visitor&& visit) {
-  visit(OptionRow("shrinkage", "", "als: draw rows to zero as so many observations of 0 would; unset: chosen")
-            .stored_as("shrinkage")
-            .declared_by_python("the tool declares --shrink, and Python takes numbers or a mapping"),
-        options.shrinkage);
+  visit(
+      OptionRow("shrinkage", "", "als: draw rows to zero as this many observations of 0 would; unset: chosen")
+          .stored_as("shrinkage")
+          .declared_by_python("the tool declares --shrink, and Python takes numbers or a mapping"),
+      options.shrinkage);
   visit(OptionRow("targets", "",
                   "als: what rows of each mode are drawn to: zero, one, or left out; none: chosen")
             .stored_as("targets")
@@ -262,7 +268,9 @@ void for_each_option(Options& options, Visitor&& visit) {
             .stored_as("biases"),
         options.biases);
   detail::for_each_bias_option(options.bias, visit);
-  visit(OptionRow("seed", "--seed S", "Of the start and of what is held out").at_least(0).stored_as("seed"),
+  visit(OptionRow("seed", "--seed S", "Seed of the start and of the held-out entries")
+            .at_least(0)
+            .stored_as("seed"),
         options.seed);
   visit(OptionRow("implicit", "",
                   "Implicit feedback: entries are counts x with the target 1 and the weight 1 + alpha x, all "
@@ -274,7 +282,8 @@ void for_each_option(Options& options, Visitor&& visit) {
             .stored_as("optimizer")
             .declared_by_python("the tool declares --optimizer; Python takes the name, too"),
         options.optimizer);
-  visit(OptionRow("max_epochs", "-i,--iterations N", "Most epochs").at_least(0), options.max_epochs);
+  visit(OptionRow("max_epochs", "-i,--iterations N", "Maximum number of epochs").at_least(0),
+        options.max_epochs);
   detail::for_each_regularization(options, visit);
   detail::for_each_adam_rate(options.adam, visit);
   detail::for_each_sgd_rate(options.sgd, visit);

@@ -4,7 +4,7 @@
 //
 //   xhat = mean + sum_n bias^(n)(i_n) + sum_r prod_n C^(n)(i_n, r),  clipped to model.range
 //
-// Drifts of the biases are added where there are any (tensor/fast_tucker_model.hpp).
+// Drifts of the biases are added if the model has any (tensor/fast_tucker_model.hpp).
 // The matrices C^(n) = A^(n) B^(n) are formed once, so that each entry reads N rows of R, as in an MTTKRP.
 // Bytes per entry: s_r + N s_o streamed, N R s_r gathered.
 #pragma once
@@ -43,7 +43,7 @@ void predict(Space const& space, FastTuckerModel<Scalar, Space> const& model,
              FactorMatrices<Scalar, Space> const& C, CooTensor<Scalar, Index, Space> const& places,
              Kokkos::View<Scalar*, typename Space::device_type> const& predictions);
 
-/// The same into a newly allocated View. Waits in the same way.
+/// The same with a newly allocated View. Waits in the same way.
 /// \throws UsageError as above; MemoryError before allocating
 template <class Space, class Scalar, class Index>
 [[nodiscard]] Kokkos::View<Scalar*, typename Space::device_type> predict(
@@ -59,7 +59,7 @@ template <class Space, class Scalar, class Index>
 /// Errors of the model's predictions of X's values. Waits for `space`. The same bits in every run on one
 /// device, and on hosts with any number of threads.
 /// \param C     as for predict
-/// \param sums  scratch that make_error_sums(space, X.nnz()) gave
+/// \param sums  scratch from make_error_sums(space, X.nnz())
 /// \throws UsageError when shapes do not match or a coordinate is outside
 template <class Space, class Scalar, class Index>
 [[nodiscard]] PredictionErrors errors(Space const& space, FastTuckerModel<Scalar, Space> const& model,
@@ -70,7 +70,7 @@ template <class Space, class Scalar, class Index>
 template <class Space>
 [[nodiscard]] ErrorSums<Space> make_error_sums(Space const& space, count_t entries);
 
-/// The same with intermediates and scratch of its own. Waits for `space`.
+/// The same, which makes intermediates and scratch itself. Waits for `space`.
 /// \throws UsageError when shapes do not match; MemoryError before allocating
 template <class Space, class Scalar, class Index>
 [[nodiscard]] PredictionErrors errors(Space const& space, FastTuckerModel<Scalar, Space> const& model,

@@ -21,16 +21,16 @@
 
 namespace polyad {
 
-/// As an index of a query: the mean over all rows of that mode that have entries.
+/// As an index in a query: the mean over all rows of that mode that have entries.
 inline constexpr count_t every_row = std::numeric_limits<count_t>::max();
 
-/// Which rows have entries in the training set, in host memory. Of each mode I_n numbers, 0 for a row
-/// without any, or nothing if every row has some. Empty: that holds for all modes, or it is not known.
+/// Which rows have entries in the training set, in host memory: for each mode I_n numbers, 0 for a row
+/// without entries, or nothing if every row has some. Empty if that holds for all modes or is unknown.
 using ObservedRows = std::vector<std::vector<std::uint8_t>>;
 
 struct RankingOptions {
-  count_t count             = 10;  // rows wanted of each query, at most 2^31
-  count_t rows_at_a_time    = 0;   // scored in one product; 0: chosen. For tests.
+  count_t count             = 10;  // number of rows to return for each query, at most 2^31
+  count_t rows_at_a_time    = 0;   // rows scored in one product; 0: chosen. For tests.
   count_t queries_at_a_time = 0;   // the same
   ObservedRows observed = {};  // observed_rows finds them; a model's file has them (io/fast_tucker_file.hpp)
 };

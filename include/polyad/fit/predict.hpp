@@ -6,9 +6,9 @@
 //
 // The places are numbered as in the tensor that the model was fitted to. A row that the model does not store
 // (tensor/stored_rows.hpp) is zero. Products and sums are taken in double precision whatever Scalar is, and
-// each result is rounded once. It is not a finite number where the model or the given value is not.
-// Bytes per entry: s_r + N s_o streamed; gathered N R s_r of CP, and sum_n R_n s_r of Tucker, whose core is
-// read once for each entry, from a cache where it fits one.
+// each result is rounded once. It is not a finite number if the model or the given value is not. Bytes per
+// entry: s_r + N s_o streamed; gathered N R s_r for CP, and sum_n R_n s_r for Tucker, whose core is read once
+// for each entry, from a cache if it fits one.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -29,7 +29,7 @@ struct PredictionErrors {
   double mae      = 0;
 };
 
-/// One number of an entry each.
+/// One number for each entry.
 template <class Scalar, class Space>
 using EntryNumbers = Kokkos::View<Scalar*, typename Space::device_type>;
 
@@ -56,7 +56,7 @@ template <class Space, class Scalar, class Index>
 void residuals(Space const& space, TuckerModel<Scalar, Space> const& model,
                CooTensor<Scalar, Index, Space> const& X, EntryNumbers<Scalar, Space> const& residuals);
 
-/// The errors of the model's values against X's, duplicates each for itself. Squares neither overflow nor
+/// The errors of the model's values against X's. Duplicates count separately. Squares neither overflow nor
 /// vanish. Waits for `space`. The same bits in every run on one device, and on hosts with any number of
 /// threads. \throws UsageError as predict; MemoryError
 template <class Space, class Scalar, class Index>

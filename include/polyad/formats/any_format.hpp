@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// AnyFormat: a tensor in the format that suits it, chosen by the cost model when it is built, behind the
-// contract of formats/format.hpp. Drivers take it as they take any format:
+// AnyFormat holds a tensor in the format that suits it. The cost model chooses this format when the tensor is
+// built. AnyFormat has the contract of formats/format.hpp, so drivers accept it like any format:
 //
 //   auto const X      = any_format(space, tensor, {.rank = 32});
 //   auto const result = cp_als(space, X);  // of rank 32
@@ -48,13 +48,13 @@ struct TensorSource {
   bool is_checked    = false;  // all coordinates are below the extents: build does not check them again
 };
 
-/// The scratch of one operation, for the AnyFormat that made it alone.
+/// The scratch of one operation. Only the AnyFormat that made it accepts it.
 struct AnyWorkspace {
   std::unique_ptr<detail::ErasedWorkspace> held;
 };
 
-/// Copies share the format inside. The coordinates that it is built from may have 32 or 64 bits; those of the
-/// format inside have as many.
+/// Copies share the format inside. The coordinates that it is built from may have 32 or 64 bits, and the
+/// format inside keeps this width.
 template <class Scalar, class Space>
 class AnyFormat {
   static_assert(detail::expect_compiled<Scalar, std::uint32_t, Space>());
@@ -64,7 +64,7 @@ public:
   using space_type     = Space;
   using options_type   = AnyFormatOptions;
   using workspace_type = AnyWorkspace;
-  /// The host's space. It holds a tensor that does not fit the device.
+  /// The host's space. A tensor that does not fit the device is kept there.
   using host_space = HostOf<Space>;
 
   static constexpr char const* name = "any";
@@ -74,9 +74,9 @@ public:
   /// `space`.
   /// \throws UsageError for duplicates, unless options.duplicates sums or keeps them; unless
   ///         1 <= options.rank <= largest_rank; for a coordinate outside, naming it; for iterations that are
-  ///         negative or not finite; for an unknown name or option; for a named format without what
-  ///         options.needs or options.deterministic ask; without a survey if one is needed. MemoryError, with
-  ///         the smallest need, when nothing fits
+  ///         negative or not finite; for an unknown name or option; for a named format without the
+  ///         operations of options.needs or a fixed order; without a survey if one is needed. MemoryError,
+  ///         with the smallest need, if nothing fits
   template <class Index>
   static AnyFormat build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                          options_type const& options = {});
@@ -94,11 +94,11 @@ public:
   [[nodiscard]] count_t nnz() const { return m_format->nnz(); }
   [[nodiscard]] count_t storage_bytes() const { return m_format->storage_bytes(); }
   [[nodiscard]] double norm_squared() const { return m_format->norm_squared(); }
-  /// How many nonzeros have the coordinates of an earlier one: more than 0 only where they were kept. Not set
+  /// How many nonzeros have the coordinates of an earlier one: more than 0 only if they were kept. Not set
   /// for a format that does not know.
   [[nodiscard]] std::optional<count_t> duplicates() const { return m_format->duplicates(); }
-  /// The scratch of mttkrp for that rank, of this format alone: others refuse it. Waits only for a format
-  /// that streams. \throws MemoryError
+  /// The scratch of mttkrp for that rank. It belongs to this format, and others refuse it. Waits only for a
+  /// format that streams. \throws MemoryError
   [[nodiscard]] workspace_type make_workspace(Space const& space, count_t rank) const {
     return {m_format->make_workspace(space, rank)};
   }
@@ -108,33 +108,33 @@ public:
   }
 
   /// Whether the format inside offers an operation. Every operation below throws a UsageError if it does not.
-  [[nodiscard]] bool can(Capability capability) const { return m_format->can(capability); }
+  [[nodiscard]] bool supports(Capability capability) const { return m_format->supports(capability); }
 
-  /// Holds a format of any class, one written outside the library too (any_format below).
+  /// Holds a format of any class, including user-defined ones (any_format below).
   template <Format F>
     requires(!std::is_same_v<F, AnyFormat>)
-  explicit AnyFormat(F format) : m_format(std::make_shared<detail::HeldFormat<F>>(std::move(format))) {}
+  explicit AnyFormat(F format) : m_format(std::make_shared<detail::FormatModel<F>>(std::move(format))) {}
 
   /// The name of the format inside.
   [[nodiscard]] std::string chosen() const { return m_format->name(); }
   /// Why it was chosen: "20 iterations with its build take 151 ms (predicted), with sorted 239 ms". For a
   /// named format it says why the storage differs from the name, and is empty otherwise.
   [[nodiscard]] std::string const& chosen_because() const { return m_because; }
-  /// What its results may lose: as floats, formats that add term by term lose digits in long rows. Empty if
-  /// nothing is known. auto takes such a format only if no other fits.
+  /// What its results may lose: formats that add floats term by term lose digits in long rows. Empty if
+  /// nothing is known. auto chooses such a format only if no other fits.
   [[nodiscard]] std::string const& warning() const { return m_warning; }
-  /// The rank for which it was built; 0 for a format of one's own.
+  /// The rank for which it was built; 0 for a user-defined format.
   [[nodiscard]] count_t rank() const { return m_rank; }
   [[nodiscard]] double build_seconds() const { return m_build_s; }
   /// All candidates, the best first; empty if a format was named.
   [[nodiscard]] std::vector<FormatCandidate> const& candidates() const { return m_candidates; }
-  /// The format inside, behind virtual functions. It is for the library's drivers only.
-  [[nodiscard]] std::shared_ptr<detail::ErasedFormat<Scalar, Space> const> const& inside() const {
+  /// The format inside, as virtual functions. It is for the library's drivers only.
+  [[nodiscard]] std::shared_ptr<detail::FormatInterface<Scalar, Space> const> const& erased() const {
     return m_format;
   }
 
 private:
-  using Inside = std::shared_ptr<detail::ErasedFormat<Scalar, Space> const>;
+  using Inside = std::shared_ptr<detail::FormatInterface<Scalar, Space> const>;
 
   AnyFormat() = default;
 
@@ -146,8 +146,8 @@ private:
   std::vector<FormatCandidate> m_candidates;
 };
 
-/// A format outside AnyFormat: one's own, or a class of the library's. AnyFormat is none: its coordinates
-/// have no type.
+/// A format outside AnyFormat: a user-defined class or one of the library's. AnyFormat itself is not one,
+/// since its coordinates have no type.
 template <class F>
 concept OwnFormat = Format<F>;
 
@@ -160,24 +160,24 @@ void mttkrp(Space const& space, AnyFormat<Scalar, Space> const& X,
             FactorMatrices<Scalar, Space> const& factors, int mode, AnyWorkspace& workspace,
             FactorMatrix<Scalar, Space> const& V) {
   detail::on_packed_rows(space, factors, V, [&](auto const& packed, auto const& output) {
-    X.inside()->do_mttkrp(space, packed, mode, workspace.held.get(), output);
+    X.erased()->do_mttkrp(space, packed, mode, workspace.held.get(), output);
   });
 }
 
 /// The other operations of formats/format.hpp. All launch on `space` and return without waiting. The residual
 /// sweep and SpTTMc copy matrices as mttkrp does. The others throw if rows are not packed.
-/// \throws UsageError as mttkrp, and where the format inside does not offer the operation; MemoryError
+/// \throws UsageError as mttkrp, and if the format inside does not offer the operation; MemoryError
 template <class Scalar, class Space>
 [[nodiscard]] AnyWorkspace make_residual_workspace(Space const& space, AnyFormat<Scalar, Space> const& X,
                                                    count_t rank) {
-  return {X.inside()->do_make_residual_workspace(space, rank)};
+  return {X.erased()->do_make_residual_workspace(space, rank)};
 }
 template <class Scalar, class Space>
 void residual_mttkrp(Space const& space, AnyFormat<Scalar, Space> const& X,
                      FactorMatrices<Scalar, Space> const& C, int mode, AnyWorkspace& workspace,
                      FactorMatrix<Scalar, Space> const& G) {
   detail::on_packed_rows(space, C, G, [&](auto const& packed, auto const& output) {
-    X.inside()->do_residual_mttkrp(space, packed, mode, workspace.held.get(), output);
+    X.erased()->do_residual_mttkrp(space, packed, mode, workspace.held.get(), output);
   });
 }
 template <class Scalar, class Space>
@@ -185,19 +185,19 @@ void least_squares_rows(Space const& space, AnyFormat<Scalar, Space> const& X,
                         FactorMatrices<Scalar, Space> const& C, int mode,
                         RowProblem<Scalar, Space> const& problem, RowStarts<Space> const& starts,
                         FactorMatrix<Scalar, Space> const& A, RowShrinkage const& shrinkage = {}) {
-  X.inside()->do_least_squares_rows(space, C, mode, problem, starts, A, shrinkage);
+  X.erased()->do_least_squares_rows(space, C, mode, problem, starts, A, shrinkage);
 }
 template <class Scalar, class Space>
 void sgd_factor_sweep(Space const& space, AnyFormat<Scalar, Space> const& X,
                       FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
                       int mode, SgdStep step, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace) {
-  X.inside()->do_sgd_factor_sweep(space, model, C, mode, step, form, workspace);
+  X.erased()->do_sgd_factor_sweep(space, model, C, mode, step, form, workspace);
 }
 template <class Scalar, class Space>
 void sgd_core_sweep(Space const& space, AnyFormat<Scalar, Space> const& X,
                     FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
                     int mode, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace) {
-  X.inside()->do_sgd_core_sweep(space, model, C, mode, form, workspace);
+  X.erased()->do_sgd_core_sweep(space, model, C, mode, form, workspace);
 }
 
 template <class Scalar, class Space>
@@ -207,7 +207,7 @@ void spttmc(Space const& space, AnyFormat<Scalar, Space> const& X,
   std::vector<FactorMatrix<Scalar, Space>> packed;
   for (auto const& matrix : U) packed.push_back(with_packed_rows<Scalar, Space>(space, matrix));
   detail::on_packed_rows(space, FactorMatrices<Scalar, Space>(), Y, [&](auto const&, auto const& output) {
-    X.inside()->do_spttmc(space, packed, mode, output);
+    X.erased()->do_spttmc(space, packed, mode, output);
   });
 }
 
@@ -220,20 +220,20 @@ struct FormatShape {
 /// What estimate_formats predicted, or tune_formats measured.
 struct FormatComparison {
   std::vector<FormatCandidate> candidates;  // the best first
-  std::string best;                         // its name; empty where none fits
+  std::string best;                         // its name; empty if none fits
   std::string because;                      // why it is the best, or what a format would need to fit
-  std::vector<FormatShape> shapes;          // of the one format that was tuned, the fastest first
+  std::vector<FormatShape> shapes;          // shapes tried for the one tuned format, the fastest first
   std::uint64_t free_bytes = 0;             // the free memory that the choice assumed
 };
 
 /// The cost model's predictions for each format, with options.rank and options.iterations. Builds nothing.
 /// Requires options.survey and ignores options.format.
-/// \param held_bytes  of coordinates that are in the tensor's memory and are released later
+/// \param held_bytes  bytes of coordinates that are in the tensor's memory and are released later
 /// \throws UsageError without a survey, or unless 1 <= rank <= largest_rank
 template <class Scalar, class Index, class Space>
 [[nodiscard]] FormatComparison estimate_formats(Space const& space, AnyFormatOptions const& options,
                                                 count_t held_bytes = 0);
-/// The same of a tensor. Copies a device's coordinates to the host if the options have no survey. Waits.
+/// The same for a tensor. Copies a device's coordinates to the host if the options have no survey. Waits.
 template <class Scalar, class Index, class Space>
 [[nodiscard]] FormatComparison estimate_formats(Space const& space,
                                                 CooTensor<Scalar, Index, Space> const& coo,
@@ -246,14 +246,14 @@ template <class Scalar, class Index, class Space>
 [[nodiscard]] FormatComparison tune_formats(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                                             AnyFormatOptions const& options = {});
 
-/// Wraps a format of one's own in AnyFormat, which shares its Views. Does not wait.
+/// Wraps a user-defined format in AnyFormat, which shares its Views. Does not wait.
 template <OwnFormat F>
 [[nodiscard]] AnyFormat<typename F::scalar_type, typename F::space_type> any_format(
     typename F::space_type const&, F const& own) {
   return AnyFormat<typename F::scalar_type, typename F::space_type>(own);
 }
 
-/// AnyFormat::build (which waits and throws) of a tensor that may be handed over: std::move(coo).
+/// AnyFormat::build (which waits and throws) for a tensor that may be handed over by std::move(coo).
 template <class Scalar, class Index, class Space>
 [[nodiscard]] AnyFormat<Scalar, Space> any_format(Space const& space, CooTensor<Scalar, Index, Space> coo,
                                                   AnyFormatOptions const& options = {}) {

@@ -24,7 +24,7 @@ enum class FormatTrial {
   all     // all that fit and are not streamed, in every mode
 };
 
-/// A choice that was made before.
+/// A choice that was made earlier.
 struct StoredFormat {
   std::string format;   // with its options
   std::string because;  // for chosen_because()
@@ -32,13 +32,13 @@ struct StoredFormat {
 
 /// Optional callbacks by which a program takes part in the choice of a format.
 struct FormatHooks {
-  /// Auto calls it, and takes its result if that is a candidate that fits.
+  /// auto calls it, and uses the result if that is a candidate that fits.
   std::function<std::optional<StoredFormat>()> stored = {};
   FormatTrial trial                                   = FormatTrial::none;
   /// Returns the machine's ceilings. It is called first with 0, then with the predicted seconds of the run.
   /// Unset: usual_ceilings, and measure_ceilings for predictions of two seconds or more.
   std::function<Ceilings(double)> machine = {};
-  /// Called after each step with its name, "building the format" and the like. It ends the choice by a throw.
+  /// Called after each step with its name, such as "building the format". It may throw to end the choice.
   std::function<void(char const*)> progress = {};
 };
 
@@ -47,26 +47,26 @@ struct FormatHooks {
 enum class Duplicates {
   refuse,  // throws a UsageError
   sum,     // they become one nonzero whose value is their sum (tensor/sum_duplicates.hpp)
-  keep  // each is an observation of its own, as in completion. Also for tensors that are known to have none
+  keep     // each is a separate observation, as in completion. Also for tensors known to have none
 };
 
 struct AnyFormatOptions {
   std::uint64_t rank = 16;  // the rank of the model, for memory and times
-  double iterations  = 20;  // 0 or more, that the run is expected to take (expected_iterations)
+  double iterations  = 20;  // expected number, 0 or more (expected_iterations)
   /// Seconds after which the run ends. auto plans the iterations that fit, and avoids a longer build.
   double time_limit_s = std::numeric_limits<double>::infinity();
   std::string format  = "auto";  // or one of format_names(), with options: "f-coo:threadlen=16"
   bool deterministic  = false;   // a fixed order of summation: the same bits at every run
-  bool may_stream     = true;    // keep the nonzeros in host memory where nothing else fits
-  /// What a run needs of the format besides the MTTKRP. A driver's format_options(options) sets them.
+  bool may_stream     = true;    // keep the nonzeros in host memory if nothing else fits
+  /// What a run needs of the format in addition to the MTTKRP. A driver's format_options(options) sets it.
   std::vector<Capability> needs = {};
   /// The bytes of the tensor's memory that the tensor, its format and the model may take together. Unset: the
   /// free bytes and those of the tensor itself.
   std::optional<std::uint64_t> memory_bytes = {};
-  /// The most bytes of that memory that are held before the format is built, while the tensor is loaded.
+  /// The most bytes of that memory that are in use before the format is built, while the tensor is loaded.
   /// Candidates need at least as much (FormatCandidate::need_bytes).
   std::uint64_t loading_bytes = 0;
-  /// Unset: build makes the survey, and copies a device's coordinates to the host for it.
+  /// Unset: build makes the survey, for which it copies a device's coordinates to the host.
   std::optional<TensorSurvey> survey = {};
   /// Refuse to build a format if its storage would differ from what its name says.
   bool as_named = false;

@@ -16,7 +16,7 @@ struct Ceilings {
   bool is_device  = false;
   int concurrency = 1;    // threads
   int simd_bytes  = 64;   // the widest register of a host
-  double launch_s = 0;    // of a kernel: nominal_launch_s
+  double launch_s = 0;    // time to launch a kernel: nominal_launch_s
   double copy     = 0;    // read and written
   Curve gather;           // random rows of 32 columns, by the megabytes of the table
   Curve atomic_add;       // atomic additions to random rows, by the megabytes of the table
@@ -27,13 +27,13 @@ struct Ceilings {
 /// The unit of the launch weights. The stored results do not include the time of an empty launch.
 inline constexpr double nominal_launch_s = 5e-6;
 
-/// Where a measurement does not pay: the ceilings of an NVIDIA H200, or of `concurrency` AMD EPYC cores.
+/// If measuring does not pay: the ceilings of an NVIDIA H200, or of `concurrency` AMD EPYC cores.
 [[nodiscard]] Ceilings usual_ceilings(bool is_device, int concurrency, int scalar_bytes);
 
-/// Measures the copy, the gather and the atomic addition of rows of 32 columns: some 0.2 s, and at most a
-/// quarter of the memory that is free. Waits for `space`.
+/// Measures the copy, the gather and the atomic addition of rows of 32 columns. This takes about 0.2 s, and
+/// at most a quarter of the free memory. Waits for `space`.
 /// The library has it for float and double, and the default execution space.
-/// \throws MemoryError where not even a megabyte is free
+/// \throws MemoryError if not even a megabyte is free
 template <class Scalar, class Space>
 [[nodiscard]] Ceilings measure_ceilings(Space const& space);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The contract of a storage format: all that the drivers, the conformance checks, the benchmarks and the tool
-// know of one. The library's formats are private, in a folder for each family (blco/: alto, blco and
-// streamed-blco). One of your own is a class like this; any_format(space, X) makes it ready for every driver:
+// know about a format. The library's formats are private, in a folder for each family (blco/: alto, blco and
+// streamed-blco). A user-defined format is a class like this; any_format(space, X) prepares it for a driver:
 //
 //   template <class Scalar, class Index, class Space>
 //   class Mine {
@@ -19,7 +19,7 @@
 //   void mttkrp(Space const&, Mine<Scalar, Index, Space> const&, FactorMatrices<Scalar, Space> const& A,
 //               int mode, NoWorkspace&, FactorMatrix<Scalar, Space> const& V);
 //
-// examples/own_format.cpp is the whole of one, checked by polyad/testing/.
+// examples/own_format.cpp is a complete one, checked by polyad/testing/.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -61,18 +61,18 @@ namespace polyad {
 ///
 /// A format may also have:
 ///
-///   f.can(capability) -> bool                where that depends on how f was built
+///   f.supports(capability) -> bool           if that depends on how f was built
 ///   f.note() -> std::string                  why it is not stored as its name says; empty otherwise
 ///   f.duplicates() -> count_t                how many nonzeros have the coordinates of an earlier one, where
 ///                                            build sees that at no cost; or a std::optional of it
 ///   options.read(OptionText&)                its options from text (formats/option_text.hpp)
-///   options.serve(FormatRequest const&)      what a run asks of it
+///   options.serve(FormatRequest const&)      what a run requires of it
 ///   options.deterministic                    a bool: sums are taken in a fixed order
 ///   F::streams = true                        build takes a tensor in host memory
-///   F::usual_for(capability) -> bool         any_format takes it for what the cost model does not know
-///   F::usual_for_one_mode = true             any_format takes it where only_mode is set
+///   F::default_for(capability) -> bool       any_format chooses it if the cost model cannot decide
+///   F::default_for_one_mode = true           any_format chooses it if only_mode is set
 ///   tune(space, f, R) -> trials              its shapes, timed, the fastest first: each has `seconds` and
-///                                            `options`, whose text() read() takes
+///                                            `options`, whose text() is accepted by read()
 template <class F>
 concept Format =
     requires(typename F::space_type const& space,
@@ -91,8 +91,8 @@ concept Format =
       { mttkrp(space, format, factors, 0, workspace, V) } -> std::same_as<void>;
     };
 
-/// The workspace of a format that needs none. One that is default-constructed serves any such format; one
-/// that a format of the library made serves that format and rank alone.
+/// The workspace of a format that needs none. A default-constructed one serves any such format; one made by a
+/// format of the library serves only that format and rank.
 struct NoWorkspace {
   WorkspaceOwner made_for = {};
 
@@ -104,10 +104,10 @@ struct NoWorkspace {
 
 /// The requirements of a run on its format.
 struct FormatRequest {
-  std::vector<Capability> needs;  // besides the MTTKRP
+  std::vector<Capability> needs;  // in addition to the MTTKRP
   bool as_named        = false;   // refuse to build if the storage would differ from the name
-  count_t buffer_bytes = 0;       // of a format that streams, on the device; 0: what is free
-  int only_mode        = -1;      // the run asks for this mode alone; a format may keep less then
+  count_t buffer_bytes = 0;       // device buffer of a streaming format; 0: all free memory
+  int only_mode        = -1;      // the run uses only this mode, so a format may keep less
 
   [[nodiscard]] bool wants(Capability capability) const {
     for (auto const need : needs)
@@ -118,8 +118,8 @@ struct FormatRequest {
 
 // --- the residual sweep
 
-/// Scratch of a residual sweep: the format's own, and one number per nonzero where a row of R columns does
-/// not fit the registers.
+/// Scratch of a residual sweep: the format's own, and one number per nonzero if a row of R columns does not
+/// fit the registers.
 template <class Scalar, class FormatWorkspace, class Space>
 struct ResidualWorkspace {
   FormatWorkspace format;
@@ -179,14 +179,14 @@ struct RowProblem {
   /// If not 0, B' B is this number times the identity. A row then needs only the R unknowns c = B' a, with
   /// a = B c / squares. A row of n < R nonzeros needs n unknowns. A format may ignore the number.
   double squares = 0;
-  /// Workspace of row_sums_size numbers, with which several teams share a row of many nonzeros. Or nothing.
+  /// Workspace of row_sums_size numbers, with which several teams share a row of many nonzeros. May be empty.
   Kokkos::View<Scalar*, typename Space::device_type> sums = {};
   double alpha                                            = 0;  // 0: the values are the targets
   /// With alpha: the sum of p p' over all cells of a row, R x R. It is the same for all rows.
   Kokkos::View<double**, Kokkos::LayoutRight, typename Space::device_type> others = {};
 };
 
-/// Nonzeros of a chunk of a long row. RowProblem::sums has R (R + 1) numbers for each chunk of the nonzeros.
+/// The nonzeros in a chunk of a long row. RowProblem::sums has R (R + 1) numbers for each.
 KOKKOS_INLINE_FUNCTION constexpr count_t row_chunk(count_t rank) {
   return rank < 16 ? 1024 : 4 * rank * (rank + 1);
 }
@@ -200,12 +200,12 @@ constexpr count_t row_sums_size(count_t nnz, count_t rank) {
 struct RowShrinkage {
   double nonzeros    = 0;        // the part of the weight that is the same for all rows
   double share       = 0;        // the part that grows with the row's nonzeros, as a fraction of them
-  double const* unit = nullptr;  // a factor of both, on the device; null: no shrinkage
-  double target      = 0;        // of each number of c: 0 or 1
+  double const* unit = nullptr;  // multiplies both, on the device; null: no shrinkage
+  double target      = 0;        // target of every element of c: 0 or 1
 
   /// Whether rows without nonzeros get a target other than zero. Otherwise these rows become zero.
   [[nodiscard]] KOKKOS_FUNCTION bool draws_empty_rows() const { return unit != nullptr && target != 0; }
-  /// unit (nonzeros + share n); on the device.
+  /// unit (nonzeros + share n); call it on the device.
   [[nodiscard]] KOKKOS_FUNCTION double weight(count_t n) const {
     return *unit * (nonzeros + share * static_cast<double>(n));
   }
@@ -273,7 +273,7 @@ struct SgdWorkspace {
 ///       workspace.P (J_n x R) = sum over ALL nonzeros of (x - a . w) a' p, minus the gradient of B^(n)
 ///
 /// Both launch on `space` and return without waiting, and allocate nothing. C^(n) = A^(n) B^(n) are the
-/// reusable intermediates; they are read where form.intermediates is set, and then must be up to date.
+/// reusable intermediates; they are read if form.intermediates is set, and then must be up to date.
 ///
 /// A step is added to its row with atomics, since any two nonzeros may share the row: no update is lost. But
 /// a thread may read a row while others add to it, and then computes its step from older numbers. A device
@@ -316,7 +316,7 @@ concept TtmcFormat =
 
 // --- the nonzeros
 
-/// Room for some nonzeros as coordinates and values.
+/// Memory for a number of nonzeros as coordinates and values.
 template <class Scalar, class Space>
 struct NonzeroBlock {
   Kokkos::View<count_t**, Kokkos::LayoutRight, typename Space::device_type> indices;  // count x N
@@ -325,8 +325,8 @@ struct NonzeroBlock {
   [[nodiscard]] count_t count() const { return values.extent(0); }
 };
 
-/// A format whose nonzeros can be read back. The drivers need it for an exact fit where the formula of the
-/// fit cancels, and for tensors whose squares leave the range of doubles:
+/// A format whose nonzeros can be read back. The drivers need it for an exact fit if the formula of the fit
+/// cancels, and for tensors whose squares leave the range of doubles:
 ///
 ///   read_nonzeros(space, f, first, block)
 ///       block = the nonzeros first ... first + block.count() - 1. Their order is the format's own, and the
@@ -340,7 +340,7 @@ concept ReadableFormat =
       { read_nonzeros(space, format, count_t(), block) } -> std::same_as<void>;
     };
 
-/// Whether formats of class F can do that; f.can(capability) may say less.
+/// Whether formats of class F have the capability; f.supports(capability) may still return false.
 template <Format F>
 [[nodiscard]] constexpr bool offers(Capability capability) {
   switch (capability) {
@@ -388,7 +388,7 @@ void expect_nonzero_block(Extents const& extents, count_t nnz, count_t first,
                  extents.order());
 }
 
-/// The same of a residual sweep.
+/// The same for a residual sweep.
 template <class Scalar, class Space>
 void expect_residual_arguments(Extents const& extents, FactorMatrices<Scalar, Space> const& C, int mode,
                                FactorMatrix<Scalar, Space> const& G) {

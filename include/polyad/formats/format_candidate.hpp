@@ -13,8 +13,8 @@ namespace polyad {
 struct DensePart {
   double algebra_s = 0;  // the R x R algebra of one mode
   /// It runs at the same time as the mode's MTTKRP, as on devices (CpAlsOptions::one_instance).
-  bool beside   = false;
-  double rest_s = 0;
+  bool overlaps_mttkrp = false;
+  double rest_s        = 0;
 
   /// Seconds of an iteration whose MTTKRPs take mode_s, one number per mode.
   [[nodiscard]] double iteration_s(std::vector<double> const& mode_s) const;
@@ -26,10 +26,10 @@ struct FormatTimes {
   double load_s  = 0;
   double build_s = 0;
   std::vector<double> mode_s;  // an MTTKRP of each mode
-  double iteration_s = 0;      // of CP-ALS; measured ones are the measured modes and a predicted dense part
+  double iteration_s = 0;      // one CP-ALS iteration; its dense part is always predicted
 };
 
-/// A format that was looked at.
+/// A format that was considered.
 struct FormatCandidate {
   std::string name;
   std::uint64_t bytes       = 0;  // stored
@@ -39,8 +39,8 @@ struct FormatCandidate {
   bool streams              = false;     // it stays in host memory
   bool loses_digits         = false;     // it adds the terms of the tensor's longest rows to floats
   bool on_device            = false;     // the run is on a device
-  std::optional<FormatTimes> predicted;  // nothing where the model does not know it on this kind of machine
-  std::optional<FormatTimes> measured;   // where it was tried
+  std::optional<FormatTimes> predicted;  // unset if the model does not cover it on this kind of machine
+  std::optional<FormatTimes> measured;   // set if it was tried
   double total_s = 0;                    // a build and the iterations, predicted with caution
   DensePart dense;                       // the same for all
 };

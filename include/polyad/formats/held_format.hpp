@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // AnyFormat's view of the format inside (formats/any_format.hpp): the contract of formats/format.hpp as
-// virtual functions, and the class that implements them for any format. The concepts tell which operations a
-// format offers. A format written outside the library is therefore held like one of the library's.
+// virtual functions, and the class that implements them for any format. The concepts decide which operations
+// a format offers, so a user-defined format is treated like one of the library's.
 #pragma once
 
 #include <memory>
@@ -30,21 +30,21 @@ private:
 /// \throws UsageError for an operation that the format does not offer, or a workspace of another format or
 ///         rank
 template <class Scalar, class Space>
-class ErasedFormat {
+class FormatInterface {
 public:
   using Matrix    = FactorMatrix<Scalar, Space>;
   using Factors   = FactorMatrices<Scalar, Space>;
   using Model     = FastTuckerModel<Scalar, Space>;
   using Workspace = std::unique_ptr<ErasedWorkspace>;
 
-  virtual ~ErasedFormat()                                     = default;
-  [[nodiscard]] virtual char const* name() const              = 0;
-  [[nodiscard]] virtual bool can(Capability capability) const = 0;
-  [[nodiscard]] virtual std::string note() const              = 0;
-  [[nodiscard]] virtual Extents const& extents() const        = 0;
-  [[nodiscard]] virtual count_t nnz() const                   = 0;
-  [[nodiscard]] virtual count_t storage_bytes() const         = 0;
-  [[nodiscard]] virtual double norm_squared() const           = 0;
+  virtual ~FormatInterface()                                       = default;
+  [[nodiscard]] virtual char const* name() const                   = 0;
+  [[nodiscard]] virtual bool supports(Capability capability) const = 0;
+  [[nodiscard]] virtual std::string note() const                   = 0;
+  [[nodiscard]] virtual Extents const& extents() const             = 0;
+  [[nodiscard]] virtual count_t nnz() const                        = 0;
+  [[nodiscard]] virtual count_t storage_bytes() const              = 0;
+  [[nodiscard]] virtual double norm_squared() const                = 0;
   /// How many nonzeros have the coordinates of an earlier one, if the format knows.
   [[nodiscard]] virtual std::optional<count_t> duplicates() const = 0;
 
@@ -72,32 +72,32 @@ public:
   virtual void do_read_nonzeros(Space const&, count_t first, NonzeroBlock<Scalar, Space> const&) const = 0;
 };
 
-/// Throws UsageError for a format that is known to hold duplicates: no driver of least squares takes these,
+/// Throws UsageError for a format that is known to hold duplicates. No least-squares driver accepts them,
 /// since their squares do not add up to the norm of their sum.
 template <class Scalar, class Space>
-void expect_no_duplicates(ErasedFormat<Scalar, Space> const& X) {
+void expect_no_duplicates(FormatInterface<Scalar, Space> const& X) {
   count_t const found = X.duplicates().value_or(0);
   POLYAD_EXPECTS(found == 0, found, " nonzeros of the tensor have the coordinates of an earlier one: sum ",
                  "duplicates first (sum_duplicates, or Duplicates::sum of any_format)");
 }
 
 template <Format F>
-class HeldFormat final : public ErasedFormat<typename F::scalar_type, typename F::space_type> {
+class FormatModel final : public FormatInterface<typename F::scalar_type, typename F::space_type> {
 public:
   using Scalar    = typename F::scalar_type;
   using Space     = typename F::space_type;
-  using Base      = ErasedFormat<Scalar, Space>;
+  using Base      = FormatInterface<Scalar, Space>;
   using Matrix    = typename Base::Matrix;
   using Factors   = typename Base::Factors;
   using Model     = typename Base::Model;
   using Workspace = typename Base::Workspace;
 
-  explicit HeldFormat(F format) : m_format(std::move(format)) {}
+  explicit FormatModel(F format) : m_format(std::move(format)) {}
 
   [[nodiscard]] char const* name() const override { return F::name; }
-  [[nodiscard]] bool can(Capability capability) const override {
-    if constexpr (requires { m_format.can(capability); })
-      return offers<F>(capability) && m_format.can(capability);
+  [[nodiscard]] bool supports(Capability capability) const override {
+    if constexpr (requires { m_format.supports(capability); })
+      return offers<F>(capability) && m_format.supports(capability);
     else
       return offers<F>(capability);
   }
@@ -198,7 +198,7 @@ private:
     return held->workspace;
   }
   void expect(Capability capability) const {
-    POLYAD_EXPECTS(can(capability), "the format ", F::name, " has no ", to_string(capability));
+    POLYAD_EXPECTS(supports(capability), "the format ", F::name, " has no ", to_string(capability));
   }
 
   F m_format;

@@ -45,7 +45,7 @@ private:
     bool is_read = false;
   };
   [[nodiscard]] bool is_given(std::string_view name) const;
-  /// Nothing where the option is not there.
+  /// Null if the option is absent.
   Option* take(std::string_view name);
   template <class Number>
   void read_number(std::string_view name, Number& number);

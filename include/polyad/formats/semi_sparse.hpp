@@ -47,8 +47,8 @@ template <class Scalar, class Index, class Space>
     Space const& space, CooTensor<Scalar, Index, Space> const& X,
     std::type_identity_t<FactorMatrix<Scalar, Space>> const& U, int mode);
 
-/// The same along another, still sparse mode of a semi-sparse tensor; the rows have the new dense mode first.
-/// One sparse mode must be left. Waits for `space`.
+/// The same along another mode of a semi-sparse tensor that is still sparse; the rows have the new dense mode
+/// first. At least one other sparse mode must remain. Waits for `space`.
 /// \throws UsageError; MemoryError before it allocates
 template <class Scalar, class Index, class Space>
 [[nodiscard]] SemiSparseTensor<Scalar, Index, Space> spttm(

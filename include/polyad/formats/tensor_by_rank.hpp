@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TensorByRank: a tensor in formats, of which this rank has all nonzeros or some. cp_als and tucker take it.
+// TensorByRank: a tensor in formats, of which this rank has all nonzeros or some. For cp_als and tucker.
 #pragma once
 
 #include <algorithm>
@@ -76,7 +76,7 @@ public:
 
   /// A tensor that this rank has alone.
   TensorByRank(Space const& space, Format X);
-  /// \param formats  of this rank's nonzeros: one for all modes, or one for each mode
+  /// \param formats  hold this rank's nonzeros: one for all modes, or one for each mode
   TensorByRank(Facts facts, std::vector<Format> formats, Rows rows)
       : m_facts(std::move(facts)), m_formats(std::move(formats)), m_rows(std::move(rows)) {}
 

@@ -11,7 +11,7 @@
 
 namespace polyad {
 
-/// A number that no other format of the process has. Copies of a format hold the same tensor and keep it.
+/// A number that no other format of the process has. Copies of a format hold the same tensor and share it.
 class FormatIdentity {
 public:
   FormatIdentity() noexcept;
@@ -27,11 +27,11 @@ class WorkspaceOwner {
 public:
   /// Not made for any format: expect() refuses it.
   WorkspaceOwner() = default;
-  /// \param rank  0 where the workspace does not depend on it
+  /// \param rank  0 if the workspace does not depend on it
   WorkspaceOwner(FormatIdentity format, count_t rank) noexcept : m_format(format.m_number), m_rank(rank) {}
 
   [[nodiscard]] bool is_set() const noexcept { return m_format != 0; }
-  /// \param name  of the format, for the message
+  /// \param name  the name of the format, for the message
   /// \throws UsageError unless the workspace was made for this format and this rank
   void expect(FormatIdentity format, count_t rank, char const* name) const {
     if (m_format != format.m_number || m_rank != rank) refuse(format, rank, name);

@@ -19,7 +19,7 @@ struct HostArray {
 };
 
 /// An array of floats or doubles, all finite, with `order` indices (2: a matrix).
-/// \throws InputError when there is none of that name, or it has another number of indices
+/// \throws InputError if there is none of that name, or it has another number of indices
 [[nodiscard]] HostArray read_array_npz(std::filesystem::path const& path, std::string const& name,
                                        std::size_t order);
 
@@ -30,19 +30,19 @@ struct HostArray {
 
 /// The rows that a model's archive stores (docs/file-formats.md): the arrays `rows_n` and `extents`. Empty if
 /// all rows are stored.
-/// \param extents  the rows of the factors, one for each mode; become those of the modes
+/// \param extents  the rows of the factors, one for each mode; they are replaced by the extents of the modes
 /// \throws InputError unless each list increases strictly, is below the mode's extent and has the factor's
 ///         rows
 [[nodiscard]] std::vector<StoredRows> read_rows_npz(std::filesystem::path const& path,
                                                     std::vector<std::uint64_t>& extents);
 
-/// What an archive calls the rows of its modes (docs/file-formats.md).
+/// The names of the rows of an archive's modes (docs/file-formats.md).
 /// \param extents  the rows of each mode
 /// \throws InputError for names of other modes and rows
 [[nodiscard]] RowNames read_names_npz(std::filesystem::path const& path,
                                       std::vector<std::uint64_t> const& extents);
 
-/// All arrays or nothing. \param single_precision  float instead of double, rounded
+/// Writes all arrays or none. \param single_precision  float instead of double, rounded
 /// \param rows  lists of rows, which are written as read_rows_npz reads them; empty: none
 /// \param names  what the rows are called
 /// \throws WriteError; the previous file then stays

@@ -54,15 +54,15 @@ private:
   void discard() noexcept;
 
   std::filesystem::path m_path;                // as the user named it, for messages
-  std::filesystem::path m_target;              // behind symbolic links
+  std::filesystem::path m_target;              // with symbolic links followed
   std::unique_ptr<TemporaryFile> m_temporary;  // null when written in place
   std::string m_buffer;
-  unsigned m_mode  = 0;  // that the file gets when it is whole; the temporary one is 0600
+  unsigned m_mode  = 0;  // permissions of the complete file; the temporary one has 0600
   int m_descriptor = -1;
-  bool m_may_wait  = false;  // for the reader of a pipe, or a terminal
+  bool m_may_wait  = false;  // may wait for the reader of a pipe, or for a terminal
 };
 
-/// The number of this process' descriptor that the name stands for: /dev/stdout, /dev/fd/3, /proc/self/fd/3,
+/// The number of this process' descriptor that has this name: /dev/stdout, /dev/fd/3, /proc/self/fd/3,
 /// or a link to one of these.
 [[nodiscard]] std::optional<int> own_descriptor(std::filesystem::path const& path);
 
@@ -74,8 +74,8 @@ void expect_writable(std::filesystem::path const& path);
 /// What an output is doing when it calls the check.
 enum class WriteStage { waiting, writing };
 
-/// Sets a function that all outputs of this process call: about ten times a second while a pipe takes no
-/// bytes, and for each megabyte written. What it throws ends the output. nullptr: none, as at the start.
+/// Sets a function that all outputs of this process call: about ten times a second while a pipe accepts no
+/// bytes, and for each megabyte written. If it throws, that ends the output. nullptr: none, as at the start.
 void set_write_check(void (*check)(WriteStage stage)) noexcept;
 
 /// Removes the temporary files of all outputs. For signal handlers that end the process, in which it is safe:

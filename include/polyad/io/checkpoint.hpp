@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checkpoint files of runs between two iterations (docs/file-formats.md). They have all that the next
-// iteration depends on, and facts to verify that the tensor and the options are the same. Of CP-ALS, of
-// Tucker, and of fast_tucker (tensor/fast_tucker_state.hpp).
+// Checkpoint files of runs between two iterations (docs/file-formats.md), for CP-ALS, Tucker and fast_tucker
+// (tensor/fast_tucker_state.hpp). They have all that the next iteration depends on, and facts to verify that
+// the tensor and the options are the same.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct Checkpoint {
   std::string format;     // the storage format's name
   std::uint64_t seed = 0;
   std::uint64_t rank = 0;
-  /// Of the tensor, its duplicates summed.
+  /// The extents of the tensor, whose duplicates were summed.
   std::vector<std::uint64_t> extents;
   std::uint64_t nnz   = 0;
   double norm_squared = 0;
@@ -30,36 +30,35 @@ struct Checkpoint {
   std::uint64_t iteration      = 0;
   double fit                   = 0;
   std::uint64_t gram_fallbacks = 0;
-  /// A^(n), a row for each stored row, R columns, row-major, not normalised; floats where precision is f32.
+  /// A^(n), a row for each stored row, R columns, row-major, not normalised; floats if precision is f32.
   std::vector<std::vector<double>> factors;
   /// Their Gram matrices, N x R x R.
   std::vector<double> grams;
-  /// lambda, R powers of two; empty in files of version 1, where all are 1.
+  /// lambda, R powers of two; empty in files of version 1, in which all are 1.
   std::vector<double> weights;
   /// The ridge of each mode, and with it the powers of two of the columns of all modes (s of
   /// cp/factor_update.hpp), N x R; both empty if there is none.
   std::vector<double> penalties = {}, scales = {};
-  /// With bounds or an l1 in some mode, or with fixed modes, five numbers for each mode, and scales, but no
-  /// penalties: lower, upper (without a bound the largest double, negative for lower; of a fixed mode an
-  /// empty interval), l1, ridge (tensor/constraints.hpp), and the inner sweeps.
+  /// With bounds or an l1 in some mode, or with fixed modes: five numbers for each mode, and scales, but no
+  /// penalties. The numbers are lower, upper (without a bound the largest double, negative for lower; an
+  /// empty interval for a fixed mode), l1, ridge (tensor/constraints.hpp), and the inner sweeps.
   std::vector<double> constraints = {};
 
   bool operator==(Checkpoint const&) const = default;
 };
 
 /// \throws UsageError if there are penalties or constraints, but not those of each mode and N x R scales;
-///         WriteError, and the
-///         previous file then stays
+///         WriteError, and the previous file then stays
 void write_checkpoint(std::filesystem::path const& path, Checkpoint const& checkpoint);
 
 /// Returns `count` rows of A^(n) from row `first` on, row-major.
 using ReadFactorRows =
     std::function<std::vector<double>(std::size_t n, std::uint64_t first, std::uint64_t count)>;
-/// The same of factors that are read in blocks; those of `checkpoint` are not. \throws WriteError
+/// The same for factors that are read in blocks; those of `checkpoint` are ignored. \throws WriteError
 void write_checkpoint(std::filesystem::path const& path, Checkpoint const& checkpoint,
                       ReadFactorRows const& read);
 
-/// \throws InputError for a file that is damaged, cut short or no checkpoint
+/// \throws InputError for a file that is damaged, cut short or not a checkpoint
 [[nodiscard]] Checkpoint read_checkpoint(std::filesystem::path const& path);
 
 /// The state of Tucker. The factors determine the next iteration; the rest is as in Checkpoint.
@@ -82,16 +81,16 @@ struct TuckerCheckpoint {
 /// stays; UsageError unless each mode has a rank
 void write_tucker_checkpoint(std::filesystem::path const& path, TuckerCheckpoint const& checkpoint,
                              ReadFactorRows const& read);
-/// \throws InputError for a file that is damaged, cut short or no checkpoint of tucker
+/// \throws InputError for a file that is damaged, cut short or not a checkpoint of tucker
 [[nodiscard]] TuckerCheckpoint read_tucker_checkpoint(std::filesystem::path const& path);
 
 /// \throws UsageError unless the arrays have the sizes that the state says; WriteError, and the previous file
 ///         then stays
 void write_fast_tucker_checkpoint(std::filesystem::path const& path, FastTuckerState const& state);
-/// The same of a state whose matrices are read in blocks from where they are.
+/// The same for a state whose matrices are read in blocks from where they are.
 void write_fast_tucker_checkpoint(std::filesystem::path const& path, FastTuckerSnapshot const& snapshot);
 
-/// \throws InputError for a file that is damaged, cut short or no checkpoint of fast_tucker
+/// \throws InputError for a file that is damaged, cut short or not a checkpoint of fast_tucker
 [[nodiscard]] FastTuckerState read_fast_tucker_checkpoint(std::filesystem::path const& path);
 
 }  // namespace polyad::io

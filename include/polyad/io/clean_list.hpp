@@ -21,15 +21,15 @@ struct DuplicatePair {
   std::uint64_t earlier, later;
 };
 
-/// The first nonzero that stands where an earlier one does; nothing when there is none.
+/// The first nonzero with the coordinates of an earlier one; nothing if there is none.
 [[nodiscard]] std::optional<DuplicatePair> first_duplicate(CoordinateList const& list);
 
-/// Nonzeros that stand where an earlier one does.
+/// The number of nonzeros that have the coordinates of an earlier one.
 [[nodiscard]] std::uint64_t count_duplicates(CoordinateList const& list);
 
-/// Leaves one nonzero at each place, where the first of them stands in the list. Its value is their sum (in
-/// the list's order) or the last one. Returns how many went. Takes up to 16 bytes per nonzero.
-/// \throws NumericalError when a sum of finite values is infinite
+/// Leaves one nonzero at each place, where the list has the first of them. Its value is their sum (in the
+/// list's order) or the last one. Returns how many were removed. Needs up to 16 bytes per nonzero.
+/// \throws NumericalError if a sum of finite values is infinite
 std::uint64_t merge_duplicates(CoordinateList& list, Duplicates what);
 
 /// Removes the nonzeros for whose value `unwanted` returns true; the others keep their order.

@@ -45,7 +45,7 @@ template <class Scalar = double, class Index = std::uint32_t, class Space>
 
 namespace polyad {
 
-/// Reads a file of any kind (io/tensor_file.hpp), its duplicates summed, as drivers take it. Waits for
+/// Reads a file of any kind (io/tensor_file.hpp) and sums its duplicates, as drivers require. Waits for
 /// `space`.
 /// \throws InputError; UsageError when a mode is too long for Index, or a value does not fit Scalar;
 ///         MemoryError

@@ -56,7 +56,7 @@ public:
 
 /// A std::vector whose resize() leaves new elements of arithmetic types unset. The readers size their arrays
 /// first and fill them from several threads. Initialising them would touch all memory twice. Large arrays use
-/// huge pages where the system has them: faults of 4 KiB pages took a third of a fast reader's time.
+/// huge pages if the system has them: faults of 4 KiB pages took a third of a fast reader's time.
 template <class T>
 using UninitializedVector = std::vector<T, DefaultInitAllocator<T>>;
 

@@ -18,7 +18,7 @@ enum class TimeUnit { hour, day, week, month, year };
 /// \throws UsageError unless it is one of hour, day, week, month and year
 [[nodiscard]] TimeUnit time_unit(std::string_view name);
 
-/// What the user says about a table. What is not said follows from the first lines.
+/// What the user specifies about a table. The rest follows from the first lines.
 struct DelimitedOptions {
   /// One of , tab ; | :: or a blank, which stands for any number of blanks and tabs. Also their names, as
   /// delimiter() knows them.
@@ -34,7 +34,7 @@ struct DelimitedOptions {
   std::string time                  = {};
   std::optional<TimeUnit> time_unit = {};
 
-  /// Whether anything is said: then the text is a table, whatever it looks like.
+  /// Whether anything is specified: then the text is a table, whatever it looks like.
   [[nodiscard]] bool is_set() const noexcept {
     return !delimiter.empty() || header || !columns.empty() || !value.empty() || !time.empty() || time_unit;
   }
@@ -44,14 +44,14 @@ struct DelimitedOptions {
 struct DelimitedReport {
   std::string delimiter;             // as in DelimitedOptions
   bool has_header = false;           // a line names the columns
-  std::vector<std::string> columns;  // which make the modes, by name, else by number
+  std::vector<std::string> columns;  // the columns of the modes, by name, else by number
   std::string value;                 // the column of the values; empty: each line counts 1
   std::vector<std::string> left_out;
   std::string time;  // the column that counts steps; empty: none does
   std::optional<TimeUnit> time_unit;
 };
 
-/// The delimiter that `text` stands for: itself, or comma, tab, semicolon, pipe, colons, blanks.
+/// The delimiter with the name `text`: itself, or comma, tab, semicolon, pipe, colons, blanks.
 /// \throws UsageError for others
 [[nodiscard]] std::string delimiter(std::string_view text);
 

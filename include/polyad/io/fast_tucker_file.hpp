@@ -32,7 +32,7 @@ struct HostFastTucker {
   double mean = 0;
   std::vector<std::vector<double>> biases;  // I_n numbers per mode, or nothing at all
   int time_mode = -1;                       // -1: no biases drift, and there are no drifts
-  std::vector<std::uint64_t> bins;          // of each mode, 0 where its biases stay; or nothing at all
+  std::vector<std::uint64_t> bins;          // one per mode, 0 if its biases do not drift; or nothing at all
   std::vector<std::vector<double>> drifts;  // I_n x bins, row-major; or nothing at all
   double lowest  = -std::numeric_limits<double>::infinity();  // predictions are clipped to this range
   double highest = std::numeric_limits<double>::infinity();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file that is opened once, recognised by its content, and then read. So all of it can come from a pipe.
+// A file that is opened once, recognised by its content, and then read. So it can also be a pipe.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class RawInput;
 
 class InputFile {
 public:
-  /// What a file holds, as its first bytes or the names of its arrays say: it may still turn out damaged.
+  /// What a file holds, by its first bytes or the names of its arrays. It may still turn out damaged.
   enum class Kind { tensor, cp_model, tucker_model, fast_tucker_model };
 
   /// \throws InputError when the file is missing, a directory or not readable
@@ -29,13 +29,13 @@ public:
   InputFile(InputFile&& other) noexcept;
   InputFile& operator=(InputFile&& other) noexcept;
 
-  /// Comes before the reading. \throws InputError, such as for an archive that is cut short
+  /// Call it before reading. \throws InputError, such as for an archive that is cut short
   [[nodiscard]] Kind kind();
 
-  /// Whether the file is a table of text, whose ids are labels. Comes before the reading. \throws InputError
+  /// Whether the file is a table of text, whose ids are labels. Call it before reading. \throws InputError
   [[nodiscard]] bool is_table(ReadOptions const& options = {});
 
-  // Each reads the file as the function of that name reads a path. An archive can be read again.
+  // Each reads the file like the function of that name that takes a path. An archive can be read again.
   [[nodiscard]] TensorFile read_tensor(ReadOptions const& options = {});
   [[nodiscard]] TensorFile read_tensor_part(ReadOptions const& options, FilePart const& part);
   [[nodiscard]] HostKtensor read_model();

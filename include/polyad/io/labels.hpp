@@ -10,7 +10,7 @@
 
 namespace polyad::io {
 
-/// One mode's.
+/// The labels of one mode.
 struct ModeLabels {
   std::string name                = {};  // the name of the mode; empty: it has none
   std::string bytes               = {};  // the labels of all rows, one after the other, in UTF-8
@@ -31,10 +31,10 @@ struct ModeLabels {
   friend bool operator==(ModeLabels const&, ModeLabels const&) = default;
 };
 
-/// A tensor's or a model's: one for each mode, or none at all if nothing is named.
+/// The labels of a tensor or a model: one entry for each mode, or none at all if nothing is named.
 using Labels = std::vector<ModeLabels>;
 
-/// What the rows of a tensor or a model are called: by their labels or, in modes without labels, by numbers.
+/// The names of the rows of a tensor or a model: their labels or, in modes without labels, numbers.
 struct RowNames {
   int index_base = -1;  // the number of the first row of each mode, 0 or 1; -1: it is not known
   Labels labels  = {};

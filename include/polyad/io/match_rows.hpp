@@ -40,11 +40,15 @@ private:
 /// Rows that it lacks follow its own, in the order in which they are met. If both have a name for each
 /// mode, the modes are put into its order. If only one side has labels, and all of them are integers, the
 /// numbers of the other side count as labels, or the labels as its numbers.
-/// \param name  of the file, for messages
+/// \param name  the name of the file, for messages
 /// \returns     for each mode the labels that were not known, in the order of their rows
 /// \throws UsageError for another number of modes, other names of modes, or labels on one side only that
 ///         are not all integers; InputError for a label that cannot be a number of a row
 [[nodiscard]] Labels match_rows(TensorFile& file, RowNames const& names,
                                 std::vector<std::uint64_t> const& extents, std::string const& name);
+
+/// The names of a tensor or model that gets the rows which match_rows did not know, such as new users' rows
+/// of fold_in. \param unknown  what match_rows returned for these names
+[[nodiscard]] RowNames with_new_rows(RowNames names, Labels const& unknown);
 
 }  // namespace polyad::io

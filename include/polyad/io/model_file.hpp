@@ -21,13 +21,13 @@ struct HostKtensor {
   std::vector<double> weights;
   /// I_0, ..., I_{N-1}
   std::vector<std::uint64_t> extents;
-  /// A^(n), I_n x R, row-major; of a mode with a list of rows, one row for each of them
+  /// A^(n), I_n x R, row-major; for a mode with a list of rows, one row for each of them
   std::vector<std::vector<double>> factors;
   /// The rows that are stored: one for each mode, or empty if all rows are stored.
   std::vector<StoredRows> rows = {};
-  /// What the rows are called, those that are not stored included.
+  /// The names of the rows, including rows that are not stored.
   RowNames names = {};
-  /// As of Ktensor: one for each mode, or empty.
+  /// As in Ktensor: one for each mode, or empty.
   std::vector<Constraints> constraints = {};
 
   [[nodiscard]] std::uint64_t rank() const noexcept { return weights.size(); }
@@ -64,11 +64,11 @@ enum class ModelKind { text, npz };
 ///         stays
 void write_model(std::filesystem::path const& path, HostKtensor const& model, bool single_precision = false);
 
-/// Whether the file begins as a model does: it may still turn out damaged. Of a pipe that is lost afterwards:
+/// Whether the file begins as a model does: it may still turn out damaged. A pipe then loses what was read:
 /// InputFile (polyad/io/input_file.hpp) recognises and reads it. \throws InputError when it cannot be read
 [[nodiscard]] bool is_model_file(std::filesystem::path const& path);
 
-/// \throws InputError for a file that is missing, damaged or no CP model
+/// \throws InputError for a file that is missing, damaged or not a CP model
 [[nodiscard]] HostKtensor read_model(std::filesystem::path const& path);
 
 /// A Tucker model in host memory and double precision: the content of a file.
@@ -77,9 +77,9 @@ struct HostTucker {
   std::vector<std::uint64_t> extents, ranks;
   /// G, R_0 x ... x R_{N-1}, row-major
   std::vector<double> core;
-  /// U^(n), I_n x R_n, row-major; of a mode with a list of rows, one row for each of them
+  /// U^(n), I_n x R_n, row-major; for a mode with a list of rows, one row for each of them
   std::vector<std::vector<double>> factors;
-  /// As of HostKtensor.
+  /// As in HostKtensor.
   std::vector<StoredRows> rows = {};
   RowNames names               = {};
 
@@ -90,7 +90,7 @@ struct HostTucker {
 /// cannot be read
 [[nodiscard]] bool is_tucker_file(std::filesystem::path const& path);
 
-/// \throws InputError for a file that is missing, damaged or no Tucker model
+/// \throws InputError for a file that is missing, damaged or not a Tucker model
 [[nodiscard]] HostTucker read_tucker(std::filesystem::path const& path);
 
 /// Factor match score (Acar, Dunlavy, Kolda: "A scalable optimization approach for fitting canonical tensor
@@ -101,7 +101,7 @@ struct HostTucker {
 ///   1 - |w_r - w_s| / max(w_r, w_s), w the components' norms.
 struct MatchScore {
   double score, weighted;
-  /// Of each component of A: its partner in B, or -1.
+  /// For each component of A: its partner in B, or -1.
   std::vector<std::int64_t> partner;
 };
 

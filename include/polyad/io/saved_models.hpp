@@ -23,13 +23,13 @@
 namespace polyad {
 
 /// A CP model: .npz, or .ktns and .txt for text. Waits for `space`.
-/// \param names  what the rows are called; text has labels in a file next to it (docs/file-formats.md)
+/// \param names  the names of the rows; text has labels in a file next to it (docs/file-formats.md)
 /// \throws UsageError for another ending, or names of other sizes; WriteError, and the previous file then
 ///         stays
 template <class Scalar, class Space>
 void save(Space const& space, Ktensor<Scalar, Space> const& model, std::filesystem::path const& path,
           io::RowNames const& names = {});
-/// Waits for `space`. \throws InputError for a file that is damaged or no CP model; MemoryError
+/// Waits for `space`. \throws InputError for a file that is damaged or not a CP model; MemoryError
 template <class Scalar, class Space>
 [[nodiscard]] Ktensor<Scalar, Space> load_ktensor(Space const& space, std::filesystem::path const& path);
 
@@ -39,7 +39,7 @@ template <class Scalar, class Space>
 template <class Scalar, class Space>
 void save(Space const& space, TuckerModel<Scalar, Space> const& model, std::filesystem::path const& path,
           io::RowNames const& names = {});
-/// Waits for `space`. \throws InputError for a file that is damaged or no Tucker model; MemoryError
+/// Waits for `space`. \throws InputError for a file that is damaged or not a Tucker model; MemoryError
 template <class Scalar, class Space>
 [[nodiscard]] TuckerModel<Scalar, Space> load_tucker(Space const& space, std::filesystem::path const& path);
 
@@ -50,14 +50,14 @@ template <class Scalar, class Space>
 template <class Scalar, class Space>
 void save(Space const& space, FastTuckerModel<Scalar, Space> const& model, std::filesystem::path const& path,
           io::RowNames const& names = {}, std::vector<std::vector<std::uint8_t>> const& observed = {});
-/// Waits for `space`. \throws InputError for a file that is damaged or no FastTucker model; MemoryError
+/// Waits for `space`. \throws InputError for a file that is damaged or not a FastTucker model; MemoryError
 template <class Scalar, class Space>
 [[nodiscard]] FastTuckerModel<Scalar, Space> load_fast_tucker(Space const& space,
                                                               std::filesystem::path const& path);
 
 namespace io {
 
-/// What the rows of a model are called, of any kind of model. \throws InputError
+/// The names of the rows of a model of any kind. \throws InputError
 [[nodiscard]] RowNames read_row_names(std::filesystem::path const& path);
 
 /// The models as the files hold them, in host memory and double precision. Each waits for `space`.
@@ -66,11 +66,11 @@ template <class Scalar, class Space>
 template <class Scalar, class Space>
 [[nodiscard]] HostFastTucker to_host_model(Space const& space, FastTuckerModel<Scalar, Space> const& model);
 
-/// A FastTucker model's small parts: all but its factors, which stay empty. Waits for `space`.
+/// All of a FastTucker model except its factors, which stay empty. Waits for `space`.
 template <class Scalar, class Space>
 [[nodiscard]] HostFastTucker without_factors(Space const& space, FastTuckerModel<Scalar, Space> const& model);
 
-/// And back, shapes as in the file. Each waits for `space`.
+/// Converts back, with shapes as in the file. Each waits for `space`.
 /// \throws UsageError unless the arrays have the sizes that host says, or if a number would become infinite
 ///         or zero as Scalar; MemoryError before allocating
 template <class Scalar, class Space>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Splits of a list of entries: some to learn from, and some that are held out to test on. A random split says
-// how well missing entries are filled in. It does not say how well the future, the next choice of a user, or
-// a new user is predicted: there are rules for these. A rule is a function of the entries and the seed, the
-// same for any number of threads and, but for SplitRule::entries and without a mode of time, for any order of
-// the list.
+// Splits of a list of entries into a part to learn from and a held-out part to test on. A random split
+// shows how well missing entries are filled in. It does not show how well the future, the next choice of a
+// user, or a new user is predicted: there are other rules for these. A rule is a function of the entries
+// and the seed. Its result does not depend on the number of threads nor, except for SplitRule::entries and
+// without a mode of time, on the order of the list.
 #pragma once
 
 #include <cstdint>

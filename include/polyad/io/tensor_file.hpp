@@ -19,13 +19,13 @@
 
 namespace polyad::io {
 
-/// What one dialect is, and how it is read and written. Only the library's source knows it.
+/// Describes a dialect, and how it is read and written. Only the library's sources know it.
 struct DialectDefinition;
 
 /// How a file lays out a tensor: one of dialects().
 class Dialect {
 public:
-  static Dialect const frostt;           // lines alone
+  static Dialect const frostt;           // only lines
   static Dialect const extended_frostt;  // "N nnz", the extents, lines
   static Dialect const tensor_toolbox;   // "sptensor", N, the extents, nnz, lines; also GenTen's text
   static Dialect const dims_header;      // N, the extents, lines: ParTI, B-CSF
@@ -40,13 +40,13 @@ public:
 
   /// Such as "matrix-market".
   [[nodiscard]] std::string_view name() const noexcept;
-  /// The endings of names that stand for it when a file is written, such as ".tns"; none if it is written on
+  /// The endings of names that select it when a file is written, such as ".tns"; none if it is written on
   /// request only, or not at all.
   [[nodiscard]] std::span<std::string_view const> endings() const noexcept;
   /// Whether it is text, whose numbers count from 0 or 1. All others are binary and count from 0, though they
-  /// may say what the text counted from of which they were made.
+  /// may store the base of the text that they were made from.
   [[nodiscard]] bool is_text() const noexcept;
-  /// Whether nothing but the indices of such a text shows what it counts from.
+  /// Whether only the indices of such a text show its base.
   [[nodiscard]] bool shows_base_by_indices() const noexcept;
   [[nodiscard]] bool can_write() const noexcept;
   /// Whether files hold the names of modes and rows, or the index base.
@@ -83,18 +83,18 @@ struct ReadOptions {
   /// The number of a mode's first row in the file: 0 or 1. -1 finds it out: by the dialect (Matrix Market:
   /// 1), else 0 if any index is 0, else 1. In memory all indices count from 0.
   int index_base = -1;
-  /// The same for text alone, unless its dialect says what it is: the base of another file whose rows the
-  /// text refers to. Only used if index_base is -1.
+  /// The base of text whose dialect does not determine it: that of another file whose rows the text refers
+  /// to. Only used if index_base is -1.
   int index_base_of_text = -1;
   /// Accept NaN and infinite values.
   bool allow_non_finite = false;
   /// Leave out nonzeros whose value is 0.
   bool drop_zeros = false;
-  /// Parsing threads; 0 takes as many as the machine has.
+  /// Parsing threads; 0: as many as the machine has.
   int threads = 0;
   /// Bytes of text that a thread takes at once. 1 MiB of text and its numbers stay in a second-level cache.
   std::size_t chunk_bytes = std::size_t{1} << 20;
-  /// Most memory for reading, in bytes: the mapped file, what is unpacked, the list; unset: what is free.
+  /// The most memory for reading, in bytes: the mapped file, what is unpacked, the list; unset: what is free.
   std::optional<std::uint64_t> memory_bytes = {};
   /// How to read a table of text. If anything is set, text is taken for a table.
   DelimitedOptions table = {};
@@ -103,16 +103,16 @@ struct ReadOptions {
 struct ReadReport {
   Dialect dialect         = Dialect::frostt;
   Compression compression = Compression::none;
-  /// What the file calls the first row of each mode. Of a binary file this is the base of the text of which
-  /// it was made, if the file says it, and else 0.
+  /// The number of the first row of each mode in the file. For a binary file, the base of the text that it
+  /// was made from, if the file says it, else 0.
   int index_base = 1;
   /// Whether the file says or shows its base. Only binary files may not.
   bool knows_index_base = true;
-  /// Values that are 0, kept or not.
+  /// The number of values that are 0, whether they are kept or not.
   std::uint64_t zeros = 0;
-  /// Lines of text, comments and empty ones included.
+  /// Lines of text, including comments and empty lines.
   std::uint64_t lines = 0;
-  /// Bytes of text after decompression, and of the file as it lies on disk.
+  /// Bytes of text after decompression, and bytes of the file on disk.
   std::uint64_t text_bytes = 0, file_bytes = 0;
   double seconds = 0;
   /// What was found in a table of text; rows count from 0 there.
@@ -131,14 +131,14 @@ struct TensorFile {
 
 /// Reads text of any dialect, plain or compressed, .pten, npz and the binary files of GenTen and SPLATT: the
 /// content decides. An options.index_base other than the base that a binary file says (0 if it says none) is
-/// refused, and any for tables of text, whose ids are labels: integers are numbered in ascending order, texts
-/// as they come first.
+/// refused, and so is any base for tables of text, whose ids are labels: integers are numbered in ascending
+/// order, texts in the order of their first occurrence.
 /// \throws InputError, for text with line and column; MemoryError; UsageError for options out of range
 [[nodiscard]] TensorFile read_tensor(std::filesystem::path const& path, ReadOptions const& options = {});
 
 /// The part of a file that one of several processes reads, and the exchange between these processes.
 struct FilePart {
-  /// From 0.
+  /// This part's number, from 0, and the number of parts.
   int part = 0, parts = 1;
   /// Gathers the numbers of all parts, in the order of parts; each part passes equally many. All parts call
   /// it together. A single part needs no such function.
@@ -159,7 +159,7 @@ struct WriteOptions {
   bool single_precision = false;
   /// .pten compressed with zstd.
   bool packed = false;
-  /// Threads that format; 0 takes as many as the machine has.
+  /// Threads that format; 0: as many as the machine has.
   int threads = 0;
   /// The number of a mode's first row, 0 or 1. Text counts from it, except for Matrix Market, which always
   /// counts from 1; npz and .pten store it. -1: it is not known; text then counts from 1.
@@ -168,8 +168,7 @@ struct WriteOptions {
   Labels labels = {};
 };
 
-/// The dialect that an ending stands for (Dialect::endings). A descriptor of this process, such as
-/// /dev/stdout: frostt.
+/// The dialect of an ending (Dialect::endings); frostt for a descriptor of this process, such as /dev/stdout.
 [[nodiscard]] std::optional<Dialect> dialect_of_ending(std::filesystem::path const& path);
 
 /// The dialect of this name, if it can be written.

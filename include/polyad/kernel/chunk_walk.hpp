@@ -33,7 +33,7 @@ struct ChunkWalk {
   /// nonzeros.
   template <int Block, class Member>
   [[nodiscard]] KOKKOS_FUNCTION Place place(Member const& member) const {
-    // In 32 bits, and only where there are blocks: every thread pays for these divisions.
+    // In 32 bits, and only if there are blocks: every thread pays for these divisions.
     unsigned group = member.league_rank();
     unsigned block = 0;
     if (blocks.count > 1) {

@@ -13,7 +13,7 @@ namespace polyad {
 
 enum class RowForm { packed, strided, simd };
 
-/// The form that kernels take, but for GenTen's where rows are strided.
+/// The form that kernels use, except for GenTen's form if rows are strided.
 template <class Space>
 inline constexpr RowForm row_form = takes_packed_rows<Space> ? RowForm::packed : RowForm::simd;
 
@@ -32,13 +32,13 @@ struct Columns {
 template <class Space, class Scalar, int Block, RowForm Form = row_form<Space>>
 class TinyVec;
 
-/// 16 contiguous bytes, or fewer where the block is shorter, moved by one load or store.
+/// 16 contiguous bytes, or fewer if the block is shorter, moved by one load or store.
 template <class Scalar, int Width>
 struct alignas(sizeof(Scalar) * Width) Pack {
   Scalar element[Width];
 };
 
-/// Whether the machine that is compiled for adds a pack with one instruction: sm_90 adds four floats.
+/// Whether the target machine adds a pack with one instruction: sm_90 adds four floats.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 template <class Scalar, int Width>
 inline constexpr bool adds_packs = std::is_same_v<Scalar, float> && Width == 4;
@@ -62,10 +62,10 @@ KOKKOS_INLINE_FUNCTION void atomic_add_pack(Scalar* target, Pack<Scalar, Width> 
   }
 }
 
-/// Adds the pairs of doubles that lanes of a thread hold side by side to memory from `target` on: the first
+/// Adds the pairs of doubles that adjacent lanes of a thread hold to the memory from `target` on: the first
 /// `count` of these doubles. All lanes that hold one of them call it together; others may. If each lane added
-/// its own two doubles in turn, the lanes would write 16 bytes apart. They first exchange doubles instead,
-/// and neighbouring lanes add neighbouring doubles.
+/// its own two doubles in turn, the lanes would write 16 bytes apart. They first exchange doubles instead, so
+/// that neighbouring lanes add neighbouring doubles.
 template <int Lanes>
 KOKKOS_INLINE_FUNCTION void atomic_add_pairs(double* target, int count, Pack<double, 2> const& pair,
                                              int lane) {

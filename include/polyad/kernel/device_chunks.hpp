@@ -28,8 +28,8 @@ inline constexpr std::uint64_t longest_device_chunk = 128;
 /// an error of about 1e-5.
 inline constexpr std::uint64_t most_float_additions = std::uint64_t(1) << 16;
 
-/// The chunks that a team adds together at least: the teams of 128 threads have up to 8 lanes for a chunk of
-/// floats.
+/// The least number of chunks that a team adds together: the teams of 128 threads have up to 8 lanes for a
+/// chunk of floats.
 inline constexpr std::uint64_t chunks_added_together = 16;
 
 /// The chunks of a row whose sums a float can add. Beyond that it loses digits.

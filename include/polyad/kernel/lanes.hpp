@@ -36,9 +36,8 @@ KOKKOS_FORCEINLINE_FUNCTION void sync_lanes() {
 #endif
 }
 
-/// The compiler moves no access to memory from one side to the other, for kernels that would otherwise read
-/// too much of a table ahead of its use. There is no instruction for it, so neither the processor nor other
-/// threads know of it.
+/// Keeps the compiler from moving memory accesses across this point, for kernels that would otherwise read
+/// too much of a table ahead of its use. It emits no instruction, so it does not affect other threads.
 KOKKOS_FORCEINLINE_FUNCTION void compiler_fence() {
   asm volatile("" ::: "memory");
 }

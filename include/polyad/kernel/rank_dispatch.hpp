@@ -51,7 +51,7 @@ struct ColumnBlocks {
   int rank;  // R: the last block may be cut off there
 };
 
-/// The same for the last block of a walk over nonzeros, of at most Widest columns. A host has blocks of
+/// Likewise for the last block of a walk over nonzeros, of at most Widest columns. A host has blocks of
 /// 24 columns, too: with 32 columns R = 20 took 1.5 times as long (alto, f64). If registers have 64 bytes,
 /// none has four columns: a part of a register costs as much as the whole.
 template <int Widest = full_block, class F>
@@ -74,8 +74,8 @@ void with_last_block(count_t columns, F&& f) {
 }
 
 /// Calls f(std::integral_constant<int, Block>, ColumnBlocks): once on a device; on a host once for the full
-/// blocks and once for the rest. A device reads the nonzeros of neighbouring blocks once. Where the rest had
-/// a launch of its own, R = 40 took up to 1.3 times as long on an H200.
+/// blocks and once for the rest. A device reads the nonzeros of neighbouring blocks once. With a separate
+/// launch for the rest, R = 40 took up to 1.3 times as long on an H200.
 template <class F>
 void for_each_column_block(int rank, F&& f) {
   if constexpr (takes_packed_rows<Kokkos::DefaultExecutionSpace>) {
@@ -91,7 +91,7 @@ void for_each_column_block(int rank, F&& f) {
 
 /// The same as for_each_column_block, with blocks for the registers of a host. Column R cuts off fewer
 /// than 16 columns of a block of more than 32.
-/// \tparam IsRare  of a kernel that runs rarely: it is compiled for the blocks of for_each_column_block alone
+/// \tparam IsRare  for a kernel that runs rarely: it is compiled only for the blocks of for_each_column_block
 template <class Scalar, bool IsRare = false, class F>
 void for_each_wide_block(int rank, F&& f) {
   if constexpr (IsRare || takes_packed_rows<Kokkos::DefaultExecutionSpace>) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The form of TinyVec for a launch: SIMD registers on a host, packed rows on a device. GenTen's strided form
-// is used where it is faster, where it is requested, and where parts of rows are not aligned.
+// is used if it is faster, if it is requested, and if parts of rows are not aligned.
 #pragma once
 
 #include <type_traits>
@@ -13,7 +13,7 @@ namespace polyad {
 template <RowForm Form>
 using row_form_constant = std::integral_constant<RowForm, Form>;
 
-/// Calls f(row_form_constant<Form>), with the strided form where rows should be packed and are not.
+/// Calls f(row_form_constant<Form>), with the strided form if rows should be packed but are not.
 template <class Space, class F>
 void with_row_form(bool packed, F&& f) {
   if constexpr (row_form<Space> == RowForm::packed)

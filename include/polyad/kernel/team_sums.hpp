@@ -4,7 +4,7 @@
 // Therefore each thread leaves its last sum in the team's scratch memory. Sums of the same row are then side
 // by side, and one thread adds them up and performs a single atomic addition.
 //
-// The gain, and the cases where the cost is higher: docs/design-notes.md.
+// The gain, and the cases where the cost is higher: docs/developer/decisions.md.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -32,7 +32,7 @@ struct TeamSum {
 
   Index* row;
   Scalar* sum;  // a block of columns
-  int first;    // of these columns
+  int first;    // the first of these columns
 
   template <class Row>
   KOKKOS_FUNCTION void leave(Index to, Row const& of, Columns columns) const {
@@ -75,8 +75,8 @@ template <bool Together, class Row, int Block, class Scalar, class Index, class.
   return policy;
 }
 
-/// Calls walk(sum) on every thread of the team, where `sum` is its TeamSum. The sums that are left there are
-/// then added to the rows of `output`.
+/// Calls walk(sum) on every thread of the team, where `sum` is its TeamSum. The sums left there are then
+/// added to the rows of `output`.
 /// \param has_items  whether this thread walks anything; otherwise its walk leaves no sum
 /// \param columns  the first column of the thread's block, and the number of columns of all blocks
 template <class Row, int Block, class Index, class Member, class Scalar, class Walk>

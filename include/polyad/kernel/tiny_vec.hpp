@@ -3,7 +3,7 @@
 //
 // A row of a factor matrix is cut into blocks of `Block` columns; a block is spread over `lanes` vector
 // lanes of `width` elements each (lanes * width = Block). One kernel source serves every architecture,
-// because only this class knows which elements a lane holds:
+// because only this class knows which elements belong to a lane:
 //
 //   RowForm::packed   device: a lane holds 16 contiguous bytes (float4, double2), so a row is read with
 //                     16-byte loads. Needs rows that start at multiples of 16 bytes. The default.
@@ -37,7 +37,7 @@ public:
   static constexpr int width =
       Block < row_alignment / int(sizeof(Scalar)) ? Block : row_alignment / int(sizeof(Scalar));
   static constexpr int lanes = Block / width;
-  /// Whether the lanes add to a row faster together than each by itself: doubles have no wide atomic.
+  /// Whether the lanes add to a row faster together than one by one: doubles have no wide atomic.
   static constexpr bool adds_together = sizeof(Scalar) == sizeof(double) && lanes > 1;
 
   /// Lane `lane`'s share of the block that starts at column `block_first` of a row of R columns.
@@ -87,7 +87,7 @@ public:
   }
   KOKKOS_FUNCTION void atomic_add_to(Scalar* row, Columns columns) const {
     if constexpr (adds_packs<Scalar, width>) {
-      // All lanes add packs: a lane with single elements would cost the others the time of each. The padding
+      // All lanes add packs: if one lane added single elements, the others would wait for each. The padding
       // gets -0, which changes no number.
       if (columns.count <= 0) return;
       auto pack = m_pack;

@@ -74,8 +74,8 @@ public:
   using mask_type = typename pack_type::mask_type;
 
   /// The columns of a block from which column R cuts off at most most_cut_columns. It has the masks of the
-  /// registers that may be cut. They are formed once for a walk: unless their origin is hidden from GCC, it
-  /// forms them for every row again where registers are few (alto, f64, R = 20, AVX2: 74 ms instead of 14).
+  /// registers that may be cut. They are formed once for a walk: their origin is hidden from GCC, which would
+  /// form them for every row again if registers are few (alto, f64, R = 20, AVX2: 74 ms instead of 14).
   class CutColumns : public Columns {
   public:
     KOKKOS_FORCEINLINE_FUNCTION explicit CutColumns(Columns const& columns) : Columns(columns) {
@@ -113,7 +113,7 @@ public:
   }
 
   TinyVec() = default;
-  // All of them are forced inline, for GCC: a call in a walk over nonzeros sends every row in registers to
+  // These are forced inline because of GCC: a call in a walk over nonzeros sends every row in registers to
   // memory and back (b-csf on uber, R = 16, one core of an AMD EPYC: 7.0 ms a mode instead of 1.6).
   KOKKOS_FORCEINLINE_FUNCTION explicit TinyVec(Scalar value) {
     unrolled<packs>([&](auto p) { m_pack[p] = pack_type(value); });
@@ -186,8 +186,8 @@ public:
         where(columns.template mask<p()>(), m_pack[p]).copy_to(row + p * pack_width, aligned());
     });
   }
-  /// Reads whole registers, of the padding what shares a register with the row's columns. For rows with room
-  /// for that (make_output_matrix).
+  /// Reads whole registers, including the padding that shares a register with the row's columns. For rows
+  /// with space for that (make_output_matrix).
   KOKKOS_FORCEINLINE_FUNCTION static TinyVec with_padding(Scalar const* row, CutColumns const& columns) {
     TinyVec vec;
     row += columns.first;
@@ -230,7 +230,7 @@ private:
   KOKKOS_FORCEINLINE_FUNCTION static bool is_there(int p, int count) {
     return p * pack_width < Block - most_cut_columns(Block) || p * pack_width < count;
   }
-  /// Hides from GCC where a register's numbers are from. It would make a masked store of two joined ones.
+  /// Hides the origin of a register's numbers from GCC, which would join two stores into a masked one.
   KOKKOS_FORCEINLINE_FUNCTION static void hide([[maybe_unused]] pack_type& pack) {
 #if defined(KOKKOS_ARCH_AVX512XEON)
     auto const hidden = [&pack](auto native) {

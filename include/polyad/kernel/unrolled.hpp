@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A loop that is unrolled before any other optimization. GCC 12 assigns registers before it unrolls loops. An
-// array of registers that is indexed by the loop's variable then stays in memory, and the solve of 32 columns
-// of doubles took twice the time.
+// array of registers that is indexed by the loop variable then stays in memory, and the solve of 32 columns
+// of doubles took twice as long.
 #pragma once
 
 /// Placed before a function, it inlines all calls in that function. It is empty with a sanitizer: the checks

@@ -58,7 +58,7 @@ template <class Index>
 /// Throws UsageError unless `rows` is empty, or has as many rows of each mode as `stored` says.
 void expect_stored_rows(std::vector<StoredRows> const& rows, Extents const& stored);
 
-/// On the device: from a position to the number of the row.
+/// Maps a position to the number of its row, on the device.
 template <class Space>
 struct RowNumbers {
   Kokkos::View<count_t const*, typename Space::device_type> numbers;  // empty: all rows are stored
@@ -80,7 +80,7 @@ void fill_random(Space const& space, FactorMatrices<Scalar, Space> const& factor
 
 namespace detail {
 
-/// The same of mode n's factor. Waits for `space`.
+/// The same for the factor of mode n. Waits for `space`.
 template <class Scalar, class Space>
 void fill_stored_rows(Space const& space, FactorMatrix<Scalar, Space> const& matrix,
                       std::vector<StoredRows> const& rows, std::uint64_t seed, int n);

@@ -33,7 +33,7 @@ public:
     POLYAD_EXPECTS(m_indices.extent_int(1) == extents.order(), "coordinates of ", m_indices.extent(1),
                    " numbers for a tensor of order ", extents.order());
     for (int n = 0; n < extents.order(); ++n)
-      // The largest Index numbers no row: kernels say "none" by it (TeamSum::no_row).
+      // The largest Index is not used for rows: kernels use it for "none" (TeamSum::no_row).
       POLYAD_EXPECTS(extents[n] <= std::numeric_limits<Index>::max(), "mode ", n, " of ", extents[n],
                      " rows needs 64-bit indices");
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Factor matrices A^(n), I_n x R, row-major. Their rows are packed: each starts at a multiple of 16 bytes and
-// is padded to whole 16 bytes, on a host mostly to more (padded_rank). Kernels on a device take no others;
-// those on a host take any stride.
+// is padded to whole 16 bytes, on a host mostly to more (padded_rank). Kernels on a device accept only packed
+// rows; those on a host accept any stride.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -22,8 +22,8 @@ template <class Scalar, class Space>
 using FactorMatrix = Kokkos::View<Scalar**, Kokkos::LayoutRight, typename Space::device_type>;
 
 /// Allocates rows x R, zero, with packed rows: the stride is padded_rank, so that a device's kernels read 16
-/// bytes at once, and a host's no cache line more than they must. A column of floats takes four times its
-/// memory. Does not wait.
+/// bytes at once, and a host's kernels no more cache lines than they must. A single column of floats thus
+/// takes four times its memory. Does not wait.
 /// \throws MemoryError before allocating when it does not fit
 template <class Scalar, class Space>
 [[nodiscard]] FactorMatrix<Scalar, Space> make_factor_matrix(Space const& space, std::string const& label,
@@ -36,7 +36,7 @@ template <class Scalar, class Space>
 
 /// The same for an output that a walk over nonzeros adds to. On a host its rows start at multiples of 64
 /// bytes and are padded to whole 64 bytes. A walk then reads and writes full registers whatever R is. Other
-/// matrices will do, but unless R is a multiple of 8, `alto` takes up to twice as long with them. Does not
+/// matrices also work, but unless R is a multiple of 8, `alto` takes up to twice as long with them. Does not
 /// wait.
 /// \throws MemoryError before allocating when it does not fit
 template <class Scalar, class Space>
@@ -70,12 +70,12 @@ struct ZeroRows {
   }
 };
 
-// Compiled once: Kokkos::deep_copy takes a compiler up to two seconds in each source that calls it.
+// Compiled once: Kokkos::deep_copy costs up to two seconds of compile time in each source that calls it.
 
 /// matrix = 0. Does not wait.
 template <class Scalar, class Space>
 void zero_matrix(Space const& space, FactorMatrix<Scalar, Space> const& matrix) {
-  // Kokkos fills rows with gaps element by element: 0.1 to 0.3 TB/s on an H200, where R = 5, 25 or 50.
+  // Kokkos fills rows with gaps element by element: 0.1 to 0.3 TB/s on an H200 for R = 5, 25 or 50.
   if constexpr (takes_packed_rows<Space>) {
     count_t const rank = matrix.extent(1), stride = matrix.stride(0);
     if (stride != rank && rows_are_aligned(matrix.data(), stride, rank)) {
@@ -108,20 +108,20 @@ POLYAD_EACH_SCALAR(extern, POLYAD_COPY_MATRIX);
 
 }  // namespace detail
 
-/// Whether kernels on Space take the rows of this matrix.
+/// Whether kernels on Space accept the rows of this matrix.
 template <class Scalar, class Space>
 [[nodiscard]] bool rows_are_packed(FactorMatrix<Scalar, Space> const& matrix) {
   return !takes_packed_rows<Space> || rows_are_aligned(matrix.data(), matrix.stride(0), matrix.extent(1));
 }
 
-/// Throws UsageError unless kernels on Space take the rows of this matrix.
+/// Throws UsageError unless kernels on Space accept the rows of this matrix.
 template <class Scalar, class Space>
 void expect_packed_rows(FactorMatrix<Scalar, Space> const& matrix) {
   POLYAD_EXPECTS((rows_are_packed<Scalar, Space>(matrix)), "the rows of ", matrix.label(),
                  " are not packed (make_factor_matrix)");
 }
 
-/// The matrix itself where its rows are packed, otherwise a copy that has packed rows. Does not wait.
+/// The matrix itself if its rows are packed, otherwise a copy with packed rows. Does not wait.
 /// \throws MemoryError
 template <class Scalar, class Space>
 [[nodiscard]] FactorMatrix<Scalar, Space> with_packed_rows(Space const& space,
@@ -167,7 +167,7 @@ private:
   std::array<matrix_type, max_order> m_matrices;
 };
 
-/// The same of all factors: those that are not packed are copied. Does not wait. \throws MemoryError
+/// The same for all factors: those that are not packed are copied. Does not wait. \throws MemoryError
 template <class Scalar, class Space>
 [[nodiscard]] FactorMatrices<Scalar, Space> with_packed_rows(Space const& space,
                                                              FactorMatrices<Scalar, Space> factors) {
@@ -224,7 +224,7 @@ struct FillRandom {
   }
 };
 
-/// matrix(i, r) = counter_uniform(seed, mode, first + i, r): a rank's rows are those of the whole factor.
+/// matrix(i, r) = counter_uniform(seed, mode, first + i, r): a rank's rows equal those of the whole factor.
 template <class Scalar, class Space>
 void fill_random_rows(Space const& space, FactorMatrix<Scalar, Space> const& matrix, std::uint64_t seed,
                       int mode, count_t first = 0) {

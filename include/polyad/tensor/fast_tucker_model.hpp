@@ -50,7 +50,7 @@ public:
   /// Allocates A^(n) (I_n x J_n), B^(n) (J_n x R) and bias^(n) (I_n), all zero. Does not wait.
   /// \param J       J_n, one per mode
   /// \param biases  whether there are bias vectors; without them they have length 0
-  /// \param rows    the rows that A^(n) have on this of several ranks, one number a mode; none: I_n
+  /// \param rows    how many rows of A^(n) this rank has, one number per mode; empty: I_n
   /// \throws UsageError unless there are two modes or more, N numbers J_n, and they and R are 1 or more;
   ///         MemoryError before allocating
   FastTuckerModel(Space const& space, Extents const& extents, std::span<count_t const> J, count_t rank,
@@ -89,11 +89,11 @@ public:
   [[nodiscard]] bias_type& bias(int n) { return m_biases[n]; }
   [[nodiscard]] bias_type const& bias(int n) const { return m_biases[n]; }
 
-  /// drift^(n): I_n x bins; without columns the biases of mode n stay as they are.
+  /// drift^(n): I_n x bins. If it has no columns, the biases of mode n do not drift.
   [[nodiscard]] matrix_type& drift(int n) { return m_drifts[n]; }
   [[nodiscard]] matrix_type const& drift(int n) const { return m_drifts[n]; }
 
-  /// Takes mean, biases and drifts of a model of the same extents; both share their Views afterwards.
+  /// Takes over mean, biases and drifts of a model of the same extents; both then share their Views.
   void share_biases(FastTuckerModel const& other) {
     mean         = other.mean;
     time_mode    = other.time_mode;

@@ -27,11 +27,11 @@ struct FastTuckerState {
   std::string file;
 
   std::string precision;  // f32 or f64
-  std::string format;     // of the training set
+  std::string format;     // format of the training set
   std::string asked;      // the options that determine the iterates, as text
   std::vector<std::uint64_t> extents;
   std::uint64_t nnz = 0, validation_nnz = 0;
-  double norm_squared = 0;  // of the training set less mean and biases
+  double norm_squared = 0;  // that of the training set less mean and biases
 
   /// The choice of the options that were left open (FastTuckerOptions).
   std::uint64_t rank = 0;
@@ -40,7 +40,7 @@ struct FastTuckerState {
   std::vector<double> shrinkage;       // three numbers, or none
   std::vector<double> ridge;           // one number, or none
   bool ridge_per_entry = false;
-  std::vector<std::uint64_t> drift_bins;  // one a mode, or none
+  std::vector<std::uint64_t> drift_bins;  // one per mode, or none
   std::vector<double> drift_damping;      // likewise
   bool has_choice          = false;       // whether held-out entries chose
   std::uint64_t candidates = 0;
@@ -50,9 +50,9 @@ struct FastTuckerState {
   std::vector<std::uint64_t> left_to_biases;  // one per mode, or none: bit k for rows of class k (0, 1, 2)
 
   double mean = 0;
-  std::vector<std::vector<double>> biases;  // I_n numbers a mode, or none
+  std::vector<std::vector<double>> biases;  // I_n numbers per mode, or none
   int time_mode = -1;
-  std::vector<std::uint64_t> bins;          // of each mode where there is a mode of time, or none
+  std::vector<std::uint64_t> bins;          // one per mode if there is a time mode, else none
   std::vector<std::vector<double>> drifts;  // I_n x bins
 
   std::uint64_t epoch      = 0;  // done so far
@@ -60,9 +60,9 @@ struct FastTuckerState {
   double best              = 0;            // validation RMSE of the kept epoch, with patience
   std::array<StateErrors, 3> kept_errors;  // training, validation and test set; no entries without an epoch
   std::vector<std::vector<double>> factors, cores, intermediates;  // A^(n), B^(n), C^(n)
-  std::vector<double> squares;                                     // of als: N x R
-  std::vector<std::vector<double>> moments;  // of adam, a mode: means and squares of A^(n), then of B^(n)
-  std::vector<std::vector<double>> kept;     // with patience: A^(n) and B^(n) of the kept epoch, a mode
+  std::vector<double> squares;                                     // als only: N x R
+  std::vector<std::vector<double>> moments;  // adam only, per mode: means and squares of A^(n), then of B^(n)
+  std::vector<std::vector<double>> kept;     // with patience, per mode: A^(n) and B^(n) of the kept epoch
 
   /// Frees factors, cores, intermediates, moments and kept.
   void clear_matrices() {
@@ -71,7 +71,7 @@ struct FastTuckerState {
   bool operator==(FastTuckerState const&) const = default;
 };
 
-/// The state of a run whose matrices stay where they are: a checkpoint reads them in blocks.
+/// The state of a run, without copies of its matrices: a checkpoint reads them in blocks.
 struct FastTuckerSnapshot {
   struct Matrix {
     std::uint64_t rows = 0, columns = 0;

@@ -26,7 +26,7 @@ public:
 
   SemiSparseTensor() = default;
 
-  /// \param extents      I_n of every mode; of a dense mode the columns of its matrix
+  /// \param extents      I_n of every sparse mode, and the columns of the matrix of every dense mode
   /// \param coordinates  K x S or more columns: row k holds those of the k-th mode of sparse_modes
   /// \param values       S x D
   /// \throws UsageError when a mode is missing or named twice, or the shapes do not match
@@ -128,7 +128,7 @@ template <class Scalar, class Index, class Space>
   return sum;
 }
 
-/// Every value with its coordinates, S D of them, zeros too. Launches on `space` and returns without waiting.
+/// All S D values, also zeros, with their coordinates. Launches on `space` and returns without waiting.
 /// \throws MemoryError before it allocates
 template <class Scalar, class Index, class Space>
 [[nodiscard]] CooTensor<Scalar, Index, Space> to_coo(Space const& space,

@@ -18,7 +18,7 @@ struct Deduplicated {
 
 namespace detail {
 
-/// Whether nonzero p of a tensor has the coordinates of nonzero q (0), comes behind it (1) or before (-1).
+/// Compares the coordinates of nonzeros p and q of a tensor: 0 if equal, 1 if p comes after q, -1 if before.
 template <class Indices>
 KOKKOS_INLINE_FUNCTION int compare_coordinates(Indices const& indices, count_t p, count_t q) {
   for (count_t n = 0; n < indices.extent(1); ++n)
@@ -87,7 +87,7 @@ bool increases(Space const& space, CooTensor<Scalar, Index, Space> const& tensor
   return disorder == 0;
 }
 
-/// How many runs there are. Waits for `space`.
+/// The number of runs. Waits for `space`.
 template <class Space, class Merge>
 count_t count_runs(Space const& space, Merge const& merge) {
   count_t distinct = 0;
@@ -100,9 +100,8 @@ count_t count_runs(Space const& space, Merge const& merge) {
 
 }  // namespace detail
 
-/// How many nonzeros have the coordinates of another one that is counted already. Reads the coordinates once
-/// where they are in lexicographic order; otherwise linear in the nonzeros (N radix sorts at most). Waits for
-/// `space`. \throws MemoryError
+/// The number of nonzeros that have the coordinates of an earlier one. If they are in lexicographic order,
+/// reads the coordinates once; otherwise linear in the nonzeros. Waits for `space`. \throws MemoryError
 template <class Scalar, class Index, class Space>
 [[nodiscard]] count_t count_duplicates(Space const& space, CooTensor<Scalar, Index, Space> const& tensor) {
   if (detail::increases(space, tensor)) return 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A survey of a tensor before any format is built: how its nonzeros spread over the rows of each mode, and
 // how many fibers it has. It takes one pass over a list of coordinates in host memory, without Kokkos and
-// without sorting. The cost model behind any_format is based on it.
+// without sorting. any_format's cost model is based on it.
 #pragma once
 
 #include <array>
@@ -38,11 +38,11 @@ struct TensorSurvey {
   [[nodiscard]] int linear_bits() const;
 };
 
-/// The leaf of the tree with this root: the longest other mode, the last one of several.
+/// The leaf of the tree with this root: the longest other mode, or the last of several such modes.
 [[nodiscard]] int leaf_of(TensorSurvey const& tensor, int root);
 
 /// \param indices  nnz x N, row-major, counted from 0, each below its extent
-/// \param threads  to use at most, one per mode. 0: as many as the machine has
+/// \param threads  the most threads to use, at most one per mode. 0: as many as the machine has
 /// Takes 4 bytes for each row of a mode, but at most 4 KiB or 32 bytes per nonzero. Modes with more rows are
 /// counted by hashes. Rows with the same hash count as one, which loses at most about one row in nine.
 /// \throws UsageError naming a nonzero with an index outside

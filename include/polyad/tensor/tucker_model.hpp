@@ -15,7 +15,7 @@ template <class Scalar, class Space>
 struct TuckerModel {
   std::vector<FactorMatrix<Scalar, Space>> factors;  // U^(n)
   FactorMatrix<Scalar, Space> core;  // G unfolded: R_{N-1} x the product of the others, R_{N-2} fastest
-  /// The rows of the factors that are stored, as of Ktensor.
+  /// The stored rows of the factors, as in Ktensor.
   std::vector<StoredRows> rows = {};
 };
 

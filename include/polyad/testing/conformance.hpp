@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // check_format: whether a storage format fulfils the core of the contract (formats/format.hpp). It builds the
-// format from small tensors, each of a kind that some kernel may get wrong. It checks extents, nonzeros and
+// format from small tensors, each of a kind that some kernel may get wrong, checks extents, nonzeros and
 // norm, and compares the MTTKRPs with the oracle, within the derived bound. Other operations of the format
 // are not checked.
 //
@@ -33,7 +33,7 @@ CooTensor<Scalar, Index, Space> to_device(Space const& space, HostTensor const& 
                                std::span<Index const>(indices), std::span<double const>(tensor.values));
 }
 
-/// How the rows of a matrix lie in memory.
+/// How the rows of a matrix are laid out in memory.
 enum class RowLayout {
   padded,   // as make_factor_matrix lays them out: rows start at multiples of 16 bytes
   roomy,    // as make_output_matrix lays them out: on a host at multiples of 64 bytes
@@ -44,11 +44,11 @@ enum class RowLayout {
 
 inline constexpr std::array all_layouts{RowLayout::padded, RowLayout::roomy, RowLayout::wide,
                                         RowLayout::tight, RowLayout::subview};
-/// Those that kernels must take (formats/format.hpp): only packed rows on a device.
+/// The layouts that kernels must accept (formats/format.hpp): only packed rows on a device.
 template <class Space>
 inline constexpr std::span<RowLayout const> kernel_layouts =
     std::span(all_layouts).first(takes_packed_rows<Space> ? 3 : all_layouts.size());
-/// One of them in turn, for a running number.
+/// One of these layouts in turn, for a running number.
 template <class Space>
 constexpr RowLayout kernel_layout(std::size_t number) {
   return kernel_layouts<Space>[number % kernel_layouts<Space>.size()];
@@ -63,7 +63,7 @@ class WatchedMatrix {
 public:
   using matrix_type = FactorMatrix<Scalar, Space>;
 
-  /// Around the matrix stands `surroundings`, in it `content`.
+  /// Fills the matrix with `content` and the memory around it with `surroundings`.
   WatchedMatrix(Space const& space, RowLayout layout, std::size_t rows, std::size_t columns,
                 double content = nan_value, double surroundings = canary)
       : m_space(space), m_surroundings(surroundings) {
@@ -129,7 +129,8 @@ private:
   matrix_type m_matrix;
 };
 
-/// Factors in a given layout. NaN stands around them: a kernel that lets padding into a result shows it.
+/// Factors in a given layout. The memory around them holds NaN: a kernel that lets padding into a result
+/// shows it.
 template <class Scalar, class Space>
 FactorMatrices<Scalar, Space> to_device(Space const& space, HostFactors const& factors,
                                         RowLayout layout = RowLayout::padded) {
@@ -166,7 +167,7 @@ struct ConformanceReport {
   std::vector<std::string> failures;
 
   [[nodiscard]] bool passed() const { return checks > 0 && failures.empty(); }
-  /// Counts a check, and keeps `text` where it is not empty.
+  /// Counts a check, and keeps `text` if it is not empty.
   void add(std::string const& where, std::string const& text) {
     ++checks;
     if (!text.empty()) failures.push_back(where + ": " + text);
@@ -186,8 +187,8 @@ void check_facts(F const& X, HostTensor const& tensor, std::string const& where,
 }
 
 /// Checks extents, nonzeros, norm and the MTTKRP of every mode, for every kind of small tensor, orders 2 to 5
-/// and 10, and ranks 1, 3, 16 and 33. The layouts of rows that kernels must take come in turn. A second or so
-/// on a host. Waits for `space`. \throws what F throws
+/// and 10, and ranks 1, 3, 16 and 33. The layouts of rows that kernels must accept are used in turn. Takes
+/// about a second on a host. Waits for `space`. \throws what F throws
 template <Format F>
 ConformanceReport check_format(typename F::space_type const& space,
                                typename F::options_type const& options = {}) {

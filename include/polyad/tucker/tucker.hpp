@@ -67,24 +67,24 @@ using TuckerCallback = std::function<bool(TuckerIteration const&)>;
 
 /// Adds the memory of such a run to the plan: the start, the build of the usual format, the iterations and
 /// the model's file.
-/// \param nnz    of the tensor
+/// \param nnz    that of the tensor
 /// \param hosvd  whether the start is that of hosvd_tucker_start, not the random one
-/// \param coordinates  of the tensor, which the program releases once the format is built
+/// \param coordinates  those of the tensor, which the program releases once the format is built
 template <class Scalar, class Index, class Space>
 void plan_tucker(MemoryPlan& plan, Space const& space, Extents const& extents, count_t nnz,
                  TuckerOptions const& options, bool hosvd, MemoryPlan::Held coordinates);
 
 /// The same for one of several ranks, from the exchange of the nonzeros on (distributed/distribute.hpp). The
 /// plan has this rank's part of them, which stays in host memory.
-/// \param owned  of owned_rows
+/// \param owned  the result of owned_rows
 template <class Scalar, class Index, class Space>
 void plan_tucker(MemoryPlan& plan, Space const& space, Extents const& extents, OwnedRows const& owned,
                  TuckerOptions const& options);
 
 /// HOOI. Waits for `space`.
 /// \param start  It is copied, unless it is handed over by std::move: then the result overwrites its Views,
-///               and all that share them. That of mode 0 is only a guess, but with 0 iterations. Without a
-///               start: random_tucker_start
+///               and all that share them. The factor of mode 0 is only a first guess, unless there are 0
+///               iterations. Without a start: random_tucker_start
 /// \throws UsageError when ranks or shapes do not match, X holds duplicates, a limit of the options is
 ///         negative or not a number, or the format has no SpTTMc; MemoryError before an output of SpTTMc
 ///         that does not fit is allocated; InputError when options.resume is damaged or of another run;
@@ -108,8 +108,8 @@ template <class Scalar, class Space>
 /// The same for a tensor that ranks divide among themselves (distribute_rows of distributed/distribute.hpp),
 /// from the random start. A rank forms its rows of Y and U^(n). All ranks add up Y' Q (D x L, L = R_n +
 /// oversampling) and L x L matrices. They get the rows of U^(n) (all-gather), whole models and the same
-/// result.
-/// A callback's false ends the run on all. Any number of ranks may resume a checkpoint, in any format.
+/// result. If a callback returns false on one rank, the run ends on all. Any number of ranks may resume a
+/// checkpoint, in any format.
 /// \throws as above, on all ranks alike if one of them lacks memory or cannot write or read a checkpoint
 template <class Scalar, class Space>
 [[nodiscard]] TuckerResult<Scalar, Space> tucker(Space const& space, TensorByRank<Scalar, Space> const& X,

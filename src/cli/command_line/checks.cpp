@@ -15,7 +15,7 @@ void refuse(std::string const& text) {
   throw UsageError(text);
 }
 
-// std::filesystem::equivalent compares no pipes.
+// std::filesystem::equivalent cannot compare pipes.
 bool same_node(std::filesystem::path const& a, std::filesystem::path const& b) {
   struct stat first{};
   struct stat second{};

@@ -19,7 +19,7 @@ void add_shared(Command& command, EstimateOptions& options) {
   add_duplicates(command, options.duplicates, {"sum", "last", "error"});
   add_rank(command, options.rank, "Number of components")->required();
   command
-      .add_option("-i,--iterations", options.iterations, "Iterations of CP-ALS that a build is spread over")
+      .add_option("-i,--iterations", options.iterations, "Iterations of CP-ALS among which a build is shared")
       ->check(CLI::Range(1, std::numeric_limits<int>::max()))
       ->type_name("N")
       ->capture_default_str();
@@ -53,10 +53,10 @@ void ChoiceCommands::add_estimate() {
 void ChoiceCommands::add_tune() {
   Command tune(m_app, "tune", "Try the formats on a tensor and name the fastest", m_tune.of.common);
   add_shared(tune, m_tune.of);
-  add_format(tune, m_tune.format, "Try this format alone, in all its shapes: " + format_names());
+  add_format(tune, m_tune.format, "Try only this format, in all its shapes: " + format_names());
   tune.add_flag(
       "--store", m_tune.store,
-      "Keep the choice in TENSOR.tune.json, beside the tensor. --format auto finds it for the same rank, "
+      "Keep the choice in TENSOR.tune.json, next to the tensor. --format auto finds it for the same rank, "
       "precision and machine");
   tune.footer("Example: polyad tune uber.tns.xz -r 32 -i 20 --store");
 }
@@ -74,7 +74,7 @@ std::optional<Options> ChoiceCommands::chosen() {
              ": tune does not try a tensor in host memory. --format auto streams a tensor that does not fit");
     if (m_tune.store &&
         (!std::filesystem::is_regular_file(m_tune.of.tensor) || io::own_descriptor(m_tune.of.tensor)))
-      refuse("--store keeps the choice beside the tensor, so the tensor must be a file");
+      refuse("--store keeps the choice next to the tensor, so the tensor must be a file");
     return m_tune;
   }
   return std::nullopt;

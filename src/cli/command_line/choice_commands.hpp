@@ -13,12 +13,12 @@ namespace polyad::cli {
 
 class ChoiceCommands {
 public:
-  /// Adds those that are meant; must live while `app` parses.
+  /// Adds the selected commands; must live while `app` parses.
   ChoiceCommands(CLI::App& app, MeantCommands const& meant);
   ChoiceCommands(ChoiceCommands const&)            = delete;
   ChoiceCommands& operator=(ChoiceCommands const&) = delete;
 
-  /// The options of the command that was given, checked; nothing when it was none of these.
+  /// The checked options of the command that was given, or nothing if it is not one of these.
   /// \throws UsageError
   [[nodiscard]] std::optional<Options> chosen();
 

@@ -128,7 +128,7 @@ void Command::settle_streams() {
   });
 }
 
-/// What one reads from a pipe, another cannot read again.
+/// A pipe can be read only once, so it may not serve as two inputs.
 void Command::expect_read_once(std::vector<File> const& inputs) {
   std::error_code ignored;
   for (std::size_t k = 0; k < inputs.size(); ++k)

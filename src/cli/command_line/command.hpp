@@ -61,13 +61,13 @@ Listing listed_as(std::string name, std::vector<T> const& values, std::string be
 inline constexpr std::array command_names = {"cpd",     "stats",       "tucker",  "ttm",      "ttmc",
                                              "convert", "check",       "compare", "gen",      "mttkrp",
                                              "predict", "recommend",   "similar", "estimate", "tune",
-                                             "info",    "fast-tucker", "project", "evaluate"};
+                                             "info",    "fast-tucker", "project", "evaluate", "update"};
 
 /// The commands that a command line may mean: the one that its first word names, or all of them where it
 /// names none. Fuzzing parses four times as many lines when the options of the others are not declared.
 class MeantCommands {
 public:
-  /// \param first_word  the word behind the program's name, or nothing
+  /// \param first_word  the word after the program's name, or nothing
   explicit MeantCommands(std::string_view first_word);
   [[nodiscard]] bool have(std::string_view command) const { return m_only.empty() || m_only == command; }
 

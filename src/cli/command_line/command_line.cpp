@@ -35,7 +35,7 @@ namespace {
 constexpr auto exit_codes =
     "Exit codes: 0 done; 2 usage; 3 bad input; 4 out of memory; 5 numerical breakdown; 6 cannot write; "
     "7 backend or device not usable; 8 check or compare found differences; 128 + N: signal N ended the run "
-    "(what was reached is written), 141: the reader of stdout had left.\n"
+    "(its result so far is written), 141: the reader of stdout had left.\n"
     "A command that fails writes nothing to the -o file. It still writes the --report file, with the exit "
     "code and the error's text. Only a usage error writes no report.\n";
 
@@ -67,11 +67,11 @@ void add_cpd(Command command, CpdOptions& options) {
   });
   add_device_memory(
       command, options.device_memory,
-      "Most memory to take on the device, in bytes or as 8G. A host backend simulates a device. A tensor "
+      "Maximum memory to use on the device, in bytes or as 8G. A host backend simulates a device. A tensor "
       "that does not fit is streamed");
   command
       .add_option("--grid", options.grid,
-                  "On several ranks (mpirun): into how many parts each mode is cut; unset: what sends least",
+                  "On several ranks (mpirun): the number of parts of each mode; unset: what sends least",
                   listed_as("grid", options.grid, " x "))
       ->delimiter(',')
       ->check(CLI::Range(1, std::numeric_limits<int>::max()))
@@ -98,7 +98,7 @@ void add_info(Command command) {
 void check(CpdOptions const& options) {
   if (options.tune && options.format != "auto") refuse("--tune chooses a format: leave --format out");
   if (options.tune && !options.resume.empty())
-    refuse("--resume goes on in the checkpoint's format: leave --tune out");
+    refuse("--resume continues in the checkpoint's format: leave --tune out");
   bool const has_fixed = !options.constraints.fixed_texts.empty();
   if (has_fixed && !starts_from_file(options) && options.resume.empty())
     refuse("--fix needs the factors that are to stay: name their model by --init MODEL");
@@ -127,7 +127,7 @@ void check(StatsOptions const& options) {
 
 void check(InfoOptions const&) {}
 
-/// ": did you mean 'cpd'?", or nothing if no word is near.
+/// ": did you mean 'cpd'?", or nothing if no command has a similar name.
 std::string proposal(std::string const& typed, std::vector<std::string> const& words) {
   std::string const nearest = nearest_word(typed, words);
   return nearest.empty() ? "" : "; did you mean " + nearest + "?";
@@ -141,8 +141,8 @@ void expect_command(std::string const& first) {
     refuse("unknown command '" + first + "'" + proposal(first, names) + " (see polyad --help)");
 }
 
-/// The words that no option and no positional took, in the order in which they were typed. CLI11 names them
-/// backwards.
+/// The arguments that belong to no option and no positional, in the order in which they were typed. CLI11
+/// lists them in reverse.
 std::string unexpected_words(CLI::App const& app) {
   std::string text, typed;
   for (auto const& word : app.remaining(true)) {
@@ -182,14 +182,14 @@ std::optional<Options> parse_command_line(int argc, char const* const* argv) {
   if (meant.have("cpd"))
     add_cpd({app, "cpd", "Canonical polyadic decomposition by alternating least squares", cpd.common}, cpd);
   if (meant.have("stats"))
-    add_stats({app, "stats", "Sizes, sparsity and values of a tensor", stats.common}, stats);
+    add_stats({app, "stats", "Show the sizes, the sparsity and the values of a tensor", stats.common}, stats);
   ProductCommands products(app, meant);
   CompletionCommands completion(app, meant);
   FileCommands files(app, meant);
   ChoiceCommands choices(app, meant);
   if (meant.have("info"))
-    add_info(
-        {app, "info", "Version, backend, and the device found against the one compiled for", info.common});
+    add_info({app, "info", "Show the version, the backend, and the devices that were found and compiled for",
+              info.common});
 
   add_manual(app);
 

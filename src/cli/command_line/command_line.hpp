@@ -8,7 +8,7 @@
 
 namespace polyad::cli {
 
-/// Nothing when help or the version was asked for; it is then printed.
+/// Returns nothing if help or the version was requested and has been printed.
 /// \throws UsageError in one line
 [[nodiscard]] std::optional<Options> parse_command_line(int argc, char const* const* argv);
 

@@ -14,6 +14,8 @@
 #include "cli/command_line/declared_options.hpp"
 #include "cli/command_line/evaluation/evaluate_command.hpp"
 #include "cli/command_line/evaluation/split_options.hpp"
+#include "cli/command_line/folding/fold_in_options.hpp"
+#include "cli/command_line/folding/update_command.hpp"
 #include "cli/command_line/shared_options.hpp"
 #include "polyad/formats/capability.hpp"
 
@@ -33,37 +35,19 @@ std::string summaries_of_optimizers() {
   return text;
 }
 
-/// alpha of --implicit=ALPHA.
-double typed_alpha(std::string const& typed) {
-  std::string text        = typed;
-  std::string const fault = settle_number(text);
-  if (!fault.empty()) refuse("--implicit: " + fault);
-  double const alpha = std::stod(text);
-  if (!(alpha > 0) || std::isinf(alpha))
-    refuse(fmt::format("--implicit takes the weight alpha of a click, above 0, not {}", typed));
-  return alpha;
-}
-
 /// Puts what is typed in another form into the library's options.
 void settle(TrainOptions& options) {
   if (!options.implicit_text.empty()) {
-    options.implicit = typed_alpha(options.implicit_text);
+    options.chooses_by_ranking = options.implicit_text == "auto";
+    options.implicit = options.chooses_by_ranking ? usual_alpha : typed_alpha(options.implicit_text);
     // Before the entries are split, so that no click is in two sets.
     if (options.duplicates == "keep") options.duplicates = "sum";
   }
   if (options.typed_rank) options.rank = *options.typed_rank;
   options.optimizer = find_optimizer(options.optimizer_name).id;
   options.adam.step = options.sgd.step = options.learning_rate;
-  if (auto const& shrink = options.shrink; !shrink.empty()) {
-    auto& shrinkage        = options.shrinkage.emplace();
-    shrinkage.observations = shrink[0];
-    if (shrink.size() > 1) shrinkage.share = shrink[1];
-    if (shrink.size() > 2) shrinkage.to_one = shrink[2];
-  }
-  for (auto const& name : options.target_names)
-    options.targets.push_back(name == "zero"  ? RowTarget::zero
-                              : name == "one" ? RowTarget::one
-                                              : RowTarget::left_out);
+  if (!options.shrink.empty()) options.shrinkage = typed_shrinkage(options.shrink);
+  options.targets = typed_targets(options.target_names);
   if (!options.clip.empty()) options.range = {options.clip[0], options.clip[1]};
 }
 
@@ -116,22 +100,22 @@ void add_fast_tucker(Command command, TrainOptions& options) {
              "Observed entries, zeros too, in any form; others are unknown; - is stdin");
   add_duplicates(command, options.duplicates, {"keep", "sum", "last", "error"});
   command.add_input("--test", options.test, "Entries to report errors on")->type_name("FILE");
-  command.add_option("--split", options.split, "Hold this share of the entries out, to report errors on")
+  command.add_option("--split", options.split, "Hold out this share of the entries to report errors on")
       ->type_name("SHARE");
   add_splits(command, options);
   command
       .add_option("--validate", options.validate,
-                  "Hold this share of the training entries out, for --patience; chosen as the test set is")
+                  "Hold out this share of the training entries for --patience, chosen like the test set")
       ->type_name("SHARE");
   command
       .add_option("-j,--factor-columns", options.columns,
-                  "Columns of the factors: one number, or one a mode; unset: the rank",
+                  "Columns of the factors: one number, or one per mode; unset: the rank",
                   listed_as("columns", options.columns, ","))
       ->delimiter(',')
       ->type_name("J[,J...]");
   command
       .add_option("-r,--rank", options.typed_rank,
-                  "Rank of the core; unset: the largest J, or chosen where -j is unset too")
+                  "Rank of the core; unset: the largest J, or chosen if -j is unset too")
       ->type_name("R");
   command.add_choice("--optimizer", options.optimizer_name, names_of_optimizers(), summaries_of_optimizers())
       ->type_name("NAME");
@@ -143,7 +127,7 @@ void add_fast_tucker(Command command, TrainOptions& options) {
   auto* const implicit = command.add_flag_with_text(
       "--implicit", options.implicit_text, fmt::format("{}", usual_alpha),
       "Entries are clicks or counts x of weight 1 + ALPHA x, and all other cells zeros of weight 1: "
-      "--implicit=ALPHA");
+      "--implicit=ALPHA; auto chooses it, --reg and -r by the NDCG of users' last entries");
   for (char const* const of_biases : {"--bias-sweeps", "--bias-reg"})
     implicit->excludes(command.option(of_biases));
   command.after_parsing([&options] { settle(options); });  // after the flag has its text
@@ -183,7 +167,7 @@ void add_fast_tucker(Command command, TrainOptions& options) {
       ->capture_default_str();
   command
       .add_option("--time-bins", options.time_bins,
-                  "Time bins of each mode's drift, one number or one a mode; unset: chosen",
+                  "Time bins of each mode's drift, one number or one per mode; unset: chosen",
                   listed_as("time_bins", options.time_bins, ","))
       ->delimiter(',')
       ->type_name("B[,B...]");
@@ -199,7 +183,7 @@ void add_fast_tucker(Command command, TrainOptions& options) {
              "als: " + format_names({Capability::row_least_squares}) + "; more for adam, sgd");
   add_precision(command, options.precision);
   add_device_memory(command, options.device_memory,
-                    "Keep to so many bytes on the device; other ratings stay on the host");
+                    "Use at most this many bytes on the device; other ratings stay on the host");
   add_deterministic(command, options.deterministic, "model in every run on one device");
   add_output(command, options.output, "Write the model: .npz for numpy and for predict");
   add_common(command);
@@ -243,7 +227,7 @@ template <class Asked>
 void add_rows_of_mode(Command& command, Asked& options) {
   command.add_input("MODEL", options.model, "A model of fast-tucker (.npz)")->required()->type_name("");
   add_mode(command, options.mode, "The mode whose rows you want", 0);
-  command.add_option("-n,--count", options.count, "How many")->type_name("N")->capture_default_str();
+  command.add_option("-n,--count", options.count, "Number of rows")->type_name("N")->capture_default_str();
   command
       .add_option("--index-base", options.index_base,
                   "Number of the first row, 0 or 1; unset: as in the model's training set")
@@ -272,6 +256,19 @@ void add_recommend(Command command, RecommendOptions& options) {
       .add_input("--seen", options.seen, "Leave out the rows that this file has together with these indices")
       ->type_name("FILE");
   add_max_memory(command);
+  command
+      .add_input(
+          "--ratings", options.ratings,
+          "Entries of new users, who get rows from them; without --for, all of them get recommendations")
+      ->type_name("FILE");
+  command
+      .add_option("--user-mode", options.users,
+                  "The mode of these users, its number or name; unset: 0, or 1 with --mode 0",
+                  [&options](OptionList& list) { list_mode(list, "user_mode", options.users); })
+      ->type_name("MODE");
+  command.add_flag("--rank-seen", options.rank_seen, "Recommend what --ratings has of a user, too");
+  add_fold_in(command, options.fold);
+  add_table(command);
   add_clip(command, options.clip, "Clip the scores to this range; unset: they are not clipped");
   add_cold_start(command, options.cold_start);
   add_output(command, options.output, "Write the rows and their predictions, .npz for numpy");
@@ -322,8 +319,8 @@ void check(TrainOptions const& options) {
   for (double const number : options.time_damping) expect_from_zero("--time-reg", number);
   bool const has_time = options.time_mode_text != "-1";
   if (!has_time && !(options.time_bins.empty() && options.time_damping.empty()))
-    refuse("--time-bins and --time-reg want --time-mode");
-  if (options.time_bins.empty() && !options.time_damping.empty()) refuse("--time-reg wants --time-bins");
+    refuse("--time-bins and --time-reg require --time-mode");
+  if (options.time_bins.empty() && !options.time_damping.empty()) refuse("--time-reg requires --time-bins");
   if (has_time && !options.biases) refuse("--time-mode is about biases: not with --no-biases");
   for (double const number : options.shrink) expect_from_zero("--shrink", number);
   if (!options.shrink.empty() && options.implicit)
@@ -364,9 +361,17 @@ void check(TrainOptions const& options) {
 }
 
 void check(RecommendOptions const& options) {
-  if (options.at.empty() == options.file.empty()) refuse("give either --for or --for-file");
+  bool const lacks_queries = options.at.empty() && options.file.empty();
+  if (!(options.at.empty() || options.file.empty()) || (lacks_queries && options.ratings.empty()))
+    refuse("give either --for or --for-file");
+  bool const is_about_ratings = !options.users.empty() || options.rank_seen || options.fold.is_typed;
+  if (is_about_ratings && options.ratings.empty())
+    refuse(
+        "--user-mode, --rank-seen and the options of the fit are about the users of --ratings, which is not "
+        "given");
   expect_range(options.clip);
-  expect_distinct_files({options.model, options.seen, options.file}, options.output, options.common.report);
+  expect_distinct_files({options.model, options.seen, options.file, options.ratings}, options.output,
+                        options.common.report);
 }
 
 void check(SimilarOptions const& options) {
@@ -401,6 +406,9 @@ CompletionCommands::CompletionCommands(CLI::App& app, MeantCommands const& meant
     add_evaluate(
         {app, "evaluate", "Measure the recommendations of a model on test entries", m_evaluate.common},
         m_evaluate);
+  if (meant.have("update"))
+    add_update({app, "update", "Add entries to a model: solve the rows that have new ones", m_update.common},
+               m_update);
 }
 
 std::optional<Options> CompletionCommands::chosen() {
@@ -423,6 +431,10 @@ std::optional<Options> CompletionCommands::chosen() {
   if (is_given(m_app, "evaluate")) {
     check(m_evaluate);
     return m_evaluate;
+  }
+  if (is_given(m_app, "update")) {
+    check(m_update);
+    return m_update;
   }
   return std::nullopt;
 }

@@ -29,6 +29,7 @@ private:
   RecommendOptions m_recommend;
   SimilarOptions m_similar;
   EvaluateOptions m_evaluate;
+  UpdateOptions m_update;
 };
 
 }  // namespace polyad::cli

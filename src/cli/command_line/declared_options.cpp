@@ -27,7 +27,7 @@ struct ToolName {
   std::string names, placeholder;
 };
 
-/// Refuses what is below the least number, and infinity unless that is the default.
+/// Refuses a value below the minimum, and infinity unless it is the default.
 template <class Number>
 void check_number(Command& command, OptionRow const& row, Number& number) {
   bool const may_be_infinite = std::isinf(static_cast<double>(number));

@@ -58,7 +58,7 @@ FileCommands::FileCommands(CLI::App& app, MeantCommands const& meant) : m_app(ap
 }
 
 void FileCommands::add_convert() {
-  Command command(m_app, "convert", "Write a tensor in another dialect, to the last bit the same",
+  Command command(m_app, "convert", "Write a tensor in another dialect, exact to the last bit",
                   m_convert.common);
   add_input(command, m_convert.input, "keep");
   command
@@ -67,6 +67,11 @@ void FileCommands::add_convert() {
       ->type_name("");
   add_dialect(command, m_convert.to);
   add_precision(command, m_convert.precision, "the values in .pten and .npz: f32 rounds them");
+  command
+      .add_option("--output-base", m_convert.output_base,
+                  "Number of the first index in the file; unset: as in TENSOR")
+      ->check(CLI::IsMember({"0", "1"}))
+      ->type_name("0|1");
   command.add_flag("--pack", m_convert.packed, "Pack the blocks of .pten with zstd");
   command.add_flag("--allow-non-finite", m_convert.input.allow_non_finite,
                    "Take NaN and infinity as they are");
@@ -83,15 +88,17 @@ void FileCommands::add_check() {
   command
       .add_output("--fix", m_check.fixed, "Write the tensor with duplicates summed and the others left out")
       ->type_name("FILE");
-  command.add_flag("--force", m_check.force, "That file may be TENSOR, which it replaces when it is whole");
+  command.add_flag("--force", m_check.force,
+                   "That file may be TENSOR, which is replaced once it is complete");
   add_common(command);
   command.footer(
-      "The exit status is 8 when there are any, and 3 when the file cannot be read. Empty slices are listed "
-      "too, but they are no fault.\nExample: polyad check ratings.tns --fix ratings.pten");
+      "The exit status is 8 if it finds any of them, and 3 if the file cannot be read. Empty slices are "
+      "listed too, but they are not faults.\nExample: polyad check ratings.tns --fix ratings.pten");
 }
 
 void FileCommands::add_compare() {
-  Command command(m_app, "compare", "Two models, a model and a tensor, or two tensors", m_compare.common);
+  Command command(m_app, "compare", "Compare two models, a model and a tensor, or two tensors",
+                  m_compare.common);
   command.add_input("A", m_compare.a, "A model (.ktns, .npz) or a tensor")->required()->type_name("");
   command
       .add_input("B", m_compare.b, "Another model or tensor; if A is a model, a tensor here gives its fit")
@@ -118,7 +125,7 @@ void FileCommands::add_compare() {
 }
 
 void FileCommands::add_gen() {
-  Command command(m_app, "gen", "Make a random tensor, the same for a seed on every machine", m_gen.common);
+  Command command(m_app, "gen", "Make a random tensor; a seed gives the same on every machine", m_gen.common);
   command.add_option("KIND", m_gen.kind, "uniform, power-law, low-rank or ratings")
       ->required()
       ->check(CLI::IsMember({"uniform", "power-law", "low-rank", "ratings"}))
@@ -134,10 +141,10 @@ void FileCommands::add_gen() {
   add_rank(command, m_gen.rank, "Components of low-rank and ratings")->capture_default_str();
   command
       .add_option("--skew", m_gen.skew,
-                  "Of power-law and ratings: the k-th most frequent row has a share ~ k^-X")
+                  "For power-law and ratings: the k-th most frequent row has a share ~ k^-X")
       ->type_name("X")
       ->capture_default_str();
-  command.add_option("--noise", m_gen.noise, "Of ratings: the standard deviation around the planted mean")
+  command.add_option("--noise", m_gen.noise, "For ratings: the standard deviation around the planted mean")
       ->type_name("X")
       ->capture_default_str();
   add_seed(command, m_gen.seed, "all random numbers");

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/command_line/product_commands.hpp"
 
+#include <map>
 #include <string>
 
 #include "cli/command_line/checks.hpp"
 #include "cli/command_line/command.hpp"
 #include "cli/command_line/declared_options.hpp"
+#include "cli/command_line/folding/fold_in_options.hpp"
 #include "cli/command_line/shared_options.hpp"
 #include "polyad/io/model_file.hpp"
 #include "polyad/io/tensor_file.hpp"
@@ -26,7 +28,7 @@ ProductCommands::ProductCommands(CLI::App& app, MeantCommands const& meant) : m_
 }
 
 void ProductCommands::add_ttm() {
-  Command command(m_app, "ttm", "The tensor times a matrix along one mode", m_ttm.common);
+  Command command(m_app, "ttm", "Multiply a tensor by a matrix along one mode", m_ttm.common);
   add_tensor(command, m_ttm.tensor, m_ttm.index_base);
   add_duplicates(command, m_ttm.duplicates, {"sum", "last", "error"});
   add_mode(command, m_ttm.mode_text, "The mode that is multiplied", 1);
@@ -43,7 +45,7 @@ void ProductCommands::add_ttm() {
 }
 
 void ProductCommands::add_ttmc() {
-  Command command(m_app, "ttmc", "The tensor times the matrices of all modes but one", m_ttmc.common);
+  Command command(m_app, "ttmc", "Multiply a tensor by the matrices of all modes but one", m_ttmc.common);
   add_tensor(command, m_ttmc.tensor, m_ttmc.index_base);
   add_duplicates(command, m_ttmc.duplicates, {"sum", "last", "error"});
   add_mode(command, m_ttmc.mode_text, "The mode that stays", 1);
@@ -83,16 +85,34 @@ void ProductCommands::add_tucker() {
 }
 
 void ProductCommands::add_project() {
-  Command command(m_app, "project", "Rows of one mode of a CP model for new slices of a tensor",
+  Command command(m_app, "project", "Rows of one mode of a model for new slices of a tensor",
                   m_project.common);
-  command.add_input("MODEL", m_project.model, "The model: its other modes, bounds and penalties stay")
+  command
+      .add_input("MODEL", m_project.model,
+                 "A model of cpd or fast-tucker: its other modes, bounds and penalties stay")
       ->required()
       ->type_name("");
   m_project.input.duplicates = "sum";
   add_tensor(command, m_project.input.path, m_project.input.index_base);
-  add_duplicates(command, m_project.input.duplicates, {"sum", "last", "error"});
+  add_duplicates(command, m_project.input.duplicates, {"sum", "keep", "last", "error"});
+  command.after_parsing([&typed = m_project.duplicates_typed, option = command.option("--duplicates")] {
+    typed = option->count() > 0;  // entries of a model of fast-tucker are kept otherwise
+  });
   add_drop_zeros(command, m_project.input.drop_zeros);
   add_mode(command, m_project.mode_text, "The mode of the new rows", 0);
+  add_fold_in(command, m_project.fold);
+  command
+      .add_option("--cold-start", m_project.cold_start,
+                  "Unknown rows of other modes: refuse them (cpd), or bias: such entries only count for "
+                  "biases (fast-tucker, unless typed)",
+                  [&cold_start = m_project.cold_start](OptionList& list) {
+                    list.emplace_back("cold_start", std::string(!cold_start                      ? ""
+                                                                : *cold_start == ColdStart::bias ? "bias"
+                                                                                                 : "refuse"));
+                  })
+      ->transform(CLI::CheckedTransformer(
+          std::map<std::string, ColdStart>{{"refuse", ColdStart::refuse}, {"bias", ColdStart::bias}}))
+      ->type_name("HOW");
   add_precision(command, m_project.precision, matrices);
   add_output(command, m_project.output, "The model with the new rows: .ktns, .txt or .npz")->required();
   add_common(command);

@@ -22,7 +22,7 @@ void add_bytes(Command& command, std::string const& name, std::optional<std::uin
 
 using Table = io::DelimitedOptions;
 
-/// An option of tables of text.
+/// An option for tables of text.
 struct TableOption {
   char const *name, *in_report, *type;
   void (*settle)(Table& table, std::string const& typed);
@@ -36,7 +36,7 @@ void set_columns(Table& table, std::string const& typed) {
 constexpr TableOption table_options[] = {
     {"--delimiter", "delimiter", "NAME",
      [](Table& table, std::string const& typed) { table.delimiter = io::delimiter(typed); },
-     "Of a table of text: comma, tab, semicolon, pipe, colons, blanks; unset: by the first lines"},
+     "Delimiter of a table of text: comma, tab, semicolon, pipe, colons, blanks; unset: by the first lines"},
     {"--header", "header", "yes|no",
      [](Table& table, std::string const& typed) {
        if (typed != "yes" && typed != "no")
@@ -77,12 +77,13 @@ void add_common(Command& command) {
 
 void add_max_memory(Command& command) {
   add_bytes(command, "--max-memory", command.common().max_memory,
-            "Most memory to read with, in bytes or as 8G; unset: what is free");
+            "Maximum memory for reading, in bytes or as 8G; unset: what is free");
 }
 
 void add_table(Command& command) {
   io::DelimitedOptions& table = command.common().table;
-  // The help of one command shows them. Those of the others, which have many more options, fit a screen.
+  // Only the help of convert shows them. The other commands have many more options, and their help should
+  // fit on a screen.
   std::string const group = command.name() == "convert" ? "Options" : "";
   for (TableOption const& one : table_options) {
     auto const typed   = std::make_shared<std::string>();  // lives as long as the steps
@@ -127,7 +128,7 @@ CLI::Option* add_rank(Command& command, std::uint64_t& rank, std::string const& 
 }
 
 void add_seed(Command& command, std::uint64_t& seed, std::string const& of) {
-  command.add_option("--seed", seed, "Of " + of, unlisted)->type_name("S")->capture_default_str();
+  command.add_option("--seed", seed, "Seed of " + of, unlisted)->type_name("S")->capture_default_str();
   command.after_parsing([&seed, &common = command.common()] { common.seed = seed; });
 }
 
@@ -136,7 +137,7 @@ void add_format(Command& command, std::string& format, std::string const& meanin
 }
 
 void add_precision(Command& command, std::string& precision, std::string const& of) {
-  command.add_choice("--precision", precision, {"f32", "f64"}, "Of " + of);
+  command.add_choice("--precision", precision, {"f32", "f64"}, "Precision of " + of);
 }
 
 void add_device_memory(Command& command, std::optional<std::uint64_t>& bytes, std::string const& meaning) {

@@ -32,7 +32,7 @@ void add_table(Command& command);
 void add_tensor(Command& command, std::filesystem::path& tensor, int& index_base,
                 std::string const& meaning = any_tensor, std::string const& base_meaning = any_base);
 
-/// --duplicates, of which a command allows some
+/// --duplicates, with the values that the command allows
 void add_duplicates(Command& command, std::string& duplicates, std::vector<std::string> const& allowed);
 
 void add_drop_zeros(Command& command, bool& drop_zeros);
@@ -57,10 +57,10 @@ void add_device_memory(Command& command, std::optional<std::uint64_t>& bytes, st
 void add_deterministic(Command& command, bool& deterministic, std::string const& gives);
 
 /// --mode, a number from 0 on or a name; required
-/// \param old_base  what -m counted from, which took its place before
+/// \param old_base  the number from which -m, the option's former name, counted modes
 void add_mode(Command& command, std::string& mode, std::string const& meaning, int old_base);
 
-/// A mode as the report lists it: as a number where it is one.
+/// A mode as the report lists it: as a number if it is one.
 void list_mode(OptionList& list, std::string const& name, std::string const& text);
 
 /// -o

@@ -43,12 +43,12 @@ ModeUse use_of(Indices const& indices, std::uint64_t order, std::uint64_t mode, 
   if (extent / 64 <= nnz) {  // a mark a slice takes less than the indices
     std::vector<bool> marks(extent);
     for (std::uint64_t p = 0; p < nnz; ++p) marks[indices[p * order + mode]] = true;
-    use.used = static_cast<std::uint64_t>(std::count(marks.begin(), marks.end(), true));
+    use.used = std::count(marks.begin(), marks.end(), true);
   } else {
     std::vector<std::uint64_t> column(nnz);
     for (std::uint64_t p = 0; p < nnz; ++p) column[p] = indices[p * order + mode];
     std::sort(column.begin(), column.end());
-    use.used = static_cast<std::uint64_t>(std::unique(column.begin(), column.end()) - column.begin());
+    use.used = std::unique(column.begin(), column.end()) - column.begin();
   }
   return use;
 }
@@ -68,12 +68,12 @@ std::string first_place(CheckOptions const& options, io::CoordinateList const& t
 
 int run(CheckOptions const& options, Report& report) {
   if (!options.fixed.empty()) io::expect_writable(options.fixed);
-  TensorInput input      = options.input;
-  input.allow_non_finite = true;
-  auto tensor            = read_input(input, options.common, report);
-  auto const order       = static_cast<std::uint64_t>(tensor.order());
-  auto const count       = [&](auto const& is) {
-    return static_cast<std::uint64_t>(std::count_if(tensor.values.begin(), tensor.values.end(), is));
+  TensorInput input         = options.input;
+  input.allow_non_finite    = true;
+  auto tensor               = read_input(input, options.common, report);
+  std::uint64_t const order = tensor.order();
+  auto const count          = [&](auto const& is) {
+    return std::count_if(tensor.values.begin(), tensor.values.end(), is);
   };
   std::uint64_t const duplicates = io::count_duplicates(tensor);
   std::uint64_t const zeros      = count([](double value) { return value == 0; });
@@ -90,7 +90,7 @@ int run(CheckOptions const& options, Report& report) {
   text += fmt::format("not finite  {} NaN, {} infinite\n", nans, infinite);
   text += fmt::format("\n{:>4} {:>20} {:>20} {:>20} {:>20}\n", "mode", "size", "smallest index",
                       "largest index", "empty slices");
-  auto const base = static_cast<std::uint64_t>(report.input->base);
+  std::uint64_t const base = report.input->base;
   for (std::uint64_t n = 0; n < order; ++n) {
     ModeUse const use = std::visit(
         [&](auto const& indices) { return use_of(indices, order, n, tensor.extents[n]); }, tensor.indices);
@@ -110,7 +110,7 @@ int run(CheckOptions const& options, Report& report) {
     io::merge_duplicates(tensor, io::Duplicates::sum);
     io::drop_values(tensor, [](double value) { return value == 0; });  // sums, too
     if (tensor.nnz() == 0)
-      throw InputError(options.input.path.string(), 0, 0, "leaves no nonzeros when it is mended");
+      throw InputError(options.input.path.string(), 0, 0, "has no nonzeros left after the fixes");
     report.result = facts;
     text += "\n" + write_output(options.fixed, tensor, "",
                                 {.threads    = options.common.threads,

@@ -25,6 +25,7 @@ int run(CompareOptions const& options, Report& report);
 int run(GenOptions const& options, Report& report);
 int run(MttkrpOptions const& options, Report& report);
 int run(ProjectOptions const& options, Report& report);
+int run(UpdateOptions const& options, Report& report);
 int run(EstimateOptions const& options, Report& report);
 int run(TuneOptions const& options, Report& report);
 

@@ -100,8 +100,8 @@ std::vector<std::uint64_t> sorted_positions(io::CoordinateList const& list) {
   std::iota(positions.begin(), positions.end(), std::uint64_t{0});
   std::visit(
       [&](auto const& indices) {
-        auto const row   = [&](std::uint64_t p) { return indices.data() + p * list.extents.size(); };
-        auto const order = static_cast<std::ptrdiff_t>(list.extents.size());
+        auto const row = [&](std::uint64_t p) { return indices.data() + p * list.extents.size(); };
+        std::ptrdiff_t const order = list.extents.size();
         std::stable_sort(positions.begin(), positions.end(), [&](std::uint64_t p, std::uint64_t q) {
           return std::lexicographical_compare(row(p), row(p) + order, row(q), row(q) + order);
         });

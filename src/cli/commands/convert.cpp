@@ -18,11 +18,12 @@ namespace polyad::cli {
 int run(ConvertOptions const& options, Report& report) {
   io::expect_writable(options.output);
   auto const tensor = read_input(options.input, options.common, report);
+  int const base    = options.output_base >= 0 ? options.output_base : report.input->base_to_keep();
   auto const wrote  = write_output(options.output, tensor, options.to,
                                    {.single_precision = options.precision == "f32",
                                     .packed           = options.packed,
                                     .threads          = options.common.threads,
-                                    .index_base       = report.input->base_to_keep(),
+                                    .index_base       = base,
                                     .labels           = report.input->labels},
                                    report);
   show("tensor   {}: {} ({})\n{}{}", report.input->path, tensor_text(*report.input), report.input->dialect,

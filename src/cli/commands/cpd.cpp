@@ -21,7 +21,7 @@
 #include "cli/streams/messages.hpp"
 #include "cli/streams/note_unkept.hpp"
 #include "cli/streams/progress.hpp"
-#include "cli/streams/reopenable.hpp"
+#include "cli/streams/run_files.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "cli/tensors/show_stored_rows.hpp"
 #include "cli/typed_text/mode_constraints.hpp"
@@ -45,14 +45,6 @@ std::optional<io::HostKtensor> read_start(CpdOptions const& options) {
     throw InputError(options.start.string(), 0, 0,
                      fmt::format("holds a model of rank {}, not {}", start.rank(), options.rank));
   return start;
-}
-
-void expect_start_fits(CpdOptions const& options, io::HostKtensor const& start,
-                       io::CoordinateList const& tensor) {
-  if (start.extents != tensor.extents)
-    throw InputError(options.start.string(), 0, 0,
-                     fmt::format("holds a model of {}, but the tensor is {}", dims_text(start.extents),
-                                 dims_text(tensor.extents)));
 }
 
 /// Reads a checkpoint, whose format must be one of ours.
@@ -174,10 +166,9 @@ void expect_distributed(CpdOptions const& options) {
 }
 
 TensorInput input_of(CpdOptions const& options) {
-  return {.path       = options.tensor,
-          .index_base = options.index_base,
-          .duplicates = options.duplicates == "sum" ? "keep" : options.duplicates,
-          .drop_zeros = options.drop_zeros};  // sums are formed on the device
+  auto input       = input_to_sum(options.tensor, options.index_base, options.duplicates);
+  input.drop_zeros = options.drop_zeros;
+  return input;
 }
 
 /// The end of a run, on rank 0.
@@ -217,30 +208,17 @@ int run(CpdOptions const& given, Report& report) {
   expect_usable_device();
   alone ? expect_no_grid(options) : expect_distributed(options);
   finish_files_in_spite_of_signals();  // checkpoints
-  std::optional<Resumed> resumed;
-  std::optional<Reopenable> resumed_file;  // the library reads it, too
-  if (is_root) {
-    if (!options.output.empty()) io::expect_writable(options.output);
-    if (!options.checkpoint.empty()) io::expect_writable(options.checkpoint);
-    resumed_file.emplace(given.resume);
-    options.resume = resumed_file->path();
-    resumed        = read_resumed(options);
-  }
+  auto const resumed_file              = open_run_files(options);
+  auto const resumed                   = is_root ? read_resumed(options) : std::nullopt;
   std::optional<io::HostKtensor> start = read_start(options);
   io::CoordinateList tensor;
   if (alone) {
     tensor = read_input(input_of(options), options.common, report);
-    if (tensor.order() < 2)
-      throw InputError(options.tensor.string(), 0, 0, "has one mode only; CP needs two or more");
-    settle_modes(options, *report.input, tensor.order());
-    if (start) {
-      expect_start_fits(options, *start, tensor);
-      share_weights(*start, options.constraints);
+    settle_modes(options, tensor, *report.input, start);
+    if (start)
       expect_same_rows(start->names.labels, options.start.string(), report.input->labels,
                        options.tensor.string());
-    }
-    warn_of_negative_values(constraints_of_modes(options.constraints, static_cast<int>(tensor.order())),
-                            tensor);
+    warn_of_negative_values(constraints_of_modes(options.constraints, tensor.order()), tensor);
   }
   note_unkept(options.common, {options.output, options.checkpoint}, "-o, --report or --checkpoint");
   Session const session(options.common.threads, options.common.verbose, options.device_memory);

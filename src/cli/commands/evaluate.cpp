@@ -90,7 +90,7 @@ OptionList evaluation_facts(Evaluation const& found) {
   return facts;
 }
 
-/// In a table of text, quoted where it has to be.
+/// The text for a table, quoted if necessary.
 std::string field(std::string const& text) {
   if (text.find_first_of(",\"\n\r") == text.npos) return text;
   std::string quoted = "\"";
@@ -105,15 +105,15 @@ void write_users(Evaluation const& found, EntriesForModel const& test, int mode,
   std::string text = "user,method";
   for (std::size_t m = 0; m < metrics_of_user; ++m) text += fmt::format(",{}", metric_names[m]);
   text += "\n";
-  auto const n          = static_cast<std::size_t>(mode);
+  std::size_t const n   = mode;
   bool const has_labels = n < test.names.labels.size() && test.names.labels[n].has_rows();
   for (std::size_t u = 0; u < found.user_rows.size(); ++u)
     for (auto const& of_users : found.of_users) {
       std::uint64_t const row = found.user_rows[u];
-      text += fmt::format("{},{}",
-                          has_labels ? field(std::string(test.names.labels[n].label(row)))
-                                     : std::to_string(row + static_cast<std::uint64_t>(base)),
-                          of_users.method);
+      text += fmt::format(
+          "{},{}",
+          has_labels ? field(std::string(test.names.labels[n].label(row))) : std::to_string(row + base),
+          of_users.method);
       for (std::size_t m = 0; m < metrics_of_user; ++m) {
         double const value = of_users.values[u * metrics_of_user + m];
         text += std::isnan(value) ? "," : fmt::format(",{}", value);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cli/commands/commands.hpp"
+#include "cli/drivers/choosing/implicit_choice.hpp"
 #include "cli/drivers/completion.hpp"
 #include "cli/names/read_for_model.hpp"
 #include "cli/names/row_texts.hpp"
@@ -24,7 +25,7 @@
 #include "cli/streams/messages.hpp"
 #include "cli/streams/note_unkept.hpp"
 #include "cli/streams/progress.hpp"
-#include "cli/streams/reopenable.hpp"
+#include "cli/streams/run_files.hpp"
 #include "cli/tensors/entries.hpp"
 #include "cli/tensors/read_on_ranks.hpp"
 #include "polyad/core/device.hpp"
@@ -104,7 +105,7 @@ CompletionSets read_sets(TrainOptions& options, Report& report, std::vector<std:
   if (!options.targets.empty() && options.targets.size() != sets.train.extents.size())
     throw UsageError(
         fmt::format("--targets gives {} words for {} modes", options.targets.size(), sets.train.order()));
-  auto const order = static_cast<std::size_t>(sets.train.order());
+  std::size_t const order = sets.train.order();
   if (options.time_mode_text != "-1") {
     if (ranks().rank == 0)
       options.bias.time_mode =
@@ -154,7 +155,7 @@ void warn_of_single_times(TrainOptions const& options, io::CoordinateList const&
   std::vector<std::uint64_t> times(train.nnz());
   for (std::uint64_t p = 0; p < times.size(); ++p) times[p] = index_of(train, p, mode);
   std::sort(times.begin(), times.end());
-  auto const distinct = static_cast<std::uint64_t>(std::unique(times.begin(), times.end()) - times.begin());
+  std::uint64_t const distinct = std::unique(times.begin(), times.end()) - times.begin();
   if (2 * distinct <= train.nnz()) return;
   say("polyad: warning: {} entries have {} different times in mode {}, so that nothing can be learned of "
       "most times. "
@@ -343,8 +344,39 @@ void summarise(TrainOptions const& options, Report const& report, std::vector<st
   for (auto const& file : result.files) show("wrote    {}\n", file);
 }
 
+/// The choice of --implicit=auto; nothing without it. Shortens the time limit by what it took.
+std::optional<RankingChoice> choose_implicit_options(TrainOptions& options, io::CoordinateList const& train) {
+  if (!options.chooses_by_ranking) return std::nullopt;
+  if (!options.resume.empty())
+    throw UsageError(
+        "--resume continues with the options of the checkpoint's run: name its alpha by --implicit");
+  Progress progress(options.max_epochs, options.time_limit_s, options.common.quiet);
+  auto const choice              = choose_by_ranking(options, train, [&](RankingChoice const& best) {
+    progress.step([&] {
+      return fmt::format("choosing the options: candidate {}, NDCG@10 {:.4f}", best.candidates, best.ndcg);
+    });
+    return interrupt_signal() == 0;
+  });
+  constexpr double least_seconds = 1e-3;  // a limit that has passed ends the run after its first epoch
+  options.time_limit_s           = std::max(options.time_limit_s - choice.seconds, least_seconds);
+  return choice;
+}
+
+void show_choice(RankingChoice const& choice) {
+  show(
+      "chosen   --implicit={:g} --reg {:g} -r {}: NDCG@10 {:.4f} +- {:.4f} on the last entries of {} rows of "
+      "mode "
+      "0 ({} candidates in {}{})\n",
+      choice.alpha, choice.ridge, choice.rank, choice.ndcg, 1.96 * choice.ndcg_error, choice.users,
+      choice.candidates, duration_text(choice.seconds),
+      choice.reason == "converged" ? "" : ", ended early: " + choice.reason);
+}
+
 /// Refuses options that several ranks do not support.
 void expect_distributed(TrainOptions const& options) {
+  if (options.chooses_by_ranking)
+    throw UsageError(
+        "--implicit=auto chooses on one rank only so far: start polyad without mpirun, or name an alpha");
   if (!options.optimizer_facts().runs_on_ranks)
     throw UsageError(fmt::format(
         "--optimizer {} works on one rank only so far: take {}, or start polyad without mpirun",
@@ -368,15 +400,9 @@ int run(TrainOptions const& given, Report& report) {
     // The run sums those of implicit feedback once their ranks have them.
     if (options.implicit && options.duplicates == "sum") options.duplicates = "keep";
   }
-  if (is_root && !options.output.empty()) io::expect_writable(options.output);
-  if (is_root && !options.checkpoint.empty()) io::expect_writable(options.checkpoint);
   finish_files_in_spite_of_signals();  // checkpoints
-  std::optional<Reopenable> resumed_file;
-  if (is_root) {
-    resumed_file.emplace(given.resume);
-    options.resume = resumed_file->path();
-  }
-  auto resumed = read_facts(options);
+  auto const resumed_file = open_run_files(options);
+  auto resumed            = read_facts(options);
   std::optional<Session> session;
   auto const start_session = [&] {
     session.emplace(options.common.threads, options.common.verbose, options.device_memory);
@@ -395,8 +421,9 @@ int run(TrainOptions const& given, Report& report) {
   warn_of_single_times(options, sets.train);
   warn_of_cold(cold.nnz());
   if (!session) start_session();
-  report.backend = session->backend();
-  double seconds = 0;
+  report.backend    = session->backend();
+  auto const chosen = choose_implicit_options(options, sets.train);
+  double seconds    = 0;
   CompletedModel model;
   {
     std::optional<Progress> progress;
@@ -417,11 +444,12 @@ int run(TrainOptions const& given, Report& report) {
         },
         resumed);
   }
-  int const signal    = ranks().size > 1 ? signal_of_ranks() : interrupt_signal();
-  auto& result        = std::get<CompletionReport>(report.result);
-  bool const diverged = result.reason == "diverged";
-  int const begin     = resumed ? static_cast<int>(resumed->epoch) : 0;
-  int const last      = report.iterations.empty() ? begin : report.iterations.back().iteration;
+  int const signal      = ranks().size > 1 ? signal_of_ranks() : interrupt_signal();
+  auto& result          = std::get<CompletionReport>(report.result);
+  result.ranking_choice = chosen;
+  bool const diverged   = result.reason == "diverged";
+  int const begin       = resumed ? static_cast<int>(resumed->epoch) : 0;
+  int const last        = report.iterations.empty() ? begin : report.iterations.back().iteration;
   if (is_root) add_cold_errors(model.small_parts, cold, result);
   finish_files_in_spite_of_signals();
   // A start without any training is not a result.
@@ -431,6 +459,7 @@ int run(TrainOptions const& given, Report& report) {
   }
   if (is_root && report.format) warn_of_losses(*report.format);
   summarise(options, report, splits, last, seconds);
+  if (chosen) show_choice(*chosen);
   if (diverged) {
     report.error = fmt::format(
         "diverged in epoch {}: lower --lr{} or raise --reg{}; {}", last + 1,

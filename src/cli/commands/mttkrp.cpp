@@ -27,7 +27,7 @@ namespace {
 /// What the rows and columns of the product are called.
 io::RowNames names_of_product(io::RowNames const& names, int mode) {
   if (names.labels.empty()) return {names.index_base, {}};
-  return {names.index_base, {names.labels[static_cast<std::size_t>(mode)], {}}};
+  return {names.index_base, {names.labels[mode], {}}};
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ int run(MttkrpOptions const& given, Report& report) {
                      fmt::format("holds a model of {}, but the tensor is {}", dims_text(model.extents),
                                  dims_text(tensor.extents)));
   options.mode             = mode_of_text(options.mode_text, names.labels, tensor.order(), "--mode");
-  std::uint64_t const rows = tensor.extents[static_cast<std::size_t>(options.mode)];
+  std::uint64_t const rows = tensor.extents[options.mode];
   Session const session(options.common.threads, options.common.verbose);
   report.backend = session.backend();
   io::HostArray const product{{rows, model.rank()},

@@ -34,7 +34,7 @@ std::uint64_t count_unknown(io::CoordinateList const& places, ValuedModel const&
     if (n < 0) continue;
     ++count;
     if (allowed) continue;
-    auto const extent = model.extents[static_cast<std::size_t>(n)];
+    auto const extent = model.extents[n];
     auto const reason =
         rows.has_labels(n)
             ? std::string("which the model does not have")

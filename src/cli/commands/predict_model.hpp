@@ -16,7 +16,7 @@ namespace polyad::cli {
 
 /// A model that has a value at each place of its extents.
 struct ValuedModel {
-  std::string text;  // what it is
+  std::string text;  // a description of the model
   std::vector<std::uint64_t> extents, ranks;
   io::RowNames names;
   /// Its values at places inside the extents. Needs a Session.

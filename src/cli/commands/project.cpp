@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// polyad project: rows of one mode of a CP model for the slices of a tensor, while its other modes stay.
+// polyad project: rows of one mode of a model for the slices of a tensor, while its other modes stay.
 #include <fmt/format.h>
 
 #include <cstddef>
@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "cli/commands/commands.hpp"
+#include "cli/commands/folding/project_completion.hpp"
 #include "cli/drivers/products.hpp"
 #include "cli/names/match_stored.hpp"
 #include "cli/names/row_texts.hpp"
@@ -18,6 +19,7 @@
 #include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/atomic_file.hpp"
+#include "polyad/io/input_file.hpp"
 #include "polyad/io/model_file.hpp"
 
 namespace polyad::cli {
@@ -37,13 +39,8 @@ void fit_to_model(io::CoordinateList& tensor, io::HostKtensor const& model, Proj
   }
 }
 
-}  // namespace
-
-int run(ProjectOptions const& given, Report& report) {
-  ProjectOptions options = given;
-  expect_usable_device();
-  io::expect_writable(options.output);
-  auto model                       = io::read_model(options.model);
+int project_cp(io::HostKtensor model, ProjectOptions options, Report& report) {
+  expect_cp_options(options);
   options.input.index_base_of_text = model.names.index_base;
   auto file                        = read_input_file(options.input, options.common, report);
   if (file.tensor.extents.size() != model.extents.size())
@@ -57,7 +54,7 @@ int run(ProjectOptions const& given, Report& report) {
   auto tensor = std::move(file.tensor);
   report.input->dims = tensor.extents;
   fit_to_model(tensor, model, options);
-  auto const mode          = static_cast<std::size_t>(options.mode);
+  std::size_t const mode   = options.mode;
   std::uint64_t const rows = tensor.extents[mode];
   Session const session(options.common.threads, options.common.verbose);
   report.backend = session.backend();
@@ -75,6 +72,17 @@ int run(ProjectOptions const& given, Report& report) {
   show("fit      {:.9f} with {} new rows of mode {}\n", found.fit, rows, options.mode);
   show("wrote    {}: the model with these rows\n", FileName(options.output));
   return 0;
+}
+
+}  // namespace
+
+int run(ProjectOptions const& options, Report& report) {
+  expect_usable_device();
+  io::expect_writable(options.output);
+  io::InputFile file(options.model);
+  if (file.kind() == io::InputFile::Kind::fast_tucker_model)
+    return project_completion(file.read_fast_tucker(), options, report);
+  return project_cp(file.read_model(), options, report);
 }
 
 }  // namespace polyad::cli

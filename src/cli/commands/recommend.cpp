@@ -13,11 +13,14 @@
 #include <fstream>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "cli/commands/commands.hpp"
+#include "cli/commands/folding/new_entries.hpp"
+#include "cli/commands/folding/new_users.hpp"
 #include "cli/drivers/ranking.hpp"
 #include "cli/names/read_for_model.hpp"
 #include "cli/names/row_texts.hpp"
@@ -213,22 +216,43 @@ int run(RecommendOptions const& options, Report& report) {
   io::expect_writable(options.output);
   auto model     = io::read_fast_tucker(options.model);
   int const mode = mode_of_text(options.mode, model.names.labels, model.order(), "--mode");
-  RowTexts rows(model.names, model.extents, base_of_model(model.names, options.index_base, options.model));
+  int const base = base_of_model(model.names, options.index_base, options.model);
+  std::optional<Session> session;
+  std::optional<NewUsers> users;
+  if (!options.ratings.empty()) {
+    session.emplace(options.common.threads, options.common.verbose);
+    users                = fold_new_users(model, options, mode, base, report);
+    model                = std::move(users->model);
+    users->model.names   = model.names;
+    users->model.extents = model.extents;
+  }
+  RowTexts rows(model.names, model.extents, base);
   QueryRules rules;
   rules.option   = "--for";
   rules.averages = true;
   rules.known    = options.cold_start == ColdStart::refuse;
   for (int n = 0; n < model.order(); ++n)
     if (n != mode) rules.modes.push_back(n);
-  auto const queries = queries_of(options.file, words_of(options.at), QueryReader(model, rows, rules));
+  QueryReader const reader(model, rows, rules);
+  Queries queries;
+  if (users && options.at.empty() && options.file.empty())
+    for (auto const& words : queries_of_users(*users, mode, base)) reader.add(words, {}, queries);
+  else
+    queries = queries_of(options.file, words_of(options.at), reader);
   io::CoordinateList seen;
   if (!options.seen.empty())
     seen = read_for_model({.path = options.seen}, rows.base(), model.names, model.extents, options.common)
                .file.tensor;
-  Session const session(options.common.threads, options.common.verbose);
-  report.backend = session.backend();
+  if (users && !options.rank_seen) {
+    if (seen.nnz() == 0)
+      seen = std::move(users->entries);
+    else
+      append(seen, users->entries);
+  }
+  if (!session) session.emplace(options.common.threads, options.common.verbose);
+  report.backend = session->backend();
   auto found     = recommend_rows(model, mode, queries.indices, options.count, std::move(seen));
-  // Only if asked for: the range of the model would make the best scores equal.
+  // Only on request: the range of the model would make the best scores equal.
   for (double& score : found.scores)
     if (!options.clip.empty()) score = std::min(std::max(score, options.clip[0]), options.clip[1]);
   if (found.unknown > 0) {
@@ -236,8 +260,7 @@ int run(RecommendOptions const& options, Report& report) {
     say("polyad: {} queries have an index that the model does not know{}{}: their answers use the known "
         "biases only\n",
         found.unknown, shown > 0 ? ", such as " : "",
-        fmt::join(queries.unknown.begin(), queries.unknown.begin() + static_cast<std::ptrdiff_t>(shown),
-                  ", "));
+        fmt::join(queries.unknown.begin(), queries.unknown.begin() + shown, ", "));
   }
   put(found, queries, mode, rows, options.output);
   return 0;

@@ -39,7 +39,7 @@ void print(Report const& report) {
   show("\n{:>4} {:>12} {:>12} {:>12} {:>12} {:>12} {:>12} {:>12}\n", "mode", "size", "empty", "slices",
        "of one", "longest", "mean", "deviation");
   for (int n = 0; n < order; ++n) {
-    auto const mode = static_cast<std::size_t>(n);
+    std::size_t const mode = n;
     show("{:>4} {:>12} {:>12}", n, input.dims[mode], input.empty_slices[mode]);
     print_runs(stats.slices, input.nnz, n);
     show("\n");

@@ -16,6 +16,7 @@
 #include "cli/run/session.hpp"
 #include "cli/streams/messages.hpp"
 #include "cli/tensors/read_input.hpp"
+#include "cli/tensors/write_output.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/array_npz.hpp"
@@ -29,7 +30,7 @@ namespace polyad::cli {
 namespace {
 
 /// Reads the tensor and settles the mode.
-/// \param names  of the matrices' rows, if they are a model's; empty: they have none
+/// \param names  the names of the matrices' rows, if they are a model's; empty: they have none
 template <class CommandOptions>
 io::TensorFile read_tensor(CommandOptions& options, Report& report, io::RowNames const& names = {}) {
   expect_usable_device();
@@ -80,24 +81,19 @@ void look_up_rows(FactsOfModel const& model, TtmcOptions const& options, io::Coo
   io::keep_stored(tensor, rows, options.mode);
 }
 
-/// Writes the product of ttm with the names of its rows, if its file can hold them. The columns of the
-/// matrix, which have taken the place of the rows of a mode, have none.
+/// Writes the product of ttm with the names of its rows. The columns of the matrix, which have taken the
+/// place of the rows of a mode, have none.
 void write_product(TtmOptions const& options, io::CoordinateList const& product, io::Labels labels,
                    InputReport const& input) {
-  if (!labels.empty()) labels[static_cast<std::size_t>(options.mode)] = {};
+  if (!labels.empty()) labels[options.mode] = {};
   auto const dialect = io::dialect_of_ending(options.output);
-  bool const has_labels =
-      std::any_of(labels.begin(), labels.end(), [](auto const& l) { return l.has_rows(); });
-  bool const holds_them = dialect && dialect->holds_names();
-  if (has_labels && !holds_them)
-    say("polyad: {} has no place for the names of rows: it has their numbers alone\n",
-        FileName(options.output));
-  bool const floats = dialect && dialect->holds_floats();  // text holds values in full
-  io::write_tensor(options.output, product,
-                   {.single_precision = floats && options.precision == "f32",
+  bool const floats  = dialect && dialect->holds_floats();  // text holds values in full
+  write_in_dialect(options.output, product,
+                   {.dialect          = dialect,
+                    .single_precision = floats && options.precision == "f32",
                     .threads          = options.common.threads,
-                    .index_base       = holds_them ? input.base_to_keep() : -1,
-                    .labels           = holds_them ? std::move(labels) : io::Labels()});
+                    .index_base       = input.base_to_keep(),
+                    .labels           = std::move(labels)});
 }
 
 template <class Values>
@@ -115,10 +111,10 @@ void summarise(Report const& report, std::string const& result, FileName const& 
 }  // namespace
 
 int run(TtmOptions const& given, Report& report) {
-  TtmOptions options = given;
-  auto const matrix  = io::read_array_npz(options.matrix, "matrix", 2);
-  auto file          = read_tensor(options, report);
-  auto const mode    = static_cast<std::size_t>(options.mode);
+  TtmOptions options     = given;
+  auto const matrix      = io::read_array_npz(options.matrix, "matrix", 2);
+  auto file              = read_tensor(options, report);
+  std::size_t const mode = options.mode;
   expect_rows(options.matrix, options.mode, matrix, file.tensor.extents[mode]);
   Session const session(options.common.threads, options.common.verbose);
   report.backend     = session.backend();
@@ -151,13 +147,13 @@ int run(TtmcOptions const& given, Report& report) {
     if (matrix == matrices.end())
       throw InputError(options.matrices.string(), 0, 0,
                        fmt::format("holds no array 'factor_{}', of mode {}", n, n));
-    expect_rows(options.matrices, n, matrix->second, tensor.extents[static_cast<std::size_t>(n)]);
+    expect_rows(options.matrices, n, matrix->second, tensor.extents[n]);
   }
   Session const session(options.common.threads, options.common.verbose);
   report.backend     = session.backend();
   auto const product = multiply(options, std::move(tensor), matrices, report);
   expect_finite(product.elements);
-  auto const mode = static_cast<std::size_t>(options.mode);
+  std::size_t const mode = options.mode;
   io::RowNames of_product{names.index_base, {}};
   if (!names.labels.empty()) of_product.labels = {names.labels[mode], {}};
   io::write_arrays_npz(options.output, {{"matrix", product}}, options.precision == "f32", {}, of_product);

@@ -16,14 +16,13 @@
 #include "cli/streams/messages.hpp"
 #include "cli/streams/note_unkept.hpp"
 #include "cli/streams/progress.hpp"
-#include "cli/streams/reopenable.hpp"
+#include "cli/streams/run_files.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "cli/tensors/read_on_ranks.hpp"
 #include "cli/tensors/show_stored_rows.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/quantity_text.hpp"
-#include "polyad/io/atomic_file.hpp"
 #include "polyad/io/checkpoint.hpp"
 
 namespace polyad::cli {
@@ -39,23 +38,14 @@ int run(TuckerOptions const& given, Report& report) {
         fmt::format("--init {} works on one rank only so far: leave it out, or start polyad without mpirun",
                     options.init));
   int last = 0;  // the number of the last iteration, which may be one of the run that is resumed
-  std::optional<Reopenable> resumed_file;  // the library reads it, too
-  if (is_root) {
-    if (!options.output.empty()) io::expect_writable(options.output);
-    if (!options.checkpoint.empty()) io::expect_writable(options.checkpoint);
-    resumed_file.emplace(given.resume);
-    options.resume = resumed_file->path();
-    if (!options.resume.empty())
-      last = static_cast<int>(io::read_tucker_checkpoint(options.resume).iteration);
-  }
+  auto const resumed_file = open_run_files(options);
+  if (is_root && !options.resume.empty())
+    last = static_cast<int>(io::read_tucker_checkpoint(options.resume).iteration);
   std::optional<Session> session;
   if (!alone)
     session.emplace(options.common.threads, options.common.verbose);  // ranks exchange what they read
   report.process_bytes = peak_memory_bytes();
-  // Sums are formed on the device.
-  TensorInput const input{.path       = options.tensor,
-                          .index_base = options.index_base,
-                          .duplicates = options.duplicates == "sum" ? "keep" : options.duplicates};
+  auto const input     = input_to_sum(options.tensor, options.index_base, options.duplicates);
   auto tensor =
       alone ? read_input(input, options.common, report) : read_on_ranks(input, options.common, report);
   if (tensor.order() < 2)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The parts of `polyad fast-tucker` and `polyad predict` that run on the backend. Free of Kokkos, so that
-// their callers are.
+// their callers can be.
 #pragma once
 
 #include <filesystem>
@@ -27,7 +27,7 @@ struct CompletionSets {
 };
 
 using OnEpoch = std::function<bool(IterationReport const&)>;
-/// How far a search for the options has come.
+/// The progress of a search for the options.
 struct SearchReport {
   int candidates;
   ErrorReport biases, model;  // on held-out entries; no entries until they are known
@@ -36,14 +36,14 @@ struct SearchReport {
 /// Called often during a search; false ends it.
 using OnSearch = std::function<bool(SearchReport const&)>;
 
-/// A model that was fitted.
+/// A fitted model.
 struct CompletedModel {
   io::HostFastTucker small_parts;  // all but the factors; empty on other ranks than the first
   /// Writes the model, which stays where it is. Needs the run's Session.
   std::function<void(std::filesystem::path const&)> save;
 };
 
-/// Fits a model; needs a Session. The sets are given up once they are on the device. Fills in report.format
+/// Fits a model; needs a Session. The sets are released once they are on the device. Fills in report.format
 /// and a CompletionReport.
 /// \param resumed  the state of options.resume, for the plan of the memory; its matrices are then released
 /// \throws MemoryError, UsageError, NumericalError; InputError for a checkpoint of another run

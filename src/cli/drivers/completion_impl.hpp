@@ -61,7 +61,7 @@ inline IterationReport to_report(FastTuckerEpoch const& epoch) {
 
 /// Shrinkage or ridge in the syntax of the tool's options.
 inline std::string regularization_text(FastTuckerOptions const& options) {
-  std::ostringstream text;  // fmt checks its formats when compiled, which nvcc 13 does not survive
+  std::ostringstream text;  // nvcc 13 does not survive fmt's compile-time checks of formats
   text.precision(4);
   if (!draws_rows(options)) {
     text << "--reg " << options.ridge.value_or(usual_ridge)
@@ -83,7 +83,7 @@ inline std::vector<BiasDrift> drift_of(TrainOptions const& options, int order) {
   auto const& damping = options.time_damping;
   for (std::size_t n = 0; n < static_cast<std::size_t>(order) && !bins.empty(); ++n) {
     BiasDrift& made = drift.emplace_back();
-    // One number is that of the modes that drift, and not of time itself.
+    // A single number applies to the modes that drift, but not to the time mode.
     bool const is_time = options.bias.time_mode == static_cast<int>(n);
     made.bins          = bins.size() > 1 ? bins[n] : is_time ? 0 : bins[0];
     if (!damping.empty()) made.damping = damping[damping.size() == 1 ? 0 : n];
@@ -101,7 +101,7 @@ std::string drift_text(Model const& model, BiasOptions const& options) {
   damping.precision(4);
   for (int n = 0; n < model.order(); ++n) {
     char const* const comma = n > 0 ? "," : "";
-    BiasDrift drift;  // nvcc 13 takes no braced choice
+    BiasDrift drift;  // nvcc 13 rejects a braced initializer in a conditional expression
     if (!options.drift.empty()) drift = options.drift[n];
     bins << comma << (n == options.time_mode ? drift.bins : model.drift(n).extent(1));
     damping << comma << drift.damping;
@@ -110,7 +110,7 @@ std::string drift_text(Model const& model, BiasOptions const& options) {
          damping.str();
 }
 
-/// The report of a fit except its errors and its course.
+/// The report of a fit except its errors and its history.
 template <class Choice>
 CompletionReport report_of(FastTuckerOptions const& options, std::optional<Choice> const& choice) {
   CompletionReport report;
@@ -138,8 +138,8 @@ CompletionReport report_of(FastTuckerOptions const& options, std::optional<Choic
   return report;
 }
 
-/// The memory of a run, from the lists of its sets on. On several ranks it has the process, too.
-/// \param owned  of several ranks, else nothing; \param resumed  null: a new run
+/// The memory of a run, beginning with the lists of its sets. On several ranks it includes the process.
+/// \param owned  the rows of this rank, if there are several ranks; \param resumed  null: a new run
 template <class Scalar, class Index>
 MemoryPlan plan_of(TrainOptions const& options, CompletionSets const& sets, FastTuckerOptions const& asked,
                    AnyFormatOptions const& format, FastTuckerState const* resumed,
@@ -158,7 +158,7 @@ MemoryPlan plan_of(TrainOptions const& options, CompletionSets const& sets, Fast
     left -= listed_bytes(*set, simulates);
   }
   if (owned) {
-    coordinates.clear();  // plan_fast_tucker has them until they are sent
+    coordinates.clear();  // plan_fast_tucker accounts for them until they are sent
     std::vector<count_t> const others{sets.validation.nnz(), sets.test.nnz()};
     plan_fast_tucker<Scalar, Index>(plan, space, extents, *owned, others, asked, format, resumed);
   } else {
@@ -167,7 +167,7 @@ MemoryPlan plan_of(TrainOptions const& options, CompletionSets const& sets, Fast
   return plan;
 }
 
-/// What this rank will own, if there are several.
+/// The rows that this rank will own, if there are several ranks.
 inline std::optional<OwnedRows> owned_rows_of(Communicator<Space> const& world,
                                               io::CoordinateList const& train) {
   if (world.size() == 1) return {};
@@ -180,9 +180,9 @@ inline std::optional<OwnedRows> owned_rows_of(Communicator<Space> const& world,
       train.indices);
 }
 
-/// Reports the memory that a run will need, unless the training set stays in host memory of one rank: then a
-/// device takes what is free. If a search may reach a rank R for which there is too little, lowers the
-/// largest R that it tries, and says so.
+/// Reports the memory that a run will need, unless the training set stays in the host memory of one rank: the
+/// run then uses whatever device memory is free. If a search may reach a rank R for which there is too
+/// little, lowers the largest R that it tries, and says so.
 /// \throws MemoryError if the memory is not free, on all ranks if one of them has too little
 template <class Scalar, class Index>
 void expect_completion_fits(Communicator<Space> const& world, TrainOptions const& options,
@@ -222,7 +222,7 @@ void expect_completion_fits(Communicator<Space> const& world, TrainOptions const
              std::to_string(most) +
              (alone ? " it would need " + bytes_text(whole) + ", but only " + bytes_text(free) + " are free\n"
                     : " the memory of a rank is too small\n"));
-  // The entries that were divided were there twice.
+  // While a set was divided, its entries were in memory twice.
   report_expected_memory(report, world.data().name(), std::max(plan.peak(), process + lists + divided));
 }
 
@@ -312,7 +312,7 @@ CompletedModel complete_as(TrainOptions const& options, CompletionSets&& sets, R
   if (is_auto && resumed) planned.format = resumed->format;
   expect_completion_fits<Scalar, Index>(world, options, sets, asked, planned, resumed ? &*resumed : nullptr,
                                         report);
-  // The run reads the checkpoint itself.
+  // The run itself reads the matrices from the checkpoint.
   if (resumed) resumed->clear_matrices();
   auto const observed = observed_rows(sets.train);
   auto const names    = sets.names;

@@ -12,14 +12,14 @@
 #include "cli/run/interrupt.hpp"
 #include "cli/run/ranks.hpp"
 #include "cli/typed_text/mode_constraints.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/cp/cp_als.hpp"
 #include "polyad/cp/factor_update.hpp"
+#include "polyad/formats/any_format.hpp"
 #include "polyad/io/saved_models.hpp"
 
 namespace polyad::cli {
 
-/// \param order  of the tensor; \param rows  that it stores
+/// \param order  that of the tensor; \param rows  those that it stores
 inline CpAlsOptions library_options(CpdOptions const& options, int order,
                                     std::vector<StoredRows> const& rows) {
   CpAlsOptions als = options;
@@ -32,12 +32,23 @@ inline CpAlsOptions library_options(CpdOptions const& options, int order,
   return als;
 }
 
+/// What the choice of a format needs to know of a run. The sources of the tensor sum duplicates.
+inline AnyFormatOptions format_options_of(CpdOptions const& options) {
+  AnyFormatOptions format;
+  format.rank          = options.rank;
+  format.iterations    = options.restarts * expected_iterations(options.max_iterations, options.tolerance);
+  format.time_limit_s  = options.restarts * options.time_limit_s;
+  format.deterministic = options.deterministic;
+  format.duplicates    = Duplicates::keep;
+  format.as_named      = options.format == "auto";  // auto says itself what takes its place
+  return format;
+}
+
 /// Whether rows that do not occur may be zero. Otherwise they need their bounds or stay as they are, and all
 /// rows are stored.
-inline bool zeros_are_allowed(CpdOptions const& options, std::size_t order) {
+inline bool zeros_are_allowed(CpdOptions const& options, int order) {
   if (!options.constraints.fixed.empty()) return false;
-  return std::ranges::all_of(constraints_of_modes(options.constraints, static_cast<int>(order)),
-                             &Constraints::allows_zero);
+  return std::ranges::all_of(constraints_of_modes(options.constraints, order), &Constraints::allows_zero);
 }
 
 inline IterationReport to_report(CpAlsIteration const& it) {

@@ -54,15 +54,8 @@ public:
   }
 
   SaveModel run() {
-    AnyFormatOptions options;
-    options.rank = m_options.rank;
-    options.iterations =
-        m_options.restarts * expected_iterations(m_options.max_iterations, m_options.tolerance);
-    options.time_limit_s  = m_options.restarts * m_options.time_limit_s;
-    options.deterministic = m_options.deterministic;
-    options.duplicates    = Duplicates::keep;            // the sources below have summed them
-    options.as_named      = m_options.format == "auto";  // auto says itself what takes its place
-    options.hooks         = hooks();
+    auto options  = format_options_of(m_options);
+    options.hooks = hooks();
     std::string because;
     expect_host_holds(m_list, sizeof(Scalar));
     if (m_options.format != "auto") {
@@ -94,7 +87,7 @@ private:
     if (runs_on_device() || m_options.device_memory) return;
     count_t const held  = listed_bytes(m_list, false);
     count_t const free  = available_memory(m_space) + held;
-    count_t const order = static_cast<count_t>(m_list.order());
+    count_t const order = m_list.order();
     count_t const copy  = m_list.nnz() * (order * sizeof(Index) + sizeof(Scalar));
     count_t rows        = 0;
     for (int n = 0; n < m_extents.order(); ++n) rows += m_extents[n];
@@ -125,7 +118,7 @@ private:
       hooks.stored = [this]() -> std::optional<StoredFormat> {
         auto const stored = read_stored();
         if (!stored) return std::nullopt;
-        return StoredFormat{stored->format, "polyad tune stored it beside the tensor"};
+        return StoredFormat{stored->format, "polyad tune stored it next to the tensor"};
       };
     hooks.trial   = m_options.tune ? FormatTrial::all : FormatTrial::close;
     hooks.machine = [this](double seconds) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The part of `polyad cpd` that runs on the backend. Free of Kokkos, so that its callers are.
+// The part of `polyad cpd` that runs on the backend. Free of Kokkos, so that its callers can be.
 #pragma once
 
 #include <filesystem>

@@ -37,7 +37,7 @@ namespace {
 template <class Scalar, class Index>
 class FactoringOnRanks {
 public:
-  /// \param rows   that are stored, of the whole tensor
+  /// \param rows   the stored rows of the whole tensor
   /// \param start  with these rows, on the first rank; empty on the others, and everywhere if it is random
   FactoringOnRanks(CpdOptions const& options, Communicator<Space> const& world,
                    std::vector<StoredRows> const& rows, std::vector<std::vector<double>> const& start,
@@ -49,7 +49,7 @@ public:
         m_report(report),
         m_on_iteration(on_iteration) {}
 
-  /// \param share  of this rank; its coordinates are released once the format has them
+  /// \param share  that of this rank; its coordinates are released once the format has them
   /// \param plan  has the distribution, and the share's coordinates
   RanksOutcome run(TensorShare<Scalar, Index, Space>&& share, MemoryPlan&& plan,
                    MemoryPlan::Held&& coordinates) {
@@ -97,16 +97,9 @@ private:
   [[nodiscard]] bool is_root() const { return m_world.rank() == 0; }
 
   TensorByRank<Scalar, Space> build(TensorShare<Scalar, Index, Space>& share) {
-    AnyFormatOptions options;
-    options.rank = m_options.rank;
-    options.iterations =
-        m_options.restarts * expected_iterations(m_options.max_iterations, m_options.tolerance);
-    options.time_limit_s  = m_options.restarts * m_options.time_limit_s;
-    options.format        = m_options.format;
-    options.deterministic = m_options.deterministic;
-    options.duplicates    = Duplicates::keep;  // distribute() has summed them
-    options.as_named      = m_options.format == "auto";
-    auto X                = tensor_by_rank(m_world, share, options);
+    auto options   = format_options_of(m_options);
+    options.format = m_options.format;
+    auto X         = tensor_by_rank(m_world, share, options);
     // From here on only the format keeps the coordinates. The plan needs the block's extents.
     share.block = CooTensor<Scalar, Index, Space>(
         share.block.extents(),
@@ -137,14 +130,7 @@ RanksOutcome factor_on_ranks(CpdOptions options, TensorInput const& input,
   count_t const base = peak_memory_bytes();  // MPI takes some
   auto const world   = make_communicator(options.deterministic);
   auto tensor        = read_on_ranks(input, options.common, report);
-  if (tensor.order() < 2)
-    throw InputError(input.path.string(), 0, 0, "has one mode only; CP needs two or more");
-  if (start && start->extents != tensor.extents)
-    throw InputError(
-        options.start.string(), 0, 0,
-        "holds a model of " + dims_text(start->extents) + ", but the tensor is " + dims_text(tensor.extents));
-  settle_modes(options, *report.input, tensor.order());
-  if (start) share_weights(*start, options.constraints);
+  settle_modes(options, tensor, *report.input, start);
   auto const rows            = zeros_are_allowed(options, tensor.order())
                                    ? compact_list_on_ranks(world, tensor, *report.input)
                                    : std::vector<StoredRows>();

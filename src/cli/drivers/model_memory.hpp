@@ -11,7 +11,7 @@
 
 namespace polyad::cli {
 
-/// Refuses a rank whose model alone exceeds the free memory. Counted are the factors, the output of the
+/// Refuses a rank whose model alone exceeds the free memory. It counts the factors, the output of the
 /// longest mode, which is freed before the end copies a factor, the Gram matrices, their product and its
 /// scratch.
 /// \throws MemoryError

@@ -124,7 +124,7 @@ TuckerReport to_report(Result const& result) {
 }
 
 /// Reports the memory that the run of each rank will need.
-/// \param indices  of this rank's part, which has been converted
+/// \param indices  those of this rank's part, which has been converted
 /// \throws MemoryError on all ranks if one of them has too little
 template <class Scalar, class Index>
 void expect_decomposition_fits_on_ranks(TuckerOptions const& options, Communicator<Space> const& world,
@@ -191,7 +191,7 @@ io::HostArray multiply(TtmcOptions const& options, io::CoordinateList&& tensor,
       options.precision, std::move(tensor), report, [&](Space const& space, auto const& coo) {
         using Scalar   = typename std::remove_cvref_t<decltype(coo)>::scalar_type;
         int const mode = options.mode;
-        std::vector<FactorMatrix<Scalar, Space>> U(static_cast<std::size_t>(coo.order()));
+        std::vector<FactorMatrix<Scalar, Space>> U(coo.order());
         for (auto const& [n, matrix] : matrices)
           if (n != mode && n < coo.order()) U[n] = to_device<Scalar>(space, matrix);
         auto const Y =

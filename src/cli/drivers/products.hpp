@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The part of `polyad ttm`, `ttmc`, `tucker` and `project` that runs on the backend. Free of Kokkos, so that
-// its callers are. All need a Session, sum the tensor's duplicates, give the tensor up once it is on the
+// its callers can be. All need a Session, sum the tensor's duplicates, give the tensor up once it is on the
 // device, and fill in report.input and report.format.
 #pragma once
 

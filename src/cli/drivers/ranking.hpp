@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The part of `polyad recommend`, `polyad similar` and `polyad evaluate` that runs on the backend. Free of
-// Kokkos, so that its callers are.
+// Kokkos, so that its callers can be.
 #pragma once
 
 #include <cstdint>

@@ -124,7 +124,7 @@ void write_ceilings(std::filesystem::path const& path, BackendReport const& back
     file.write(json.dump(2) + "\n");
     file.commit();
   } catch (std::exception const&) {
-    return;  // a cache that cannot be written is none
+    return;  // without a cache, the next run measures again
   }
 }
 

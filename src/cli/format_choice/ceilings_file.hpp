@@ -11,15 +11,16 @@
 
 namespace polyad::cli {
 
-/// ${XDG_CACHE_HOME:-~/.cache}/polyad/ceilings-BACKEND-DEVICE-THREADS-SCALAR.json; empty where there is no
-/// home.
+/// ${XDG_CACHE_HOME:-~/.cache}/polyad/ceilings-BACKEND-DEVICE-THREADS-SCALAR.json; empty if there is no home
+/// folder.
 [[nodiscard]] std::filesystem::path ceilings_path(BackendReport const& backend, int scalar_bytes);
 
 /// Nothing unless the file is of this version, backend and device, and all its numbers are plausible.
 [[nodiscard]] std::optional<Ceilings> read_ceilings(std::filesystem::path const& path,
                                                     BackendReport const& backend, int scalar_bytes);
 
-/// Atomically; a folder that cannot be written leaves no file, and no error: the next run measures again.
+/// Writes atomically. If the folder is not writable, there is no file and no error: the next run measures
+/// again.
 void write_ceilings(std::filesystem::path const& path, BackendReport const& backend, int scalar_bytes,
                     Ceilings const& ceilings);
 

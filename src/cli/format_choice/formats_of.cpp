@@ -24,7 +24,7 @@ AnyFormatOptions library_options(EstimateOptions const& options, io::CoordinateL
   result.survey        = survey_list(tensor, options.common.threads);
   int const bytes      = options.precision == "f32" ? 4 : 8;
   result.loading_bytes = loading_bytes(tensor, bytes, options.device_memory.has_value());
-  // The user asked for a choice, so this machine is measured, however short the run.
+  // The user requested a choice, so this machine is measured, however short the run.
   result.hooks.machine  = [backend, bytes](double) { return machine_ceilings(backend, bytes, 1e9); };
   result.hooks.progress = stop_if_interrupted;
   return result;

@@ -8,7 +8,7 @@
 
 namespace polyad::cli {
 
-/// All formats by the cost model. If none fits, `best` is empty and `because` says what would.
+/// All formats by the cost model. If none fits, `best` is empty and `because` says what would fit.
 [[nodiscard]] FormatsReport estimate_formats(EstimateOptions const& options, io::CoordinateList const& tensor,
                                              BackendReport const& backend);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The facts about the machine that auto needs. Free of Kokkos, so that its callers are; each needs a Session.
+// The facts about the machine that auto needs. Free of Kokkos, so that the callers can be; each function
+// needs a Session.
 #pragma once
 
 #include <cstdint>

@@ -52,7 +52,7 @@ Json choices_of(ChoiceKey const& key) {
   }
 }
 
-/// What is no object is of no run.
+/// Entries that are not JSON objects match no run.
 bool is_of(Json const& choice, Json const& run) {
   return choice.is_object() && choice.value("run", Json()) == run;
 }

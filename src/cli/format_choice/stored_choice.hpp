@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The choices of `polyad tune --store`, in a small file beside the tensor, TENSOR.tune.json. It is a list
-// with one choice for each backend, device, rank and precision. A choice is used only for the same tensor,
-// version and machine.
+// The choices of `polyad tune --store` are kept in a small file next to the tensor, TENSOR.tune.json. It is a
+// list with one choice for each backend, device, rank and precision. A choice is used only for the same
+// tensor, version and machine.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace polyad::cli {
 struct ChoiceKey {
   std::filesystem::path tensor;
   std::uint64_t file_bytes = 0;
-  std::uint32_t checksum   = 0;  // of the file's first and last mebibyte
+  std::uint32_t checksum   = 0;  // covers the file's first and last mebibyte
   std::uint64_t nnz        = 0;  // as read
   std::string backend, device;
   int concurrency    = 0;
@@ -31,7 +31,7 @@ struct StoredChoice {
   double iterations = 0;  // for which it was the best
 };
 
-/// Nothing for a tensor that is no regular file.
+/// Returns nothing for a tensor that is not a regular file.
 [[nodiscard]] std::optional<ChoiceKey> choice_key(std::filesystem::path const& tensor,
                                                   io::CoordinateList const& list,
                                                   BackendReport const& backend, std::uint64_t rank,

@@ -182,7 +182,7 @@ std::string HelpFormatter::make_option(CLI::Option const* option, bool positiona
   return entry(title(*option, positional), meaning(*option));
 }
 
-/// Below the usage, without a title of their own.
+/// The positionals, listed below the usage without a title.
 std::string HelpFormatter::make_positionals(CLI::App const* command) const {
   std::string text;
   for (auto const* option : command->get_options([](CLI::Option const* of) { return of->get_positional(); }))

@@ -18,7 +18,7 @@ public:
   std::string make_footer(CLI::App const* command) const override;
 };
 
-/// Adds --man and --completion, which print what they are called after.
+/// Adds --man and --completion, which print the manual page and the completion.
 void add_manual(CLI::App& app);
 
 }  // namespace polyad::cli

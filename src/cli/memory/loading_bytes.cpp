@@ -63,7 +63,7 @@ std::uint64_t listed_bytes(io::CoordinateList const& list, bool simulates_device
 
 std::uint64_t coordinate_bytes(io::CoordinateList const& list, int scalar_bytes) {
   std::uint64_t const index_bytes = needs_wide_index(list) ? 8 : 4;
-  return list.nnz() * (list.extents.size() * index_bytes + static_cast<std::uint64_t>(scalar_bytes));
+  return list.nnz() * (list.extents.size() * index_bytes + scalar_bytes);
 }
 
 std::uint64_t loading_bytes(io::CoordinateList const& list, int scalar_bytes, bool simulates_device,

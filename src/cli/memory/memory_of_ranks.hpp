@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What ranks tell each other about their memory. All of them call these functions together.
+// Facts about memory that ranks exchange. All of them call these functions together.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace polyad::cli {
 
-/// Refuses on all ranks what one of them has no memory for.
+/// Refuses a run on all ranks if one of them lacks the memory for it.
 /// \param needs, free  bytes of this rank; both include what it holds already
 /// \param with  the run's model or format, for the message: " with ..."
 /// \throws MemoryError
@@ -27,12 +27,13 @@ inline void expect_fits_all(std::uint64_t needs, std::uint64_t free, std::string
                         "only " + bytes_text(found[k][1]) + " are free there");
 }
 
-/// Whether every rank has the memory.
+/// Whether every rank has enough memory.
 [[nodiscard]] inline bool fits_all(std::uint64_t needs, std::uint64_t free) {
   return sums_of_ranks(needs > free ? 1 : 0).all == 0;
 }
 
-/// Reports what each rank expects to need, and of several which they are: then a process is included.
+/// Reports the memory that each rank expects to need. On several ranks it includes the process, and the ranks
+/// are listed.
 inline void report_expected_memory(Report& report, std::string_view exchange, std::uint64_t expected) {
   auto const of_ranks = of_all_ranks({expected});
   if (ranks().rank == 0) report.memory.expected_peak_bytes = expected;
@@ -43,14 +44,14 @@ inline void report_expected_memory(Report& report, std::string_view exchange, st
   for (auto const& numbers : of_ranks) report.ranks->expected_peak_bytes.push_back(numbers[0]);
 }
 
-/// Reports the most that each of several ranks has had.
+/// Reports the peak memory of each of several ranks.
 inline void report_peak_memory(Report& report) {
   auto const of_ranks = of_all_ranks({peak_memory_bytes()});
   if (!report.ranks) return;
   for (auto const& numbers : of_ranks) report.ranks->host_peak_bytes.push_back(numbers[0]);
 }
 
-/// Reports the largest over the mean of several ranks.
+/// Reports the ratios of the largest share to the mean share, for several ranks.
 inline void report_imbalance(Report& report, Imbalance const& imbalance) {
   if (!report.ranks) return;
   report.ranks->nonzeros = imbalance.nonzeros;

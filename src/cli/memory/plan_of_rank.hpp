@@ -20,7 +20,7 @@ namespace polyad::cli {
 struct PartThatWasRead {
   std::uint64_t nnz         = 0;
   std::uint64_t order       = 0;
-  std::uint64_t index_bytes = 4;  // when it was read
+  std::uint64_t index_bytes = 4;  // as it was read
   bool is_ordered           = false;
 };
 
@@ -30,7 +30,7 @@ inline PartThatWasRead part_that_was_read(io::CoordinateList const& list) {
 
 /// Adds the part that was read to the plan, as it is passed to the library, which keeps it until its arrays
 /// are released.
-/// \param index_bytes  of an index that is passed
+/// \param index_bytes  the size of an index that is passed
 [[nodiscard]] inline std::vector<MemoryPlan::Held> plan_part(MemoryPlan& plan, PartThatWasRead const& part,
                                                              std::uint64_t index_bytes) {
   std::vector<MemoryPlan::Held> held;
@@ -42,7 +42,7 @@ inline PartThatWasRead part_that_was_read(io::CoordinateList const& list) {
 
 /// Adds distribute() to the plan: the part that was read, what is sent and received, and the sort that sums
 /// duplicates. Returns the coordinates of the share.
-/// \param index_bytes  of an index that is sent
+/// \param index_bytes  the size of an index that is sent
 template <class Scalar, class Index, class Space>
 MemoryPlan::Held plan_distribution(MemoryPlan& plan, PartThatWasRead const& part, std::uint64_t index_bytes,
                                    TensorShare<Scalar, Index, Space> const& share, int ranks) {
@@ -56,7 +56,7 @@ MemoryPlan::Held plan_distribution(MemoryPlan& plan, PartThatWasRead const& part
 
 /// Adds a run of CP-ALS on a rank's share to the plan, in a format of that name: the build, the factors, and
 /// on the first rank the whole model.
-/// \param nnz      of the share
+/// \param nnz      that of the share
 /// \param resumes  whether the first rank has the factors of a checkpoint
 /// \param by_mpi   whether MPI adds up outputs in host memory: Open MPI 4 then holds up to two copies of one
 template <class Scalar, class Index, class Space>

@@ -53,7 +53,7 @@ std::vector<double> values_by_blocks(Space const& space, Model const& model,
 TuckerModel<double, Space> on_device(Space const& space, io::HostTucker const& host) {
   TuckerModel<double, Space> model;
   for (int n = 0; n < host.order(); ++n) {
-    auto const m = static_cast<std::size_t>(n);
+    std::size_t const m = n;
     model.factors.push_back(make_factor_matrix<double>(
         space, "polyad::tucker_factor", stored_rows(host.rows, m, host.extents[m]), host.ranks[m]));
     from_host<double>(space, host.factors[m], model.factors.back());

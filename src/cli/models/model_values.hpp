@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The part of `polyad predict` for CP and Tucker models that runs on the backend. Free of Kokkos, so that its
-// callers are.
+// callers can be.
 #pragma once
 
 #include <vector>

@@ -22,6 +22,26 @@ bool all_have_names(io::Labels const& labels) {
 
 }  // namespace
 
+io::RowNames with_own_rows(io::TensorFile const& file, io::RowNames names,
+                           std::vector<std::uint64_t>& extents, int own_mode) {
+  auto const mode = static_cast<std::size_t>(own_mode);
+  if (names.labels.empty() && file.labels.empty()) {
+    extents[mode] = file.tensor.extents[mode];
+    return names;
+  }
+  for (std::size_t n = 0; names.labels.size() < extents.size(); ++n)
+    names.labels.push_back({.name = file.labels[n].name});
+  std::size_t from = mode;
+  if (all_have_names(names.labels) && all_have_names(file.labels))
+    if (auto const found = io::find_mode(file.labels, names.labels[mode].name))
+      from = static_cast<std::size_t>(*found);
+  std::string const name = names.labels[mode].name;
+  names.labels[mode]     = file.labels.empty() ? io::ModeLabels() : file.labels[from];
+  if (!name.empty()) names.labels[mode].name = name;
+  extents[mode] = file.tensor.extents[from];
+  return names;
+}
+
 io::RowNames match_stored(io::TensorFile& file, io::RowNames const& names, std::vector<std::uint64_t> extents,
                           int own_mode, std::string const& tensor, std::string const& model) {
   io::RowNames known   = names;
@@ -33,17 +53,7 @@ io::RowNames match_stored(io::TensorFile& file, io::RowNames const& names, std::
   if (file.tensor.extents.size() != extents.size()) return with_base();  // is refused by the caller
   for (std::size_t n = 0; names.labels.empty() && n < extents.size(); ++n)
     known.labels.push_back({.name = file.labels[n].name});
-  if (own_mode >= 0) {
-    auto const mode  = static_cast<std::size_t>(own_mode);
-    std::size_t from = mode;
-    if (all_have_names(known.labels) && all_have_names(file.labels))
-      if (auto const found = io::find_mode(file.labels, known.labels[mode].name))
-        from = static_cast<std::size_t>(*found);
-    std::string const name = known.labels[mode].name;
-    known.labels[mode]     = file.labels.empty() ? io::ModeLabels() : file.labels[from];
-    if (!name.empty()) known.labels[mode].name = name;
-    extents[mode] = file.tensor.extents[from];
-  }
+  if (own_mode >= 0) known = with_own_rows(file, std::move(known), extents, own_mode);
   auto const unknown = io::match_rows(file, known, extents, tensor);
   for (std::size_t n = 0; n < unknown.size(); ++n)
     if (unknown[n].has_rows())

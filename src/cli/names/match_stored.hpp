@@ -21,4 +21,9 @@ namespace polyad::cli {
                                         std::vector<std::uint64_t> extents, int own_mode,
                                         std::string const& tensor, std::string const& model);
 
+/// The model's names with the tensor's own rows in a mode. `extents` gets their number. The tensor itself
+/// stays.
+[[nodiscard]] io::RowNames with_own_rows(io::TensorFile const& file, io::RowNames names,
+                                         std::vector<std::uint64_t>& extents, int own_mode);
+
 }  // namespace polyad::cli

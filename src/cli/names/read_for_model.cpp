@@ -41,14 +41,6 @@ io::CoordinateList with_last_index(io::CoordinateList&& list, int base, std::str
   return places;
 }
 
-/// The names, followed by the labels that were not known.
-io::RowNames with_unknown(io::RowNames names, io::Labels const& unknown) {
-  for (std::size_t n = 0; n < names.labels.size(); ++n)
-    if (names.labels[n].has_rows())
-      for (std::size_t row = 0; row < unknown[n].rows(); ++row) names.labels[n].add(unknown[n].label(row));
-  return names;
-}
-
 }  // namespace
 
 EntriesForModel read_for_model(TensorInput input, int base, io::RowNames const& names,
@@ -81,7 +73,7 @@ EntriesForModel match_to_model(io::TensorFile&& file, InputReport&& facts, int b
   known.index_base   = base;
   auto const unknown = io::match_rows(result.file, known, extents, path);
   for (auto const& mode : unknown) result.unknown += mode.rows();
-  result.names = with_unknown(std::move(known), unknown);
+  result.names = io::with_new_rows(std::move(known), unknown);
   // A table without a column of values counts each line as 1.
   if (result.facts.table && result.facts.table->value.empty()) result.lacks_values = may_lack_values;
   return result;

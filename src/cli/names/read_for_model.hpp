@@ -18,19 +18,19 @@ struct EntriesForModel {
   /// What the rows are called, those that the model lacks included.
   io::RowNames names;
   std::uint64_t unknown = 0;      // labels that the model lacks
-  bool lacks_values     = false;  // what was read as values are numbers of rows
+  bool lacks_values     = false;  // the numbers read as values are row numbers
 };
 
-/// Reads the file; texts count from `base`, unless their dialect says otherwise. If it has a mode less than
-/// the model, what it gives as values are numbers of the last mode's rows; the values are then 0.
-/// \param names, extents  of the model
-/// \throws InputError for a file that is damaged, or of another number of modes; UsageError for rows that
-///         are called otherwise than the model's
+/// Reads the file; texts count from `base`, unless their dialect says otherwise. If it has one mode
+/// less than the model, the numbers in place of values are rows of the last mode; the values are then 0.
+/// \param names, extents  those of the model
+/// \throws InputError for a file that is damaged, or has another number of modes; UsageError for rows that
+///         are named differently from the model's
 [[nodiscard]] EntriesForModel read_for_model(TensorInput input, int base, io::RowNames const& names,
                                              std::vector<std::uint64_t> const& extents,
                                              CommonOptions const& common, bool may_lack_values = false);
 
-/// Gives the rows of a file that was read the numbers of the model's rows, as read_for_model does.
+/// Renumbers the rows of a file that was read as the rows of the model, as read_for_model does.
 /// \param facts  what the file is; its path names it in messages
 [[nodiscard]] EntriesForModel match_to_model(io::TensorFile&& file, InputReport&& facts, int base,
                                              io::RowNames const& names,

@@ -86,7 +86,7 @@ std::string RowTexts::mode_text(int mode) const {
 
 std::string RowTexts::text(int mode, std::uint64_t row) const {
   if (has_labels(mode) && row < rows(mode)) return quoted_if_needed(m_names.labels[mode].label(row));
-  return std::to_string(row + static_cast<std::uint64_t>(m_base));
+  return std::to_string(row + m_base);
 }
 
 std::optional<std::uint64_t> RowTexts::row(int mode, Word const& word) {
@@ -95,8 +95,8 @@ std::optional<std::uint64_t> RowTexts::row(int mode, Word const& word) {
     if (!index) index.emplace(m_names.labels[mode]);
     return index->find(word.text).value_or(rows(mode));
   }
-  auto const number = number_of(word.text);
-  auto const base   = static_cast<std::uint64_t>(m_base);
+  auto const number        = number_of(word.text);
+  std::uint64_t const base = m_base;
   if (!number || *number < base || *number - base == std::numeric_limits<std::uint64_t>::max())
     return std::nullopt;
   return *number - base;

@@ -20,12 +20,12 @@ namespace polyad::cli {
 [[nodiscard]] int base_of_model(io::RowNames const& names, int index_base,
                                 std::filesystem::path const& model);
 
-/// The mode that a number from 0 or a name stands for. \param option  its name, for messages
+/// The mode denoted by a number from 0 or by a name. \param option  its name, for messages
 /// \throws UsageError
 [[nodiscard]] int mode_of_text(std::string const& text, io::Labels const& labels, int order,
                                std::string const& option);
 
-/// \throws UsageError if both have labels for a mode, and these are not the same in the same order
+/// \throws UsageError if both have labels for a mode, and the labels or their order differ
 void expect_same_rows(io::Labels const& of_a, std::string const& a, io::Labels const& of_b,
                       std::string const& b);
 
@@ -41,8 +41,8 @@ public:
   /// A label, quoted if it has to be, or a number. Rows that the model lacks have numbers.
   [[nodiscard]] std::string text(int mode, std::uint64_t row) const;
   /// The row of a label or number. If the model has no such label, the first row after its own, which
-  /// stands for all of them. Nothing for a number that is none, or below the base. A number may be beyond
-  /// the model's rows.
+  /// stands for all of them. Returns nothing for a text that is not a number, or a number below the base. A
+  /// number may be beyond the model's rows.
   [[nodiscard]] std::optional<std::uint64_t> row(int mode, Word const& word);
   [[nodiscard]] std::uint64_t rows(int mode) const;
   [[nodiscard]] int base() const { return m_base; }

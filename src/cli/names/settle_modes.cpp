@@ -9,26 +9,20 @@
 
 #include "cli/names/row_texts.hpp"
 #include "cli/run/ranks.hpp"
+#include "cli/tensors/read_input.hpp"
 #include "cli/typed_text/mode_constraints.hpp"
+#include "polyad/core/error.hpp"
 
 namespace polyad::cli {
 
-void settle_modes(CpdOptions& options, InputReport const& tensor, int order) {
-  settle_modes(options.constraints, [&](std::string const& option, std::string const& name) {
-    int mode = 0;
-    if (ranks().rank == 0) mode = mode_of_text(name, tensor.labels, order, option);
-    if (ranks().size > 1)
-      mode = static_cast<int>(of_all_ranks({static_cast<std::uint64_t>(mode)}).front().front());
-    return mode;
-  });
-}
+namespace {
 
 void share_weights(io::HostKtensor& start, TypedConstraints const& constraints) {
   // If the first update computes the first factor anew, these weights matter only without iterations.
   // Penalties depend on how they are divided among the modes.
-  auto const rank   = static_cast<std::size_t>(start.rank());
-  auto const shares = shares_of_weights(constraints, start.factors.size());
-  double const root = 1 / static_cast<double>(shares.size());
+  std::size_t const rank = start.rank();
+  auto const shares      = shares_of_weights(constraints, start.factors.size());
+  double const root      = 1 / static_cast<double>(shares.size());
   for (auto const& share : shares) {
     auto& factor = start.factors[share.mode];
     for (std::size_t e = 0; e < factor.size(); ++e) {
@@ -40,6 +34,27 @@ void share_weights(io::HostKtensor& start, TypedConstraints const& constraints) 
     }
   }
   std::fill(start.weights.begin(), start.weights.end(), 1.0);
+}
+
+}  // namespace
+
+void settle_modes(CpdOptions& options, io::CoordinateList const& tensor, InputReport const& input,
+                  std::optional<io::HostKtensor>& start) {
+  if (tensor.order() < 2)
+    throw InputError(options.tensor.string(), 0, 0, "has one mode only; CP needs two or more");
+  settle_modes(options.constraints, [&](std::string const& option, std::string const& name) {
+    int mode = 0;
+    if (ranks().rank == 0) mode = mode_of_text(name, input.labels, tensor.order(), option);
+    if (ranks().size > 1)
+      mode = static_cast<int>(of_all_ranks({static_cast<std::uint64_t>(mode)}).front().front());
+    return mode;
+  });
+  if (!start) return;
+  if (start->extents != tensor.extents)
+    throw InputError(
+        options.start.string(), 0, 0,
+        "holds a model of " + dims_text(start->extents) + ", but the tensor is " + dims_text(tensor.extents));
+  share_weights(*start, options.constraints);
 }
 
 }  // namespace polyad::cli

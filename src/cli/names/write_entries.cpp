@@ -28,8 +28,8 @@ void write_lines(std::filesystem::path const& path, io::CoordinateList const& li
   std::string text;
   if (has_header) {
     for (int n = 0; n < list.order(); ++n) {
-      auto const mode   = static_cast<std::size_t>(n);
-      bool const has_it = mode < names.labels.size() && !names.labels[mode].name.empty();
+      std::size_t const mode = n;
+      bool const has_it      = mode < names.labels.size() && !names.labels[mode].name.empty();
       text += (has_it ? quoted_if_needed(names.labels[mode].name) : fmt::format("mode_{}", n)) + separator;
     }
     if (columns.empty()) text += "value";

@@ -17,15 +17,15 @@ struct EstimateOptions {
   int index_base         = -1;
   std::string duplicates = "sum";  // or last, error
   std::uint64_t rank     = 0;
-  int iterations         = 50;  // that builds are spread over
+  int iterations         = 50;  // over which the time of a build is spread
   std::string precision  = "f64";
-  std::optional<std::uint64_t> device_memory;  // bytes; none: what is free
+  std::optional<std::uint64_t> device_memory;  // bytes; none: all that is free
 };
 
 struct TuneOptions {
   EstimateOptions of;
-  std::string format;  // empty: all; of one, its shapes too
-  bool store = false;  // beside the tensor
+  std::string format;  // empty: all; a single one is tried with all its shapes
+  bool store = false;  // next to the tensor
 };
 
 }  // namespace polyad::cli

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/options/file_options.hpp"
+#include "cli/options/fold_in_options.hpp"
 #include "polyad/fast_tucker/evaluation.hpp"
 #include "polyad/fast_tucker/fast_tucker_options.hpp"
 
@@ -35,7 +36,8 @@ struct TrainOptions : FastTuckerOptions {
   std::optional<std::uint64_t> typed_rank;
   std::string optimizer_name = "als";
   double learning_rate       = AdamRates().step;  // for adam and sgd
-  std::string implicit_text;                      // alpha; empty: no implicit feedback
+  std::string implicit_text;                      // alpha or "auto"; empty: no implicit feedback
+  bool chooses_by_ranking = false;                // alpha, the ridge and R of implicit feedback
   std::vector<double> shrink;                     // the members of Shrinkage; empty: chosen
   std::vector<std::string> target_names;  // "zero", "one" or "out" for each mode; empty: chosen, or zero
   std::string time_mode_text = "-1";      // the number or the name of a mode; -1: none
@@ -72,10 +74,14 @@ struct PredictOptions {
 struct RecommendOptions {
   CommonOptions common;
   std::filesystem::path model;
-  std::string mode;             // whose rows are recommended: its number or name
-  std::vector<std::string> at;  // a row of each other mode, or "*"
-  std::filesystem::path file;   // these, a query a line; empty: `at` is the only one
-  std::filesystem::path seen;   // entries whose rows are left out; empty: none
+  std::string mode;               // whose rows are recommended: its number or name
+  std::vector<std::string> at;    // a row of each other mode, or "*"
+  std::filesystem::path file;     // these, a query a line; empty: `at` is the only one
+  std::filesystem::path seen;     // entries whose rows are left out; empty: none
+  std::filesystem::path ratings;  // entries of users who get rows from them; empty: none
+  std::string users;              // their mode, its number or name; empty: 0, or 1 if `mode` is 0
+  bool rank_seen = false;         // what `ratings` has is recommended, too
+  TypedFoldIn fold;
   ColdStart cold_start = ColdStart::bias;
   std::uint64_t count  = 10;
   int index_base       = -1;  // -1: as the model says

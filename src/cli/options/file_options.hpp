@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The user's options for the commands that convert, check and describe files, one struct a command.
+// The user's options for the commands that convert, check and describe files, one struct per command.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@ struct CommonOptions {
   bool verbose        = false;
   bool quiet          = false;              // no progress and no notes
   bool data_on_stdout = false;              // stdout carries an output's data: results go to stderr
-  std::optional<std::uint64_t> max_memory;  // bytes to read tensors with; none: what is free
+  std::optional<std::uint64_t> max_memory;  // bytes for reading tensors; none: all that is free
   io::DelimitedOptions table;               // how tables of text are read
   OptionList listed;                        // all options of the command, as the report lists them
-  std::optional<std::uint64_t> seed;        // of commands that have one
+  std::optional<std::uint64_t> seed;        // for commands that have one
 };
 
 /// A tensor and how it is to be read.
@@ -43,13 +43,14 @@ struct ConvertOptions {
   std::string to;  // a dialect; empty: by the ending
   std::string precision = "f64";
   bool packed           = false;
+  int output_base       = -1;     // the number of the first index in a text; -1: as it was read
   bool force            = false;  // the output may be the input
 };
 
 struct CheckOptions {
   CommonOptions common;
   TensorInput input;
-  std::filesystem::path fixed;  // empty: nothing is mended
+  std::filesystem::path fixed;  // empty: nothing is fixed
   bool force = false;           // it may be the input
 };
 

@@ -12,6 +12,7 @@
 #include "cli/options/choice_options.hpp"
 #include "cli/options/completion_options.hpp"
 #include "cli/options/file_options.hpp"
+#include "cli/options/fold_in_options.hpp"
 #include "cli/options/product_options.hpp"
 #include "cli/typed_text/mode_constraints.hpp"
 #include "polyad/cp/cp_als_options.hpp"
@@ -21,7 +22,7 @@ namespace polyad::cli {
 struct CpdOptions : CpAlsOptions {
   CommonOptions common;
   std::filesystem::path tensor;
-  int index_base         = -1;     // -1: told by the file
+  int index_base         = -1;     // -1: as in the file
   std::string duplicates = "sum";  // or last, error
   bool drop_zeros        = false;
   TypedConstraints constraints;
@@ -33,7 +34,7 @@ struct CpdOptions : CpAlsOptions {
   bool tune             = false;               // auto tries all formats that fit
   std::string precision = "f64";               // or "f32"
   std::optional<std::uint64_t> device_memory;  // bytes; none: what is free
-  std::vector<int> grid;                       // of ranks; empty: the cheapest
+  std::vector<int> grid;                       // grid of ranks; empty: the cheapest
   bool deterministic = false;
   std::filesystem::path output;  // empty: none
 };
@@ -57,6 +58,6 @@ struct InfoOptions {
 using Options = std::variant<CpdOptions, StatsOptions, InfoOptions, ConvertOptions, CheckOptions,
                              CompareOptions, GenOptions, MttkrpOptions, TtmOptions, TtmcOptions,
                              TuckerOptions, TrainOptions, PredictOptions, RecommendOptions, SimilarOptions,
-                             EstimateOptions, TuneOptions, ProjectOptions, EvaluateOptions>;
+                             EstimateOptions, TuneOptions, ProjectOptions, EvaluateOptions, UpdateOptions>;
 
 }  // namespace polyad::cli

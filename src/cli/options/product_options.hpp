@@ -5,35 +5,35 @@
 #include <filesystem>
 #include <string>
 
+#include <optional>
+
+#include "cli/options/completion_options.hpp"
 #include "cli/options/file_options.hpp"
+#include "cli/options/fold_in_options.hpp"
 #include "polyad/tucker/tucker_options.hpp"
 
 namespace polyad::cli {
 
-/// The tensor times a matrix along a mode.
-struct TtmOptions {
+/// The options of all products of a tensor with matrices.
+struct ProductOptions {
   CommonOptions common;
   std::filesystem::path tensor;
   int index_base         = -1;
   std::string duplicates = "sum";  // or last, error
   std::string mode_text;           // as typed: its number or name
-  int mode              = 0;
+  int mode              = 0;       // that it names
   std::string precision = "f64";
-  std::filesystem::path matrix;  // npz with "matrix"
-  std::filesystem::path output;  // a tensor file
+  std::filesystem::path output;
 };
 
-/// The tensor times the matrices of all modes but one.
-struct TtmcOptions {
-  CommonOptions common;
-  std::filesystem::path tensor;
-  int index_base         = -1;
-  std::string duplicates = "sum";  // or last, error
-  std::string mode_text;           // as typed: its number or name
-  int mode              = 0;       // the one that stays
-  std::string precision = "f64";
+/// The tensor times a matrix along a mode, which is a tensor file.
+struct TtmOptions : ProductOptions {
+  std::filesystem::path matrix;  // npz with "matrix"
+};
+
+/// The tensor times the matrices of all modes but this one, which is a matrix in an npz file.
+struct TtmcOptions : ProductOptions {
   std::filesystem::path matrices;  // npz with "factor_0", ...
-  std::filesystem::path output;    // npz
 };
 
 /// Rows of one mode of a model for new slices.
@@ -44,7 +44,11 @@ struct ProjectOptions {
   std::string mode_text;      // a number or a name
   int mode              = 0;  // which mode_text names
   std::string precision = "f64";
-  std::filesystem::path output;  // a model file
+  // These are for models of fast-tucker alone.
+  TypedFoldIn fold;
+  std::optional<ColdStart> cold_start;  // nothing: bias
+  bool duplicates_typed = false;        // else repeated entries are kept
+  std::filesystem::path output;         // a model file
 };
 
 struct TuckerOptions : polyad::TuckerOptions {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Names of files, and words of a command line, in the report and in what people read.
+// Names of files, and words of a command line, in the report and in text for people.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace polyad::cli {
 
-/// A file's name as it is. The report's JSON has it so. Text shows control characters as \x0A
+/// A file's name, unchanged, as in the report's JSON. Text shows control characters as \x0A
 /// (file_name_format.hpp).
 struct FileName {
   std::string name;

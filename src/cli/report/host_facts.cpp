@@ -26,7 +26,7 @@ std::string processor_name() {
 std::uint64_t peak_memory_bytes() {
   rusage usage{};
   if (::getrusage(RUSAGE_SELF, &usage) != 0) return 0;
-  return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+  return usage.ru_maxrss * 1024;
 }
 
 }  // namespace polyad::cli

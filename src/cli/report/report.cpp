@@ -205,6 +205,16 @@ Json to_json(CompletionReport const& result) {
                          {"learns", rows.learns}});
     json["choice"]["classes"] = classes;
   }
+  if (auto const& choice = result.ranking_choice)
+    json["ranking_choice"] = {{"alpha", choice->alpha},
+                              {"ridge", choice->ridge},
+                              {"rank", choice->rank},
+                              {"ndcg", choice->ndcg},
+                              {"ndcg_error", choice->ndcg_error},
+                              {"users", choice->users},
+                              {"candidates", choice->candidates},
+                              {"seconds", choice->seconds},
+                              {"reason", choice->reason}};
   json["kept_iteration"] = result.kept_iteration;
   json["reason"]         = result.reason;
   json["cold"]           = result.cold;

@@ -55,7 +55,7 @@ struct FormatReport {
   std::uint64_t bytes        = 0;
   double build_s             = 0;
   std::string chosen_because = {};  // why auto chose it, or why it differs from the request; else empty
-  std::vector<FormatCandidate> candidates = {};  // of auto, the best first
+  std::vector<FormatCandidate> candidates = {};  // those of auto, the best first
   std::string warning                     = {};  // what its results may lose
 };
 
@@ -161,16 +161,30 @@ struct ChoiceReport {
   std::vector<RowClassReport> classes    = {};
 };
 
+/// The choice of options of implicit feedback by rankings of held-out entries.
+struct RankingChoice {
+  double alpha        = 0;
+  double ridge        = 0;
+  std::uint64_t rank  = 0;
+  double ndcg         = 0;  // that of the best candidate, at 10
+  double ndcg_error   = 0;  // its standard error
+  std::uint64_t users = 0;  // that it is a mean over
+  int candidates      = 0;
+  double seconds      = 0;
+  std::string reason  = {};  // why the search ended
+};
+
 struct CompletionReport {
   double mean = 0;
-  ErrorReports errors;  // of the model that is kept
-  ErrorReports biases;  // of mean and biases alone
+  ErrorReports errors;  // errors of the kept model
+  ErrorReports biases;  // errors of mean and biases alone
   std::uint64_t rank = 0;
   std::vector<std::uint64_t> columns;  // J
-  std::vector<std::string> targets;    // of each mode: zero, one or out; empty: zero
+  std::vector<std::string> targets;    // one per mode: zero, one or out; empty: zero
   std::string regularization;          // shrinkage or ridge, as options of the tool
-  std::string drift;                   // of biases over time, as options of the tool; empty: none
+  std::string drift;                   // drift of biases over time, as options of the tool; empty: none
   std::optional<ChoiceReport> choice;
+  std::optional<RankingChoice> ranking_choice;
   std::optional<double> objective;  // the loss of implicit feedback after the last epoch
   int kept_iteration = 0;
   std::string reason;
@@ -195,13 +209,13 @@ struct RunReport {
 
 struct StatsReport {
   double density = 0;
-  std::vector<RunReport> slices;  // of each mode
+  std::vector<RunReport> slices;  // one per mode
   std::vector<RunReport> fibers;  // along each mode
   double smallest     = 0;
   double largest      = 0;
   double norm         = 0;
   std::uint64_t zeros = 0;
-  int linear_bits     = 0;  // of an index that linearizes all modes
+  int linear_bits     = 0;  // length of an index that linearizes all modes
 };
 
 /// The findings of estimate and tune.

@@ -21,8 +21,8 @@ bool share_devices() {
   auto const addresses = probe_device().addresses;
   std::uint64_t key    = std::hash<std::string>()(host_name());
   if (!addresses.empty())
-    key ^= std::hash<std::uint64_t>()(
-        addresses[static_cast<std::size_t>(ranks().local_rank) % addresses.size()] * 0x9E3779B97F4A7C15ULL);
+    key ^=
+        std::hash<std::uint64_t>()(addresses[ranks().local_rank % addresses.size()] * 0x9E3779B97F4A7C15ULL);
   auto keys = of_all_ranks({key});
   std::sort(keys.begin(), keys.end());
   return std::adjacent_find(keys.begin(), keys.end()) != keys.end();

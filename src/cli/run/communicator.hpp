@@ -8,9 +8,9 @@
 
 namespace polyad::cli {
 
-/// One rank if there is one. Else NCCL if each rank has a device of its own, otherwise MPI. All ranks call
-/// it, in a Session. Rank 0 warns where ranks share a device.
-/// \param deterministic  by MPI: NCCL chooses the order of sums by the hardware it finds
+/// The communicator of a single rank if there is only one. Otherwise NCCL if each rank has its own device,
+/// else MPI. All ranks call it, in a Session. Rank 0 warns where ranks share a device.
+/// \param deterministic  uses MPI: NCCL chooses the order of sums by the hardware it finds
 [[nodiscard]] Communicator<Kokkos::DefaultExecutionSpace> make_communicator(bool deterministic);
 
 }  // namespace polyad::cli

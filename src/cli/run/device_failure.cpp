@@ -13,13 +13,13 @@ namespace polyad::cli {
 
 namespace {
 
-/// An abort for any other reason goes on when this returns.
+/// After this returns, an abort for any other reason proceeds.
 extern "C" void end_if_device_failed(int) {
   io::remove_temporary_files();
   if (!device_has_failed()) return;
   constexpr std::string_view text = "\npolyad: the device failed, as said above\n";
   if (::write(STDERR_FILENO, text.data(), text.size()) < 0) {
-    // The exit status says it, too.
+    // The exit status reports the failure, too.
   }
   ::_exit(static_cast<int>(ExitCode::backend_unusable));
 }

@@ -44,8 +44,8 @@ std::uint64_t stack_bytes() {
   return bytes;
 }
 
-/// Each thread that allocates may reserve 64 MiB of addresses for itself. Where these are limited, the next
-/// thread's stack wants them.
+/// Each thread that allocates may reserve 64 MiB of addresses for itself. If addresses are limited, the stack
+/// of the next thread needs them.
 void share_reserves_if_limited() {
 #ifdef M_ARENA_MAX
   ::rlimit addresses{};
@@ -61,7 +61,7 @@ void expect_threads(int wanted) {
   // To count them, Kokkos first starts as many threads as OpenMP allows, whatever number it is given.
   if (wanted > 0 && wanted < ::omp_get_max_threads()) ::omp_set_num_threads(wanted);
 #endif
-  auto const count = static_cast<std::uint64_t>(std::max(1, host_threads(wanted)));
+  std::uint64_t const count = std::max(1, host_threads(wanted));
   if (count == 1) return;
   share_reserves_if_limited();
   // This thread has its stack. The room of one more, and of one in 32, is for what else Kokkos allocates.

@@ -5,8 +5,8 @@
 namespace polyad::cli {
 
 /// Starts and ends the threads that Kokkos is about to start. Does nothing on a backend without threads.
-/// \param threads  0 for as many as OpenMP takes by itself
-/// \throws MemoryError if the system does not start so many
+/// \param threads  0 for OpenMP's default
+/// \throws MemoryError if the system does not start that many
 void expect_threads(int threads);
 
 }  // namespace polyad::cli

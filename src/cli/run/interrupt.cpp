@@ -13,8 +13,8 @@ namespace polyad::cli {
 namespace {
 
 std::sig_atomic_t volatile first_signal = 0;
-std::sig_atomic_t volatile arrived      = 0;  // how many signals
-std::sig_atomic_t volatile known        = 0;  // how many of them a command answers by its results
+std::sig_atomic_t volatile arrived      = 0;  // the number of signals
+std::sig_atomic_t volatile known        = 0;  // those that a command answers with its results
 bool finishes_files                     = false;
 bool broken_pipe_ends                   = false;
 
@@ -47,7 +47,7 @@ bool has_default_action(int signal) {
          action.sa_handler == SIG_DFL;
 }
 
-/// Unless it is ignored, or somebody else handles it.
+/// Installs the handler unless the signal is ignored, or other code handles it.
 void handle(int signal, void (*handler)(int)) {
   if (!has_default_action(signal)) return;
   struct sigaction action{};
@@ -77,12 +77,12 @@ void report_failed_writes() noexcept {
 }
 
 void catch_interrupts() noexcept {
-  // All that would end the process and leave it time.
+  // All signals that would end the process but leave it time.
   for (int const signal : {SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU,
                            SIGPOLL, SIGPWR, SIGSTKFLT})
     handle(signal, remember_signal);
   for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal) handle(signal, remember_signal);
-  // Those that end it at once.
+  // The signals that end it at once.
   for (int const signal : {SIGQUIT, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP})
     handle(signal, end_process);
   io::set_write_check(stop_output_if_interrupted);

@@ -26,7 +26,7 @@ public:
 void stop_if_interrupted(char const* stage);
 
 /// From now on signals do not stop the writing of files: they are the results of a long run. A pipe waits for
-/// its reader in spite of the signals so far, but not of later ones.
+/// its reader in spite of the signals so far, but a later signal ends the wait.
 void finish_files_in_spite_of_signals() noexcept;
 
 /// Whether SIGPIPE ends the tool, as it ends other programs in a pipe: it was not ignored at the start.

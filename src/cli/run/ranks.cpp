@@ -43,10 +43,10 @@ void abort_ranks(int exit_code) {
 
 std::vector<std::vector<std::uint64_t>> of_all_ranks(std::vector<std::uint64_t> const& own) {
   if (found.size == 1) return {own};
-  auto const ranks = static_cast<std::size_t>(found.size);
+  std::size_t const ranks = found.size;
   std::vector<std::uint64_t> words(own.size() * ranks, 0);
-  auto const of = [&](std::size_t k) { return words.begin() + static_cast<std::ptrdiff_t>(own.size() * k); };
-  std::copy(own.begin(), own.end(), of(static_cast<std::size_t>(found.rank)));
+  auto const of = [&](std::size_t k) { return words.begin() + own.size() * k; };
+  std::copy(own.begin(), own.end(), of(found.rank));
   mpi_communicator(Kokkos::DefaultExecutionSpace())
       .host()
       .all_gather(words.data(), std::vector<count_t>(ranks, own.size()));

@@ -23,18 +23,19 @@ void start_ranks();
 void end_ranks();
 /// The ranks that start_ranks found; one rank before its call.
 [[nodiscard]] Ranks const& ranks() noexcept;
-/// Ends all ranks with this exit code. Only where there are several.
+/// Ends all ranks with this exit code. Call it only if there are several.
 [[noreturn]] void abort_ranks(int exit_code);
 
-/// The numbers of all ranks, in their order; each passes equally many. All ranks call it, in a Session.
+/// The numbers of all ranks, in their order; each passes the same number of them. All ranks call it, in a
+/// Session.
 [[nodiscard]] std::vector<std::vector<std::uint64_t>> of_all_ranks(std::vector<std::uint64_t> const& own);
-/// The sum over the ranks before this one, and over all. Likewise.
+/// The sum over the ranks before this one, and over all. All ranks call it, in a Session.
 struct SumsOfRanks {
   std::uint64_t before = 0, all = 0;
 };
 [[nodiscard]] SumsOfRanks sums_of_ranks(std::uint64_t own);
 
-/// The signal that interrupts any rank, or 0. Likewise.
+/// The signal that interrupts any rank, or 0. All ranks call it, in a Session.
 [[nodiscard]] int signal_of_ranks();
 
 /// "Open MPI v4.1.4", or "none"

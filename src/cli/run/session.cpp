@@ -24,7 +24,7 @@ namespace {
 
 using Space = Kokkos::DefaultExecutionSpace;
 
-// The last session's, for the report, which is written after its end.
+// Values of the last session, for the report, which is written after its end.
 std::optional<std::uint64_t> device_peak;
 
 Kokkos::InitializationSettings settings(int threads, bool verbose) {

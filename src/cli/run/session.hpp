@@ -10,14 +10,14 @@
 
 namespace polyad::cli {
 
-/// Of one of several ranks on a machine; 0 leaves the choice to whoever starts them.
+/// The number of threads for one of several ranks on a machine; 0 leaves the choice to whoever starts them.
 [[nodiscard]] int threads_of_rank();
 
 class Session {
 public:
-  /// \param threads  of the host; 0 leaves the choice to Kokkos
+  /// \param threads  those of the host; 0 leaves the choice to Kokkos
   /// \param verbose  lets Kokkos print its warnings
-  /// \param device_memory  bytes to keep to on the device
+  /// \param device_memory  the limit for the device, in bytes
   /// On several ranks each takes a device by its number on its machine, and its share of the cores.
   /// \throws BackendError when the device cannot be used
   Session(int threads, bool verbose, std::optional<std::uint64_t> device_memory = {});
@@ -27,7 +27,7 @@ public:
 
   [[nodiscard]] BackendReport backend() const;
 
-  /// Prints the configuration as Kokkos tells it.
+  /// Prints the configuration as Kokkos reports it.
   void print_configuration(std::ostream& out) const;
 
 private:
@@ -35,7 +35,7 @@ private:
   std::unique_ptr<State> m_state;
 };
 
-/// Peaks so far, of the host and of the device. Also after the session's end.
+/// The peaks so far, of the host and of the device. Valid after the session's end, too.
 [[nodiscard]] MemoryReport peak_memory();
 
 /// "4.7.0"

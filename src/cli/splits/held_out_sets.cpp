@@ -66,7 +66,7 @@ std::string rule_text(io::SplitOptions const& split) {
 HeldOutSet divide(io::CoordinateList&& list, io::SplitOptions split, char const* set) {
   HeldOutSet result;
   if (ranks().size > 1) {
-    // Entries at one place may be on several ranks: each counts its own only.
+    // Entries at one place may be on several ranks: each counts only its own.
     split.first      = sums_of_ranks(list.nnz()).before;
     auto const marks = io::held_out_entries(list, split);
     auto parts       = io::partition(list, [&](std::uint64_t p) { return marks[p] != 0; });

@@ -11,16 +11,16 @@
 
 namespace polyad::cli {
 
-/// A set that is held out.
+/// A held-out set.
 struct HeldOutSet {
   io::CoordinateList kept;
   io::CoordinateList held;
   std::string text;  // what was held out and how, for a line of the results; empty on several ranks
 };
 
-/// Holds the test set out of the entries; `held` is empty unless options.splits(). Of a list of which each
-/// rank has a part, each divides its own.
-/// \param labels  of the entries' modes; may be empty
+/// Holds the test set out of the entries; `held` is empty unless options.splits(). If each rank has a
+/// part of the list, each divides its own part.
+/// \param labels  those of the entries' modes; may be empty
 /// \throws UsageError
 [[nodiscard]] HeldOutSet hold_out_test(TrainOptions const& options, io::CoordinateList&& list,
                                        io::Labels const& labels);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Formatted results and messages. Not for sources that nvcc compiles, because nvcc 13 does not survive fmt's
-// checks of formats: they take show_text and say_text.
+// checks of formats: they use show_text and say_text.
 #pragma once
 
 #include <fmt/format.h>

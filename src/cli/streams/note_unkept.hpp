@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A run of hours whose model goes nowhere: said when it begins, after its input has been read.
+// Warns of a long run whose model is not saved, when it begins and after its input has been read.
 #pragma once
 
 #include <filesystem>

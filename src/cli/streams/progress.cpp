@@ -21,7 +21,8 @@ namespace {
 constexpr std::chrono::milliseconds between_redraws{50};
 constexpr std::chrono::seconds between_lines{10};
 
-/// The beginning of a line of ASCII that a terminal shows without wrapping it; only then it can be redrawn.
+/// The beginning of a line of ASCII that a terminal shows without wrapping it; only such a line can be
+/// redrawn.
 std::string_view visible_part(std::string_view line) {
   winsize size{};
   if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < 2) return line;

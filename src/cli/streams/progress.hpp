@@ -20,7 +20,7 @@ public:
   Progress& operator=(Progress const&) = delete;
 
   void iteration(int iteration, double fit, double delta, double seconds);
-  /// \param text  what the iteration reached
+  /// \param text  the result of the iteration
   void iteration(int iteration, std::string const& text, double seconds);
   /// A step before the iterations, redrawn and thinned out as they are. \param text  made only if it is drawn
   void step(std::function<std::string()> const& text);

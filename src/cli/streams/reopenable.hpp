@@ -8,7 +8,7 @@
 
 namespace polyad::cli {
 
-/// A file as it is; of a pipe, which can be read only once, a copy that lives as long as this object.
+/// The file itself; for a pipe, which can be read only once, a copy that lives as long as this object.
 class Reopenable {
 public:
   /// \param path  empty: none. A file that cannot be opened is left to its reader.

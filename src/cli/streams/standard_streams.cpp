@@ -30,7 +30,7 @@ bool is_open(int descriptor) noexcept {
 
 }  // namespace
 
-// Reads and writes of such a descriptor fail, as those of a closed one would. Messages alone are to be lost.
+// Reads and writes of such a descriptor fail, as those of a closed one would. Only messages may be lost.
 void occupy_standard_descriptors() noexcept {
   while (!is_open(STDIN_FILENO) || !is_open(STDOUT_FILENO) || !is_open(STDERR_FILENO)) {
     bool const is_log = is_open(STDIN_FILENO) && is_open(STDOUT_FILENO);
@@ -50,7 +50,7 @@ void show_text(std::string_view text) noexcept {
 }
 
 void say_text(std::string_view text) noexcept {
-  // A pipe that poll() calls ready takes so many bytes at once.
+  // A pipe that poll() calls ready accepts this many bytes at once.
   constexpr std::size_t ready_bytes = PIPE_BUF;
   int const before                  = errno;
   while (!text.empty()) {
@@ -63,7 +63,7 @@ void say_text(std::string_view text) noexcept {
     ssize_t const count = ::write(STDERR_FILENO, text.data(), std::min(text.size(), ready_bytes));
     if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (count <= 0) break;
-    text.remove_prefix(static_cast<std::size_t>(count));
+    text.remove_prefix(count);
   }
   errno = before;
 }

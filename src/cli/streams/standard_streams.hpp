@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Results go to stdout, messages to stderr. A message that cannot be written is lost: no log ends a run. If
-// an output of the command is stdout, stdout carries its data only, and the results are messages too.
+// Results go to stdout, messages to stderr. A message that cannot be written is lost: a log must not end a
+// run. If an output of the command is stdout, stdout carries only its data, and the results are messages too.
 #pragma once
 
 #include <string_view>
@@ -20,7 +20,7 @@ void show_text(std::string_view text) noexcept;
 /// Writes a message, or loses it. It does not wait for the reader of a pipe once a signal has arrived.
 void say_text(std::string_view text) noexcept;
 
-/// Writes what is left of the results. Returns the errno of the first failure of stdout, or 0.
+/// Writes the rest of the results. Returns the errno of the first failure of stdout, or 0.
 [[nodiscard]] int flush_results() noexcept;
 
 }  // namespace polyad::cli

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Rows that do not occur: a tensor's long modes that are mostly empty are renumbered (tensor/compact.hpp).
-// Free of Kokkos, so that its callers are.
+// Free of Kokkos, so that its callers can be.
 #pragma once
 
 #include <string>
@@ -12,9 +12,9 @@
 
 namespace polyad::cli {
 
-/// Renumbers the list in place, by the usual rule; 32-bit indices are used if they suffice then. Needs a
-/// Session. Returns the rows that are stored of each mode, or nothing if no mode was renumbered. The report
-/// gets their numbers.
+/// Renumbers the list in place, by the usual rule; 32-bit indices are then used if they suffice. Needs a
+/// Session. Returns the stored rows of each mode, or nothing if no mode was renumbered. The report gets
+/// their numbers.
 [[nodiscard]] std::vector<StoredRows> compact_list(io::CoordinateList& list, InputReport& report);
 
 /// Gives a list that was renumbered its extents, and 32-bit indices if they suffice. The report gets the

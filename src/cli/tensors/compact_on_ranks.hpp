@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rows that do not occur, in a tensor of which each rank has a part.
+// Rows that do not occur in a tensor whose parts are on several ranks.
 #pragma once
 
 #include <span>

@@ -38,7 +38,7 @@ Tensor without_duplicates(typename Tensor::space_type const& where, Tensor const
                           InputReport& report) {
   auto const deduplicated = sum_duplicates(where, tensor);
   report.nnz              = deduplicated.tensor.nnz();
-  report.duplicates += deduplicated.duplicates;  // to those that reading settled
+  report.duplicates += deduplicated.duplicates;  // in addition to those that were resolved while reading
   return deduplicated.tensor;
 }
 
@@ -67,7 +67,7 @@ CooTensor<Scalar, Index, Space> to_device(Space const& space, io::CoordinateList
   auto tensor = upload_list<Scalar, Index>(space, std::move(list));
   try {
     return without_duplicates(space, tensor, report);
-  } catch (MemoryError const&) {  // the sort's keys do not fit beside the coordinates
+  } catch (MemoryError const&) {  // the sort's keys do not fit in addition to the coordinates
     return without_duplicates_by_host(space, std::move(tensor), report);
   }
 }

@@ -12,9 +12,7 @@ namespace polyad::cli {
 
 std::uint64_t index_of(io::CoordinateList const& list, std::uint64_t p, int n) {
   return std::visit(
-      [&](auto const& indices) -> std::uint64_t {
-        return indices[p * list.extents.size() + static_cast<std::uint64_t>(n)];
-      },
+      [&](auto const& indices) -> std::uint64_t { return indices[p * list.extents.size() + n]; },
       list.indices);
 }
 

@@ -36,7 +36,7 @@ namespace polyad::cli {
     std::vector<std::vector<std::uint8_t>> const& observed, RowTexts const& rows, std::string const& file,
     bool allowed, std::uint64_t first = 0);
 
-/// Says on stderr how many entries lie outside the training set's extents, where some do.
+/// Says on stderr how many entries are outside the training set's extents, if any are.
 void warn_of_cold(std::uint64_t entries);
 
 }  // namespace polyad::cli

@@ -44,7 +44,7 @@ io::CoordinateList to_list(Tensor const& tensor, std::vector<std::uint64_t> cons
 /// rounded.
 void rate(GenOptions const& options, io::CoordinateList& list) {
   std::uint64_t const order = list.extents.size();
-  // Streams of random numbers of their own, away from those of the coordinates.
+  // Streams of random numbers that differ from those of the coordinates.
   std::uint64_t const factors = options.seed + 0x52415445, noise = options.seed + 0x4E4F4953;
   std::visit(
       [&](auto const& indices) {
@@ -56,7 +56,7 @@ void rate(GenOptions const& options, io::CoordinateList& list) {
               product *= 0.5 + 0.5 * counter_uniform(factors, n, indices[p * order + n], r);
             mean += product;
           }
-          // The sum of four uniform numbers, less its mean, over its standard deviation 1 / sqrt(3).
+          // The sum of four uniform numbers minus its mean, divided by its standard deviation 1 / sqrt(3).
           double normal = -2;
           for (std::uint64_t k = 0; k < 4; ++k) normal += counter_uniform(noise, 0, p, k);
           double const rating =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The part of `polyad gen` that runs on the backend. Free of Kokkos, so that its callers are.
+// The part of `polyad gen` that runs on the backend. Free of Kokkos, so that its callers can be.
 #pragma once
 
 #include "cli/options/options.hpp"
@@ -10,10 +10,10 @@ namespace polyad::cli {
 
 struct GeneratedTensor {
   io::CoordinateList tensor;
-  io::HostKtensor model;  // of low-rank: what the tensor equals; else empty
+  io::HostKtensor model;  // for low-rank, the model that the tensor equals; else empty
 };
 
-/// Needs a Session. \throws UsageError for shapes that cannot hold what was asked for
+/// Needs a Session. \throws UsageError for shapes that cannot hold the requested nonzeros
 [[nodiscard]] GeneratedTensor generate(GenOptions const& options);
 
 }  // namespace polyad::cli

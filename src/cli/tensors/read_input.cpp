@@ -22,7 +22,7 @@ namespace polyad::cli {
 
 namespace {
 
-/// \throws InputError when a nonzero stands where an earlier one does
+/// \throws InputError if two nonzeros have the same coordinates
 void expect_no_duplicates(TensorInput const& input, io::TensorFile const& file) {
   auto const pair = io::first_duplicate(file.tensor);
   if (!pair) return;
@@ -47,7 +47,7 @@ io::ReadOptions read_options(TensorInput const& input, CommonOptions const& comm
           .table              = common.table};
 }
 
-/// Says what was found in a table of text, or that coordinate text may be one.
+/// Prints what was found in a table of text, or that coordinate text may be such a table.
 void show_columns(io::ReadReport const& found, std::string const& path, bool is_quiet) {
   if (found.table && !is_quiet) say("polyad: {}: {}\n", FileName(path), FileName(io::describe(*found.table)));
   if (found.values_look_like_times)

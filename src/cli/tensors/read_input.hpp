@@ -26,18 +26,18 @@ namespace polyad::cli {
 /// \throws InputError, with the line for a duplicate that is an error
 [[nodiscard]] io::CoordinateList read_input(TensorInput const& input, CommonOptions const& common,
                                             Report& report, io::FilePart const& part = {});
-/// The same of a file that is open already.
+/// The same for a file that is already open.
 [[nodiscard]] io::CoordinateList read_input(io::InputFile& file, TensorInput const& input,
                                             CommonOptions const& common, Report& report);
 
-/// The same with what the file says of itself.
+/// The same with the facts that the file states about itself.
 [[nodiscard]] io::TensorFile read_input_file(TensorInput const& input, CommonOptions const& common,
                                              Report& report, io::FilePart const& part = {});
 [[nodiscard]] io::TensorFile read_input_file(io::InputFile& file, TensorInput const& input,
                                              CommonOptions const& common, Report& report);
 
-/// The line of a nonzero, counted from 0, of a file that was read; nothing if it is not known, or has
-/// changed.
+/// The line of a nonzero, counted from 0, in a file that was read; nothing if the line is not known, or the
+/// file has changed.
 [[nodiscard]] std::optional<std::uint64_t> line_of_nonzero(std::filesystem::path const& path,
                                                            std::uint64_t nonzero);
 

@@ -15,7 +15,7 @@ namespace polyad::cli {
 
 namespace {
 
-/// Gives the other ranks the facts of the file, which the first one alone has read.
+/// Gives the other ranks the facts of the file, which only the first one has read.
 void share_facts(Report& report) {
   if (ranks().rank > 0) report.input.emplace();
   auto& facts      = *report.input;
@@ -56,7 +56,7 @@ namespace {
 
 /// Whether each row of a mode occurs in any part. All ranks call it.
 std::vector<bool> occurring_rows(io::CoordinateList const& part, std::size_t n) {
-  auto const order = static_cast<std::size_t>(part.order());
+  std::size_t const order = part.order();
   std::vector<bool> occurs(part.extents[n]);
   std::visit(
       [&](auto const& indices) {
@@ -82,7 +82,7 @@ std::vector<std::uint64_t> empty_slices_on_ranks(io::CoordinateList const& part)
   std::vector<std::uint64_t> empty;
   for (std::size_t n = 0; n < part.extents.size(); ++n) {
     auto const occurs = occurring_rows(part, n);
-    empty.push_back(static_cast<std::uint64_t>(std::count(occurs.begin(), occurs.end(), false)));
+    empty.push_back(std::count(occurs.begin(), occurs.end(), false));
   }
   return empty;
 }
@@ -113,9 +113,9 @@ bool extents_need_wide_index(std::vector<std::uint64_t> const& extents) {
 }
 
 io::CoordinateList gather_on_rank_0(io::CoordinateList const& list) {
-  auto const all   = mpi_communicator(Kokkos::DefaultExecutionSpace()).host();
-  auto const order = static_cast<std::uint64_t>(list.order());
-  std::vector<count_t> to(static_cast<std::size_t>(ranks().size), 0);
+  auto const all            = mpi_communicator(Kokkos::DefaultExecutionSpace()).host();
+  std::uint64_t const order = list.order();
+  std::vector<count_t> to(ranks().size, 0);
   to[0]           = list.nnz();
   auto const from = all.counts_from(to);
   io::CoordinateList whole;

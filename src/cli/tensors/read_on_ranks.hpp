@@ -53,8 +53,8 @@ std::vector<Index> take_indices(io::CoordinateList& list) {
 /// The lists of all ranks, in their order, on rank 0; an empty one elsewhere.
 [[nodiscard]] io::CoordinateList gather_on_rank_0(io::CoordinateList const& list);
 
-/// Which rows have entries, as HostFastTucker::observed has it; on several ranks in all parts together,
-/// which the ranks ask for together. Ranks add up, so that each has the same.
+/// The rows that have entries, in the form of HostFastTucker::observed. With several ranks, a row counts if
+/// it has entries in any part. All ranks call it together and get the same result.
 [[nodiscard]] std::vector<std::vector<std::uint8_t>> observed_rows(io::CoordinateList const& part);
 
 }  // namespace polyad::cli

@@ -8,7 +8,7 @@
 
 namespace polyad::cli {
 
-/// Shows how many rows are stored of each renumbered mode, if there is one.
+/// Shows the number of stored rows of each renumbered mode, if there is one.
 inline void show_stored_rows(InputReport const& input) {
   if (!input.stored_rows.empty())
     show("rows     {} occur, and only those are stored\n", stored_rows_text(input));

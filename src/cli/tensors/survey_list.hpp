@@ -7,7 +7,7 @@
 
 namespace polyad::cli {
 
-/// The survey of a list, on so many threads (0: all).
+/// Surveys a list with the given number of threads (0: all).
 [[nodiscard]] TensorSurvey survey_list(io::CoordinateList const& list, int threads);
 
 }  // namespace polyad::cli

@@ -29,24 +29,50 @@ std::vector<std::uint64_t> extents_reached(io::CoordinateList const& tensor) {
   return reached;
 }
 
+/// Whether any index of the tensor is that of a mode's first row.
+bool has_a_first_row(io::CoordinateList const& tensor) {
+  return std::visit(
+      [](auto const& indices) { return std::find(indices.begin(), indices.end(), 0U) != indices.end(); },
+      tensor.indices);
+}
+
+/// Says on stderr what a reader of this file will not know or will misunderstand.
+void say_what_is_lost(std::filesystem::path const& path, io::CoordinateList const& tensor,
+                      io::WriteOptions const& options) {
+  io::Dialect const& dialect = *options.dialect;
+  if (!dialect.holds_extents())
+    if (auto const reached = extents_reached(tensor); reached != tensor.extents)
+      say("polyad: {} has no place for the extents {}: {} will be read as {}\n", io::to_string(dialect),
+          dims_text(tensor.extents), FileName(path), dims_text(reached));
+  bool const has_labels = std::any_of(options.labels.begin(), options.labels.end(),
+                                      [](auto const& mode) { return mode.has_rows(); });
+  if (has_labels && !dialect.holds_names())
+    say("polyad: {} has no place for the names of rows: {} has their numbers alone\n", io::to_string(dialect),
+        FileName(path));
+  if (options.index_base != 0) return;
+  if (dialect == io::Dialect::matrix_market)
+    say("polyad: {} always counts from 1: the indices in {} are greater by 1 than those that were read\n",
+        io::to_string(dialect), FileName(path));
+  else if (dialect.shows_base_by_indices() && !has_a_first_row(tensor))
+    say("polyad: {} counts from 0, but has no index 0 that would show this: read it with --index-base 0\n",
+        FileName(path));
+}
+
 }  // namespace
 
-std::string write_output(std::filesystem::path const& path, io::CoordinateList const& tensor,
-                         std::string const& to, io::WriteOptions options, Report& report) {
-  options.dialect = to.empty() ? io::dialect_of_ending(path) : io::writable_dialect(to);
-  if (!options.dialect || !options.dialect->holds_names()) options.index_base = -1;  // text counts from 1
+double write_in_dialect(std::filesystem::path const& path, io::CoordinateList const& tensor,
+                        io::WriteOptions const& options) {
   auto const start = std::chrono::steady_clock::now();
   io::write_tensor(path, tensor, options);
   double const seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (!options.dialect->holds_extents())
-    if (auto const reached = extents_reached(tensor); reached != tensor.extents)
-      say("polyad: {} has no place for the extents {}: {} will be read as {}\n",
-          io::to_string(*options.dialect), dims_text(tensor.extents), FileName(path), dims_text(reached));
-  bool const has_labels = std::any_of(options.labels.begin(), options.labels.end(),
-                                      [](auto const& mode) { return mode.has_rows(); });
-  if (has_labels && !options.dialect->holds_names())
-    say("polyad: {} has no place for the names of rows: {} has their numbers alone\n",
-        io::to_string(*options.dialect), FileName(path));
+  say_what_is_lost(path, tensor, options);
+  return seconds;
+}
+
+std::string write_output(std::filesystem::path const& path, io::CoordinateList const& tensor,
+                         std::string const& to, io::WriteOptions options, Report& report) {
+  options.dialect      = to.empty() ? io::dialect_of_ending(path) : io::writable_dialect(to);
+  double const seconds = write_in_dialect(path, tensor, options);
   if (!std::holds_alternative<FactsReport>(report.result)) report.result = FactsReport{};
   auto& facts = std::get<FactsReport>(report.result);
   facts.facts.emplace_back("write_s", seconds);

@@ -10,9 +10,13 @@
 
 namespace polyad::cli {
 
+/// Writes the tensor in options.dialect, which must be set. Says on stderr what the dialect has no place for:
+/// extents, names, and the number that the indices count from. Returns the seconds of writing.
+double write_in_dialect(std::filesystem::path const& path, io::CoordinateList const& tensor,
+                        io::WriteOptions const& options);
+
 /// Writes the tensor in the dialect `to`, or by the name's ending if `to` is empty. Adds the file to the
-/// report's FactsReport. Says on stderr when the dialect has no place for the extents. Returns a line that
-/// describes the file.
+/// report's FactsReport, and says what write_in_dialect says. Returns a line that describes the file.
 [[nodiscard]] std::string write_output(std::filesystem::path const& path, io::CoordinateList const& tensor,
                                        std::string const& to, io::WriteOptions options, Report& report);
 

@@ -112,7 +112,7 @@ void settle_modes(TypedConstraints& typed,
 }
 
 std::vector<Constraints> constraints_of_modes(TypedConstraints const& typed, int order) {
-  std::vector<Constraints> result(static_cast<std::size_t>(order));
+  std::vector<Constraints> result(order);
   put_numbers("--lower", typed.lower, result, [](Constraints& c, double x) { c.lower = x; });
   put_numbers("--upper", typed.upper, result, [](Constraints& c, double x) { c.upper = x; });
   put_numbers("--l1", typed.l1, result, [](Constraints& c, double x) { c.l1 = x; });

@@ -16,14 +16,14 @@ struct TypedConstraints {
   // As typed.
   std::string nonnegative_text;  // "all", or modes; empty: not given
   std::vector<std::string> lower_texts, upper_texts, l1_texts, ridge_texts, fixed_texts;
-  // What they say, without the modes that have names.
+  // The meaning of the texts, without the modes that are given by name.
   bool all_nonnegative = false;
   std::vector<int> nonnegative;
   std::vector<ModePenalty> lower, upper, l1, ridge;
   std::vector<int> fixed;  // modes whose factors stay as they are
 };
 
-/// Reads the texts. \throws UsageError for one that says nothing, and for two of one mode
+/// Reads the texts. \throws UsageError for a text without meaning, and for two texts for one mode
 void read_texts(TypedConstraints& typed);
 
 /// Replaces names of modes by numbers in the texts, and reads them again.

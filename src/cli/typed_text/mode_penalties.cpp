@@ -15,7 +15,7 @@ namespace polyad::cli {
 
 namespace {
 
-/// Whether it has digits and signs alone: no mode has such a name, nor such a number if that is too large.
+/// Whether it has only digits and signs: no mode has such a name, nor such a number if it is too large.
 bool is_like_number(std::string const& mode) {
   return mode.find_first_not_of("+-0123456789") == std::string::npos;
 }

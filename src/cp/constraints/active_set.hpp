@@ -11,7 +11,7 @@
 // is removed by Givens rotations. The start's entries inside their intervals are free at first.
 //
 // If a new entry depends on those in P, H has no curvature along a line, on which the objective falls at the
-// same rate: x follows it to the first end of an interval. Where H_rr and the penalties are 0, x_r stays.
+// same rate: x follows it to the first end of an interval. If H_rr and the penalties are 0, x_r stays.
 //
 // All lanes of a thread call each member function together, and take the same branches. All sums have an
 // order that depends on R alone.
@@ -26,11 +26,11 @@
 
 namespace polyad::detail {
 
-/// \tparam Lanes  of the thread that solves a row
+/// \tparam Lanes  those of the thread that solves a row
 template <class Space, class Scalar, int Lanes>
 class ActiveSet {
 public:
-  /// Doubles of memory for a row.
+  /// Doubles of memory per row.
   static constexpr count_t doubles(count_t rank) { return rank * (rank + 1) / 2 + 4 * rank + 2 * rank; }
 
   /// \param lower, upper  numbers of the precision Scalar, on A
@@ -64,7 +64,7 @@ public:
     for (int r = 0; r < m_rank; ++r)
       if (m_place[r] == fixed && m_x[r] > low(r) && m_x[r] < high(r)) enter(r, 2 * epsilon);
     int last = -1, refinements = 0;
-    // Each entry usually moves once or twice. The limit ends what only rounding could prolong.
+    // Each entry usually moves once or twice. The limit ends steps that are only due to rounding.
     for (int step = 0; step < 10 * m_rank + 20; ++step) {
       if (m_count > 0) {
         auto const [position, length] = move_free();
@@ -287,8 +287,9 @@ private:
         model + Kokkos::abs(m_x[r]) * m_columns(added_curvature, r) + m_columns(threshold, r);
     return 0x1p-53 * (m_rank + 16) * terms + (sizeof(Scalar) < sizeof(double) ? 2 * epsilon * model : 0.0);
   }
-  /// Whether the free entries are at their minimum but for rounding. They are not after a move from far away,
-  /// as from a start that a ridge makes much smaller: the move has the rounding error of the start's size.
+  /// Whether the free entries are at their minimum up to rounding. They are not after a move from far away,
+  /// as from a start that a ridge makes much smaller: the move has a rounding error relative to the size of
+  /// the start.
   [[nodiscard]] KOKKOS_FUNCTION bool is_least_of_free(Scalar const* v) const {
     double size = 0;
     for (int s = 0; s < m_rank; ++s) size += Kokkos::abs(m_x[s]) * m_columns(column_length, s);
@@ -298,8 +299,8 @@ private:
     }
     return true;
   }
-  /// By how much the objective falls at first for each unit by which x_r rises; negative: by which it falls;
-  /// 0: it falls in neither direction, or only by rounding.
+  /// How much the objective falls at first for each unit by which x_r rises; negative: by which it falls; 0:
+  /// it falls in neither direction, or only by rounding.
   [[nodiscard]] KOKKOS_FUNCTION double release_slope(int r, double noise) const {
     double const t  = m_columns(threshold, r);
     double const up = m_g[r] - (m_x[r] >= 0 ? t : -t), down = -m_g[r] - (m_x[r] <= 0 ? t : -t);

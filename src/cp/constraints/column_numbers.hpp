@@ -15,7 +15,7 @@ enum ColumnNumber : int {
   inverse_curvature,  // 1 / (H_rr + ridge); negative: H_rr and the penalties are 0, and the column stays
   threshold,          // the t of soft(z, t)
   column_length,      // H_rr^(1/2): a change of x_r by d changes the model by d H_rr^(1/2)
-  added_curvature,    // the ridge's
+  added_curvature,    // that of the ridge
   column_weight,      // w_r, a power of two
   inverse_weight,     // 1 / w_r
   column_numbers
@@ -48,7 +48,7 @@ struct PrepareColumns {
   }
 };
 
-/// What is best for one entry, as x = w a with a Scalar a within the bounds.
+/// The best value for one entry, as x = w a with a Scalar a within the bounds.
 /// \param z       v_r - sum over s != r of H_rs x_s
 /// \param number  (n): the ColumnNumber n of the entry's column
 template <class Scalar, class Number>

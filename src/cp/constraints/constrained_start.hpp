@@ -9,7 +9,7 @@
 
 #include "cp/constraints/constrained_update.hpp"
 #include "cp/fixed_modes.hpp"
-#include "cp/run_updates.hpp"
+#include "cp/run/run_updates.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/cp/factor_update.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
@@ -99,8 +99,8 @@ void expect_within_bounds(Space const& space, std::vector<ModeUpdate> const& upd
 }
 
 /// The free modes whose columns may be multiplied by any positive number: the first of them, or `all`, as
-/// with penalties. Those decide how the modes share a component's scale. A start whose scale is in one mode
-/// alone would cost there so much that the first updates make the model zero.
+/// with penalties, which decide how the modes share a component's scale. A start with all its scale in one
+/// mode would cost so much there that the first updates make the model zero.
 [[nodiscard]] inline std::vector<int> scalable_modes(CpAlsOptions const& options, int order, bool all) {
   std::vector<int> modes;
   for (int n = 0; n < order && (all || modes.empty()); ++n) {

@@ -9,7 +9,7 @@
 #include "cp/constraints/descend_tiles.hpp"
 #include "cp/update_memory.hpp"
 #include "dense/dense_tuning.hpp"
-#include "dense/update_tile.hpp"
+#include "dense/update/update_tile.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/cp/factor_update.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"

@@ -19,7 +19,7 @@
 
 #include "cp/constraints/column_numbers.hpp"
 #include "dense/gram.hpp"
-#include "dense/hadamard_of_grams.hpp"
+#include "dense/update/hadamard_of_grams.hpp"
 #include "kernel/launch.hpp"
 #include "kernel/launch_shape.hpp"
 #include "polyad/core/types.hpp"

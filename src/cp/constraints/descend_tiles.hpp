@@ -8,7 +8,7 @@
 //     the tile of V into the pad; the sweeps over the row, whose   descend()
 //     new numbers take V's place in the pad
 //     A to memory                                                  store_tile()
-//     A'A and <V, A>                                               dense/update_tile.hpp
+//     A'A and <V, A>                                               dense/update/update_tile.hpp
 //
 // H is in the pad, where all threads of a warp read the same number. Columns beyond R are zero. All numbers
 // of the pad are doubles, so that squares of floats stay in range.
@@ -20,7 +20,7 @@
 
 #include "cp/constraints/column_numbers.hpp"
 #include "cp/update_memory.hpp"
-#include "dense/update_tile.hpp"
+#include "dense/update/update_tile.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/cp/factor_update.hpp"
 #include "polyad/kernel/lanes.hpp"

@@ -9,9 +9,9 @@
 #include <cmath>
 #include <vector>
 
-#include "cp/iteration_numbers.hpp"
-#include "cp/numbers_on_host.hpp"
-#include "dense/hadamard_of_grams.hpp"
+#include "cp/run/iteration_numbers.hpp"
+#include "cp/run/numbers_on_host.hpp"
+#include "dense/update/hadamard_of_grams.hpp"
 #include "fit/sum_cells.hpp"
 #include "kernel/launch_shape.hpp"
 #include "polyad/core/types.hpp"

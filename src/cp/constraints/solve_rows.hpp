@@ -2,9 +2,9 @@
 // solve_rows: the exact minimum of each row of A (I x R) under bounds, l1 and ridge (active_set.hpp).
 //
 // A thread and its lanes solve a row at a time. Its triangle and vectors (R^2/2 + 6.5 R doubles) are in the
-// team's scratch memory where they fit, with fewer rows in flight the longer they are, otherwise in memory of
-// the run for some rows. All arithmetic is in double, in an order that depends on R alone: every run gives
-// the same bits.
+// team's scratch memory if they fit, with fewer rows in flight the longer they are, otherwise in memory of
+// the run for a number of rows. All arithmetic is in double, in an order that depends only on R: every run
+// gives the same bits.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -13,7 +13,7 @@
 
 #include "cp/constraints/active_set.hpp"
 #include "cp/constraints/column_numbers.hpp"
-#include "dense/hadamard_of_grams.hpp"
+#include "dense/update/hadamard_of_grams.hpp"
 #include "kernel/launch.hpp"
 #include "kernel/launch_shape.hpp"
 #include "polyad/core/error.hpp"
@@ -85,7 +85,7 @@ struct SolveRows {
 };
 
 /// Memory for rows in flight that no team's scratch memory holds; empty if they fit there.
-/// \param rows  of the longest mode
+/// \param rows  the number of rows of the longest mode
 /// \throws MemoryError before allocating
 template <class Scalar, class Space>
 [[nodiscard]] DeviceNumbers<Space> memory_of_rows(Space const& space, count_t rows, count_t rank) {

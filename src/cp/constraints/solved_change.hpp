@@ -5,14 +5,15 @@
 
 #include <Kokkos_Core.hpp>
 
-#include "dense/hadamard_of_grams.hpp"
+#include "dense/update/hadamard_of_grams.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/cp/factor_update.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 
 namespace polyad::detail {
 
-/// The norm by which the own update of an entry would change the model, of all entries of A (I x R).
+/// The largest norm by which the own update of an entry would change the model, over all entries of A (I x
+/// R).
 template <class Space, class Scalar>
 struct ChangeOfEntries {
   ModeProblem<Space> problem;
@@ -51,11 +52,13 @@ public:
       : m_weights(Kokkos::view_alloc(space, "polyad::weights_before"), rank),
         m_found(Kokkos::view_alloc(space, "polyad::solved_change"), 1) {}
 
-  /// Before the weights of the next factor are chosen. Launches on `space` and returns without waiting.
+  /// Call it before the weights of the next factor are chosen. Launches on `space` and returns without
+  /// waiting.
   void keep_weights(Space const& space, DeviceNumbers<Space> const& weights) const {
     Kokkos::deep_copy(space, m_weights, weights);
   }
-  /// Before the update: raises problem.largest_change. Launches on `space` and returns without waiting.
+  /// Call it before the update: raises problem.largest_change. Launches on `space` and returns without
+  /// waiting.
   template <class Scalar>
   void measure(Space const& space, ModeProblem<Space> const& problem, FactorMatrix<Scalar, Space> const& V,
                FactorMatrix<Scalar, Space> const& A, double ridge) const {

@@ -12,8 +12,8 @@
 #include "fast_tucker/evaluation/query_metrics.hpp"
 #include "fast_tucker/evaluation/rank_pairs.hpp"
 #include "fast_tucker/evaluation/test_queries.hpp"
-#include "fast_tucker/query_weights.hpp"
-#include "fast_tucker/ranking.hpp"
+#include "fast_tucker/ranking/query_weights.hpp"
+#include "fast_tucker/ranking/ranking.hpp"
 #include "kernel/launch_shape.hpp"
 #include "polyad/fast_tucker/predict.hpp"
 #include "tensor/coordinates_inside.hpp"
@@ -79,7 +79,7 @@ private:
 
   void rank(Batch batch) {
     auto const width = static_cast<std::ptrdiff_t>(m_model.order() - 1);
-    auto const begin = m_queries.indices.begin() + static_cast<std::ptrdiff_t>(batch.first) * width;
+    auto const begin = m_queries.indices.begin() + batch.first * width;
     m_weights.form(std::vector<count_t>(begin, begin + static_cast<std::ptrdiff_t>(batch.count) * width),
                    m_ranking.weights, m_ranking.base);
     m_ranking.begin();
@@ -88,7 +88,7 @@ private:
     std::vector<count_t> owners;
     for (count_t q = 0; q < batch.count; ++q)
       owners.resize(m_queries.starts[batch.first + q + 1] - first_item, q);
-    auto const from = m_queries.items.begin() + static_cast<std::ptrdiff_t>(first_item);
+    auto const from = m_queries.items.begin() + first_item;
     GatherScores<Scalar, Space> gather{
         {},
         numbers_from(m_space, "polyad::relevant_queries", owners),
@@ -122,7 +122,7 @@ private:
         else
           ++m_result.unreachable;
       }
-      std::sort(sorted.begin() + static_cast<std::ptrdiff_t>(starts.back()), sorted.end());
+      std::sort(sorted.begin() + starts.back(), sorted.end());
       starts.push_back(sorted.size());
     }
     QueryDoubles<Space> const on_device(
@@ -172,7 +172,7 @@ private:
 /// A model without interaction, whose biases are zero.
 template <class Scalar, class Space>
 FastTuckerModel<Scalar, Space> model_without_interaction(Space const& space, Extents const& extents) {
-  return {space, extents, std::vector<count_t>(static_cast<std::size_t>(extents.order()), 1), 1, true};
+  return {space, extents, std::vector<count_t>(extents.order(), 1), 1, true};
 }
 
 /// A model that ranks items by their users. \throws MemoryError
@@ -290,7 +290,7 @@ public:
   /// Users of the test set without a relevant entry.
   [[nodiscard]] count_t users_left_out() const { return m_test_users.size() - m_users.size(); }
 
-  /// \param predictions  of all test entries; empty: the method predicts no values
+  /// \param predictions  those of all test entries; empty: the method predicts no values
   void add(std::string const& method, RankedQueries const& ranked, std::vector<double> const& predictions,
            Evaluation& result) const {
     auto const values  = values_of_users(ranked);
@@ -330,8 +330,7 @@ private:
   }
   /// A user's place among those with test entries.
   [[nodiscard]] std::size_t number_of(count_t user) const {
-    return static_cast<std::size_t>(std::lower_bound(m_test_users.begin(), m_test_users.end(), user) -
-                                    m_test_users.begin());
+    return std::lower_bound(m_test_users.begin(), m_test_users.end(), user) - m_test_users.begin();
   }
   [[nodiscard]] bool belongs(count_t user, std::size_t c) const { return c == 0 || class_of_user(user) == c; }
 
@@ -443,8 +442,8 @@ void expect_evaluation(FastTuckerModel<Scalar, Space> const& model, EvaluationOp
 template <class Scalar, class Space>
 count_t unknown_queries(FastTuckerModel<Scalar, Space> const& model, TestQueries const& queries,
                         EvaluationOptions const& options) {
-  auto const width = static_cast<count_t>(model.order() - 1);
-  count_t unknown  = 0;
+  count_t const width = model.order() - 1;
+  count_t unknown     = 0;
   for (count_t q = 0; q < queries.count(); ++q) {
     bool is_unknown = false;
     for (count_t m = 0; m < width; ++m) {

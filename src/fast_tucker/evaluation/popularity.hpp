@@ -5,7 +5,7 @@
 #include <Kokkos_Core.hpp>
 #include <vector>
 
-#include "fast_tucker/ranked_rows.hpp"
+#include "fast_tucker/ranking/ranked_rows.hpp"
 #include "polyad/core/sort.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 
@@ -46,7 +46,7 @@ struct CountUsers {
   }
 };
 
-/// Waits for `space`. The coordinates are inside. \throws MemoryError
+/// Waits for `space`. The coordinates must be within the extents. \throws MemoryError
 template <class Scalar, class Index, class Space>
 Popularity popularity(Space const& space, CooTensor<Scalar, Index, Space> const& seen, int user_mode,
                       int item_mode) {

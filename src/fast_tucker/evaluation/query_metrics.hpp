@@ -41,7 +41,7 @@ struct RelevantItems {
 
 /// All but the AUC, which the scores decide.
 /// \param list     the first items of the ranking, at most k
-/// \param novelty  of each item; empty: not known
+/// \param novelty  one number per item; empty: not known
 inline MetricsOfUser query_metrics(std::span<count_t const> list, RelevantItems const& relevant, count_t k,
                                    std::span<double const> novelty) {
   double hits = 0, dcg = 0, precisions = 0, reciprocal = 0, surprise = 0;

@@ -6,7 +6,7 @@
 #include <Kokkos_Core.hpp>
 #include <vector>
 
-#include "fast_tucker/ranked_rows.hpp"
+#include "fast_tucker/ranking/ranked_rows.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 
 namespace polyad::detail {
@@ -25,7 +25,7 @@ struct BlockScores {
   }
 };
 
-/// scores(i) of relevant item i, if the block has it.
+/// Writes scores(i) of relevant item i, if the block has it.
 template <class Scalar, class Space>
 struct GatherScores {
   BlockScores<Scalar, Space> block;

@@ -19,7 +19,7 @@ using namespace std::string_view_literals;
 constexpr auto npy_magic  = "\x93NUMPY"sv;
 constexpr char host_order = std::endian::native == std::endian::little ? '<' : '>';
 
-/// The text behind 'key': in the dictionary, blanks skipped.
+/// The text after 'key': in the dictionary, with blanks skipped.
 std::optional<std::string_view> entry(std::string_view dictionary, std::string const& key) {
   std::size_t at = dictionary.find("'" + key + "'");
   if (at == std::string_view::npos) return std::nullopt;
@@ -63,7 +63,7 @@ std::optional<NpyArray> parse_dictionary(std::string_view dictionary) {
     auto const [end, code] = std::from_chars(rest.data(), rest.data() + rest.size(), size);
     if (code != std::errc{}) return std::nullopt;
     header.shape.push_back(size);
-    rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
+    rest.remove_prefix(end - rest.data());
   }
 }
 
@@ -105,16 +105,14 @@ NpyArray parse_npy(std::string const& file, std::string const& name, std::string
     throw InputError(file, 0, 0, in_quotes(name) + reason);
   };
   if (content.size() < 12 || !content.starts_with(npy_magic)) refuse(" is no array of numpy");
-  auto const byte = [&](std::size_t k) {
-    return static_cast<std::size_t>(static_cast<unsigned char>(content[k]));
-  };
-  bool const first        = content[6] == 1;
+  auto const byte  = [&](std::size_t k) -> std::size_t { return static_cast<unsigned char>(content[k]); };
+  bool const first = content[6] == 1;
   std::size_t const start = first ? 10 : 12;
   std::size_t const length =
       first ? byte(8) | byte(9) << 8 : byte(8) | byte(9) << 8 | byte(10) << 16 | byte(11) << 24;
   if (length > content.size() - start) refuse(" is damaged: its header is cut short");
   auto array = parse_dictionary(content.substr(start, length));
-  if (!array) refuse(" is no array of integers, floats or doubles in this machine's byte order");
+  if (!array) refuse(" is not an array of integers, floats or doubles in this machine's byte order");
   content.remove_prefix(start + length);
   std::uint64_t size = array->bytes;
   for (std::uint64_t const extent : array->shape)

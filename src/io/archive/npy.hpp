@@ -15,7 +15,7 @@ namespace polyad::io {
 /// An array of an archive. Its elements are in the archive's bytes, or in the unpacked content.
 struct NpyArray {
   char kind           = 'f';  // f floating point, i integer, u unsigned integer, b boolean; S and U: text
-  std::uint64_t bytes = 8;    // of an element
+  std::uint64_t bytes = 8;    // size of an element
   bool column_major   = false;
   std::vector<std::uint64_t> shape;
   std::string_view elements;
@@ -41,10 +41,11 @@ struct NpyArray {
   }
 };
 
-/// Magic, version, length and dictionary. `type` is numpy's name of it without the byte order: f8, u4, U3.
+/// Magic, version, length and dictionary. `type` is numpy's name of the type without the byte order: f8, u4,
+/// U3.
 [[nodiscard]] std::string npy_header(std::vector<std::uint64_t> const& shape, std::string_view type);
 
-/// \param file, name  of the archive and the array, for messages
+/// \param file, name  those of the archive and the array, for messages
 /// \throws InputError for what is damaged or of a type that NpyArray does not know
 [[nodiscard]] NpyArray parse_npy(std::string const& file, std::string const& name, std::string_view content);
 

@@ -19,7 +19,7 @@ namespace polyad::io {
 
 namespace {
 
-/// Where element k of a column-major array of that shape is in the row-major one.
+/// The place in a row-major array of element k of the column-major array of that shape.
 std::uint64_t row_major_place(std::vector<std::uint64_t> const& shape, std::uint64_t k) {
   std::uint64_t place = 0, stride = 1;
   for (std::uint64_t const extent : shape) stride *= extent;

@@ -43,26 +43,26 @@ public:
   /// Refuses an archive of another kind, if its arrays' names show one. \param kind  as archive_kind()
   void expect(std::string_view kind) const;
 
-  /// The array of that name, nothing when there is none. Its numbers are finite.
+  /// The array of that name, or nothing if there is none. Its numbers are finite.
   [[nodiscard]] std::optional<NpzArray> read(std::string const& array, std::size_t dimensions) const;
 
   /// The same for an array that has to be there.
   [[nodiscard]] NpzArray require(std::string const& array, std::size_t dimensions) const;
 
   /// What add_rows wrote; empty if there are no lists.
-  /// \param extents  the rows of the factors; become those of the modes
+  /// \param extents  the rows of the factors; they are replaced by those of the modes
   [[nodiscard]] std::vector<StoredRows> read_rows(std::vector<std::uint64_t>& extents) const;
 
   /// What add_names wrote. \param extents  the rows of the modes
   [[nodiscard]] RowNames read_names(std::vector<std::uint64_t> const& extents) const;
-  /// So many booleans; empty if there is no such array.
+  /// The given number of booleans; empty if there is no such array.
   [[nodiscard]] std::vector<std::uint8_t> read_booleans(std::string const& array, std::uint64_t count) const;
 
   /// The name of the file, for messages.
   [[nodiscard]] std::string const& name() const noexcept { return m_input.name(); }
 
 private:
-  /// A vector of integers, none of them negative; nothing when there is none of that name.
+  /// A vector of integers, none of them negative; nothing if there is none of that name.
   [[nodiscard]] std::optional<std::vector<std::uint64_t>> read_counts(std::string const& array) const;
 
   RawInput& m_input;

@@ -34,7 +34,7 @@ void add_texts(ZipWriter& zip, std::string const& texts, std::string const& ends
             {reinterpret_cast<char const*>(where.data()), where.size() * sizeof(std::uint64_t)});
 }
 
-/// The arrays of an archive that are about names.
+/// The arrays of an archive that hold names.
 class NameArrays {
 public:
   NameArrays(RawInput const& input, std::vector<ZipMember> const& members, ReadMemory& memory)
@@ -100,7 +100,7 @@ private:
 
 void add_names(ZipWriter& zip, RowNames const& names) {
   if (names.index_base >= 0) {
-    auto const base = static_cast<std::int64_t>(names.index_base);
+    std::int64_t const base = names.index_base;
     add_bytes(zip, "index_base", "i8", 1, {reinterpret_cast<char const*>(&base), sizeof base});
   }
   ModeLabels modes;

@@ -28,7 +28,7 @@ void add_booleans(ZipWriter& zip, std::string const& name, std::vector<std::uint
 [[nodiscard]] RowNames read_names(RawInput const& input, std::vector<ZipMember> const& members,
                                   ReadMemory& memory, std::vector<std::uint64_t> const& extents);
 
-/// An array of so many booleans; empty if there is none. \throws as read_names
+/// An array with the given number of booleans; empty if there is none. \throws as read_names
 [[nodiscard]] std::vector<std::uint8_t> read_booleans(RawInput const& input,
                                                       std::vector<ZipMember> const& members,
                                                       ReadMemory& memory, std::string const& name,

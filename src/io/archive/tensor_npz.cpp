@@ -29,7 +29,7 @@ namespace polyad::io {
 
 namespace {
 
-/// Gives `count` elements make(k), as To, to a sink, some at a time.
+/// Writes `count` elements make(k), converted to To, to a sink, in blocks.
 template <class To, class Make>
 void send(ZipWriter::Sink const& sink, std::uint64_t count, Make const& make) {
   std::vector<To> some(std::min<std::uint64_t>(count, std::uint64_t{1} << 16));
@@ -114,7 +114,7 @@ private:
   std::vector<ZipMember> m_members;
 };
 
-/// Element k as an unsigned number; a negative one comes out larger than any extent.
+/// Element k as an unsigned number; a negative one becomes larger than any extent.
 std::uint64_t unsigned_at(NpyArray const& array, std::uint64_t k) {
   return array.with_type([&](auto type) {
     return static_cast<std::uint64_t>(element_at<decltype(type)>(array.elements.data(), k));

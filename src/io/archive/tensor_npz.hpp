@@ -12,8 +12,8 @@
 
 namespace polyad::io {
 
-/// Stored without compression; coordinates of 32 bits where they suffice. Names are added as
-/// io/archive/npz_names.hpp says. \throws WriteError; the previous file then stays
+/// Stored without compression; with coordinates of 32 bits if they suffice. Names are added as in
+/// io/archive/npz_names.hpp. \throws WriteError; the previous file then stays
 void write_tensor_npz(std::filesystem::path const& path, CoordinateList const& tensor,
                       bool single_precision = false, RowNames const& names = {});
 

@@ -53,10 +53,10 @@ private:
   std::vector<ZipMember> m_members;
 };
 
-/// The members of an archive, which has places. \throws InputError
+/// The members of an archive that can be read at any position. \throws InputError
 [[nodiscard]] std::vector<ZipMember> list_zip(RawInput const& archive);
 
-/// The content of a member, its checksum verified. It counts in `memory`.
+/// The content of a member, after its checksum is verified. It counts in `memory`.
 /// \throws InputError; MemoryError
 [[nodiscard]] UninitializedVector<char> open_member(RawInput const& archive, ZipMember const& member,
                                                     ReadMemory& memory);

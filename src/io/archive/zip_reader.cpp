@@ -147,7 +147,7 @@ UninitializedVector<char> inflate_all(RawInput const& archive, std::uint64_t beg
     stream.next_out            = reinterpret_cast<Bytef*>(content.data() + out);
     stream.avail_out           = static_cast<uInt>(std::min(most, content.size() - out));
     status                     = inflate(&stream, Z_NO_FLUSH);
-    out = static_cast<std::size_t>(reinterpret_cast<char*>(stream.next_out) - content.data());
+    out                        = reinterpret_cast<char*>(stream.next_out) - content.data();
   }
   if (status == Z_MEM_ERROR) throw std::bad_alloc();
   if (status != Z_STREAM_END || out != content.size())

@@ -8,7 +8,7 @@ namespace polyad::io {
 
 namespace {
 
-/// Little-endian fields, one behind the other.
+/// Little-endian fields, one after the other.
 class Fields {
 public:
   Fields& u16(std::uint64_t value) { return append(value, 2); }
@@ -38,12 +38,7 @@ constexpr int version_needed(bool zip64) {
 /// The common fields of local and central headers: version, flags, method, time, date, checksum, sizes,
 /// lengths. The date is 1 January 1980, the format's first, so that equal models give equal files.
 void common_fields(Fields& fields, ZipMember const& member, bool zip64, std::size_t extra) {
-  fields.u16(static_cast<std::uint64_t>(version_needed(zip64)))
-      .u16(0)
-      .u16(0)
-      .u16(0)
-      .u16(0x0021)
-      .u32(member.crc);
+  fields.u16(version_needed(zip64)).u16(0).u16(0).u16(0).u16(0x0021).u32(member.crc);
   fields.u32(zip64 ? most_32 : member.packed).u32(zip64 ? most_32 : member.size);
   fields.u16(member.name.size()).u16(extra);
 }
@@ -69,7 +64,7 @@ void ZipWriter::finish() {
   for (ZipMember const& member : m_members) {
     bool const zip64 = m_force_zip64 || member.size >= most_32 || member.local_head >= most_32;
     Fields head;
-    head.u32(0x02014B50).u16(static_cast<std::uint64_t>(version_needed(zip64)));
+    head.u32(0x02014B50).u16(version_needed(zip64));
     common_fields(head, member, zip64, zip64 ? 28 : 0);
     // Comment, disk, attributes: none.
     head.u16(0).u16(0).u16(0).u32(0).u32(zip64 ? most_32 : member.local_head).text(member.name);

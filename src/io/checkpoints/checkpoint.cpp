@@ -29,7 +29,7 @@ constexpr std::uint64_t all_rows          = 2;  // without lists of rows either
 constexpr std::uint64_t first_version     = 1;  // without weights either
 constexpr std::uint64_t numbers_of_a_mode = 5;  // that a mode has
 
-/// write_checkpoint() of `checkpoint`, whose own factors are not read: `factors` has A^(n) of each mode.
+/// write_checkpoint() for `checkpoint`, whose own factors are not used: `factors` has A^(n) of each mode.
 void write_blocks(std::filesystem::path const& path, Checkpoint const& checkpoint,
                   std::vector<ElementBlocks> const& factors) {
   std::uint64_t const order = checkpoint.extents.size();

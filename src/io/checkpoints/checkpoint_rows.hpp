@@ -18,7 +18,8 @@
 
 namespace polyad::io {
 
-/// The factor of mode n as `read` returns it, which must live as long. \param rows  that are stored
+/// The factor of mode n as `read` returns it, which must outlive the result. \param rows  the number of
+/// stored rows
 inline ElementBlocks blocks_read_by(ReadFactorRows const& read, std::size_t n, std::uint64_t rows,
                                     std::uint64_t columns) {
   auto next = [&read, n, block = std::vector<double>()](std::uint64_t first, std::uint64_t count) mutable {
@@ -30,7 +31,7 @@ inline ElementBlocks blocks_read_by(ReadFactorRows const& read, std::size_t n, s
 
 inline constexpr std::uint64_t no_list = ~std::uint64_t(0);
 
-/// \param rows  no lists for any of the modes if it is empty
+/// \param rows  if it is empty, no mode has a list
 inline void write_rows(FieldWriter& writer, std::vector<StoredRows> const& rows, std::size_t order) {
   for (std::size_t n = 0; n < order; ++n) {
     bool const is_list = !rows.empty() && rows[n].is_list();

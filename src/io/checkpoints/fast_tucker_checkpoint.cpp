@@ -120,7 +120,7 @@ void errors(Archive& archive, StateErrors& of) {
   archive.f64(of.mae);
 }
 
-/// One matrix for each mode, I_n or J_n x the number that `columns` returns. None at all unless `there`.
+/// One matrix for each mode, I_n or J_n x the number that `columns` returns. None at all if `there` is false.
 template <class Archive, class List, class Rows, class Columns>
 void matrices(Archive& archive, bool there, List& list, std::size_t order, Rows const& rows,
               Columns const& columns) {
@@ -155,7 +155,7 @@ void chosen(Archive& archive, FastTuckerState& state, std::uint64_t order, std::
   errors(archive, state.choice_biases);
   errors(archive, state.choice_model);
   if (of_version < 2) {
-    // As many as it always had. A state that is written has them.
+    // As many as earlier versions have. A state that is written has them.
     std::uint64_t const always = state.has_choice ? 6 : 0;
     if (state.choice_epochs != always) state.choice_epochs = always;
     return;
@@ -184,7 +184,7 @@ void biases(Archive& archive, FastTuckerState& state, std::uint64_t order) {
   matrices(archive, time > 0, state.drifts, order, rows, [&](std::size_t n) { return state.bins[n]; });
 }
 
-/// \param of  has the matrices: the state itself, or a snapshot
+/// \param of  what has the matrices: the state itself, or a snapshot
 template <class Archive, class Matrices>
 void fields(Archive& archive, FastTuckerState& state, Matrices& of, std::uint64_t of_version) {
   archive.text(state.precision, longest_name);
@@ -226,7 +226,7 @@ void fields(Archive& archive, FastTuckerState& state, Matrices& of, std::uint64_
       [&](std::size_t k) { return k % 2 == 0 ? J(k / 2) : state.rank; });
 }
 
-/// The lowest version that holds the state, so that earlier Polyads read what they can.
+/// The lowest version that holds the state, so that earlier versions of Polyad read what they can.
 std::uint64_t version_of(FastTuckerState const& state) {
   bool const is_new = !state.left_to_biases.empty() || state.choice_epochs != (state.has_choice ? 6U : 0U);
   return is_new ? version : 1;

@@ -13,12 +13,29 @@ namespace polyad::io {
   return found == here ? std::string() : "is a checkpoint of " + what + " " + found + ", not " + here;
 }
 
-/// Whether extents, nonzeros and norm are alike. The norm of a tensor depends on how threads split its sum.
+/// Whether extents, nonzeros and norm are the same. The norm of a tensor depends on how threads split its
+/// sum.
 template <class Checkpoint>
 [[nodiscard]] bool is_same_tensor(Checkpoint const& found, Checkpoint const& run) {
   if (found.extents != run.extents || found.nnz != run.nnz) return false;
   double const difference = std::abs(found.norm_squared - run.norm_squared);
   return found.norm_squared == run.norm_squared || difference <= 1e-6 * run.norm_squared;
+}
+
+/// What `found` is, if it is of another tensor than `run` or of options that give other iterates; otherwise
+/// empty. The first difference counts: of the model's size, the precision, the format, the other options.
+/// \param keeps_format   whether iterates of other formats, which differ by rounding alone, are others
+/// \param has_same_rows  whether the rows that both store are alike
+template <class Checkpoint>
+[[nodiscard]] std::string difference_of_runs(Checkpoint const& found, Checkpoint const& run,
+                                             bool keeps_format, bool has_same_rows,
+                                             std::string const& of_size, std::string const& of_options = {}) {
+  for (auto const& difference :
+       {of_size, difference_of("precision", found.precision, run.precision),
+        difference_of("the format", keeps_format ? found.format : run.format, run.format), of_options})
+    if (!difference.empty()) return difference;
+  bool const is_same = is_same_tensor(found, run) && has_same_rows;
+  return is_same ? std::string() : "is a checkpoint of another tensor";
 }
 
 }  // namespace polyad::io

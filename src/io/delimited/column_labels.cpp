@@ -18,9 +18,7 @@ class PrintedInteger {
 public:
   explicit PrintedInteger(std::int64_t label)
       : m_end(std::to_chars(m_text.data(), m_text.data() + m_text.size(), label).ptr) {}
-  [[nodiscard]] std::string_view text() const {
-    return {m_text.data(), static_cast<std::size_t>(m_end - m_text.data())};
-  }
+  [[nodiscard]] std::string_view text() const { return {m_text.data(), m_end}; }
 
 private:
   std::array<char, 24> m_text{};
@@ -70,7 +68,7 @@ std::vector<std::uint32_t> add_labels(TextTable& all, std::vector<std::uint64_t>
   return numbers;
 }
 
-/// The labels of all threads go to the table of the thread that has the most.
+/// Adds the labels of all threads to the table of the thread that has the most.
 Numbering number_texts(std::vector<ColumnLabels*> const& of_threads) {
   Numbering numbering;
   for (auto* labels : of_threads) labels->become_text();
@@ -86,7 +84,7 @@ Numbering number_texts(std::vector<ColumnLabels*> const& of_threads) {
       numbers = add_labels(all, first, labels->texts().labels(), labels->first());
   }
   numbering.rows = first.size();
-  // One thread has met them in order.
+  // A single thread has met them in order.
   if (std::is_sorted(first.begin(), first.end())) {
     numbering.labels = all.take_labels();
     return numbering;

@@ -16,14 +16,15 @@
 namespace polyad::io {
 
 /// All labels are integers until one is not: then all are texts, and keep their numbers. An integer has one
-/// form, as it is printed: 7 is one, but 007 and +7 are texts. It stays where it was made, as its tables do.
+/// form, that in which it is printed: 7 is one, but 007 and +7 are texts. An object of this class cannot be
+/// moved, as its tables cannot.
 class ColumnLabels {
 public:
   explicit ColumnLabels(ReadMemory& memory) : m_memory(&memory) {}
 
-  /// Numbers a label within this thread, but some labels later, when the cache has its bucket: *to becomes
-  /// the number at the latest in finish(). A text must stay until then.
-  /// \param place  in the file; it increases from call to call
+  /// Numbers a label within this thread, but several labels later, when the cache has its bucket: *to becomes
+  /// the number in finish() at the latest. A text must stay valid until then.
+  /// \param place  its place in the file; it increases from call to call
   void number_later(std::int64_t label, std::uint64_t place, std::uint32_t* to) {
     std::size_t const hash = IntegerTable::hash_of(label);
     if (m_integers) m_integers->prefetch(hash);
@@ -42,7 +43,7 @@ public:
   void become_text();
   [[nodiscard]] bool is_text() const noexcept { return !m_integers; }
   [[nodiscard]] std::size_t size() const noexcept { return m_first.size(); }
-  /// Unless they are texts.
+  /// The integers, unless the labels are texts.
   [[nodiscard]] std::vector<std::int64_t> const& integers() const noexcept { return m_integers->labels(); }
   [[nodiscard]] TextTable& texts() noexcept { return m_texts; }
   /// Where each label came first.
@@ -94,10 +95,11 @@ struct Numbering {
   std::vector<std::vector<std::uint32_t>> of_each;  // the row of each label of each thread
 };
 
-/// Integers in ascending order, texts as they come first. The result depends only on the places of labels.
+/// Integers in ascending order, texts in the order of their first occurrence. The result depends only on the
+/// places of labels.
 [[nodiscard]] Numbering number_rows(std::vector<ColumnLabels*> const& of_threads, ReadMemory& memory);
 
-/// Reads an integer in the one form that it has: no plus, no zeros before it, and it fits 64 bits.
+/// Reads an integer in its one form: without a plus or leading zeros, and within 64 bits.
 [[nodiscard]] std::optional<std::int64_t> read_integer(std::string_view label);
 
 }  // namespace polyad::io

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What each column of a table is for. Unless the user says so, the values are in a column whose name says
-// it, or else in the last one, as in coordinate text. Times that hardly repeat make no mode.
+// The use of each column of a table. Unless the user specifies it, the values are in a column whose name says
+// so, or else in the last one, as in coordinate text. Times that hardly repeat do not become a mode.
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -76,7 +76,7 @@ private:
   [[nodiscard]] std::size_t find(std::string const& column) const {
     auto const& names = m_layout.names;
     if (auto const found = std::find(names.begin(), names.end(), column); found != names.end())
-      return static_cast<std::size_t>(found - names.begin());
+      return found - names.begin();
     std::size_t number      = 0;
     auto const [end, error] = std::from_chars(column.data(), column.data() + column.size(), number);
     if (error == std::errc() && end == column.data() + column.size() && number < names.size()) return number;
@@ -97,7 +97,7 @@ private:
     return columns;
   }
 
-  /// All columns but times of day, and a column of numbers that has no name (an index of pandas).
+  /// All columns except times of day, and except a column of numbers without a name (an index of pandas).
   [[nodiscard]] std::vector<std::size_t> all_of_interest(std::size_t time) const {
     std::vector<std::size_t> columns;
     auto const& names = m_layout.names;
@@ -128,7 +128,7 @@ private:
     auto const& name  = m_layout.names[last];
     bool const claims = m_layout.has_header && (names_time(name) || names_rows(name));
     if (claims || !m_rows.mostly(last, looks_numeric)) return none;
-    // Two columns of integers are pairs, not rows with their values.
+    // Two columns of integers are pairs, not rows and their values.
     return chosen.size() > 2 || m_rows.mostly(last, has_fraction) ? last : none;
   }
 

@@ -145,7 +145,7 @@ private:
     m_piece_bytes += slabs.counted();
   }
 
-  /// Steps count from the first one on; those between, without a record, are rows, too.
+  /// Steps count from the first one on; steps without a record in between are rows, too.
   std::uint64_t number_steps(ModeLabels& labels) {
     std::uint32_t least = std::numeric_limits<std::uint32_t>::max(), most = 0;
     for (ParsedRecords const& block : m_results) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Numbers labels from 0 on, in the order in which they come.
+// Numbers labels from 0 on, in the order in which they occur.
 #pragma once
 
 #include <array>
@@ -54,8 +54,8 @@ private:
   std::vector<std::int64_t> m_labels;
 };
 
-/// What a table has of a text: all of a short one, so that it is compared where its bucket is, and a hash and
-/// the beginning of a long one.
+/// What a table stores of a text: all of a short one, so that it can be compared within its bucket, and a
+/// hash and the beginning of a long one.
 struct TextKey {
   static constexpr std::size_t most_bytes = 15;
   std::array<char, most_bytes + 1> bytes{};  // the last one: the length, or most_bytes + 1 of a long text
@@ -94,7 +94,7 @@ public:
   }
   [[nodiscard]] std::size_t size() const noexcept { return m_labels.rows(); }
   [[nodiscard]] ModeLabels const& labels() const noexcept { return m_labels; }
-  /// Nothing can be looked up afterwards.
+  /// Nothing can be looked up after this call.
   [[nodiscard]] ModeLabels take_labels() { return std::move(m_labels); }
   [[nodiscard]] std::uint64_t bytes() const noexcept {
     return m_table.bytes() + m_labels.bytes.capacity() + m_labels.ends.capacity() * sizeof(std::uint64_t);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A hash table of entries with numbers: Tessil's robin_set (libraries' package robin-map-dev), with what it
-// lacks, which is to load a bucket into the cache some entries before it is needed.
+// A hash table of entries with numbers: Tessil's robin_set (libraries' package robin-map-dev), with one
+// addition, which is to load a bucket into the cache some entries before it is needed.
 #pragma once
 
 #include <tsl/robin_set.h>
@@ -47,8 +47,8 @@ private:
   BucketPlace* m_place;
 };
 
-/// Entries have a member `number`. Hash and Equal also take what is looked up instead of an entry. The table
-/// stays where it was made.
+/// Entries have a member `number`. Hash and Equal also accept what is looked up instead of an entry. The
+/// table cannot be moved.
 template <class Entry, class Hash, class Equal>
 class NumberTable {
 public:
@@ -75,7 +75,7 @@ public:
     auto const found = m_set.find(wanted, hash);
     return found == m_set.end() ? nothing_found : found->number;
   }
-  /// Adds an entry that is not there. \throws MemoryError
+  /// Adds an entry that is not in the table. \throws MemoryError
   void add(Entry const& entry) {
     m_set.insert(entry);
     m_mask = m_set.bucket_count() - 1;

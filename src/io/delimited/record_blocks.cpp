@@ -13,7 +13,7 @@ namespace polyad::io {
 namespace {
 
 std::uint64_t count_quotes(std::string_view text) {
-  return static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '"'));
+  return std::count(text.begin(), text.end(), '"');
 }
 
 /// The place after the last line end that has an even number of quotes before it; 0 if there is none.

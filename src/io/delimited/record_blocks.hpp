@@ -40,7 +40,7 @@ public:
   /// \throws InputError when packed data are damaged, or the file has become shorter
   [[nodiscard]] std::optional<RecordBlock> next();
 
-  /// Bytes of text so far, what was skipped included; a line end that the file lacks is not counted.
+  /// Bytes of text so far, including what was skipped; a line end that the file lacks is not counted.
   [[nodiscard]] std::uint64_t text_bytes() const noexcept { return m_text_bytes; }
 
 private:

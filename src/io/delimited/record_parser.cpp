@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The short path takes records of integers, texts and plain decimal numbers from a block without quotes. All
-// others go the careful path, which alone reports faults.
+// The short path handles records of integers, texts and plain decimal numbers from a block without quotes.
+// All others take the careful path, which alone reports faults.
 #include "io/delimited/record_parser.hpp"
 
 #include <algorithm>
@@ -115,7 +115,7 @@ bool is_utf8(std::string_view text) {
 }
 
 std::uint64_t lines_in(char const* begin, char const* end) {
-  return static_cast<std::uint64_t>(std::count(begin, end, '\n'));
+  return std::count(begin, end, '\n');
 }
 
 }  // namespace
@@ -148,8 +148,8 @@ void RecordParser::finish_labels() {
   for (auto& labels : m_labels) labels->finish();
 }
 
-/// Takes the text of a column. \return whether it is right; else m_reason says why not
-/// \param is_buffered  the text changes with the next field
+/// Takes the text of a column. \return whether it is valid; if not, m_reason says why
+/// \param is_buffered  whether the text changes with the next field
 bool RecordParser::take(std::size_t column, std::string_view text, ParsedRecords& result, bool is_buffered) {
   ColumnUse const use = m_layout.columns[column];
   if (use.kind == ColumnUse::Kind::left_out) return true;
@@ -209,8 +209,7 @@ char const* RecordParser::take_careful_record(RecordBlock const& block, char con
       if (c < columns) at = field.next - 1 - (field.next - 1 > field.begin && field.next[-2] == '\r' ? 1 : 0);
       fail(block, at,
            "expected " + std::to_string(columns) + " fields, " + m_layout.separator.description() +
-               ", found " + std::to_string(found) + ": " +
-               in_quotes({start, static_cast<std::size_t>(std::find(start, end, '\n') - start)}),
+               ", found " + std::to_string(found) + ": " + in_quotes({start, std::find(start, end, '\n')}),
            result);
       return nullptr;
     }
@@ -274,7 +273,7 @@ char const* RecordParser::take_plain_field(std::size_t column, char const* p, Pa
   while (*p != '\n' && !separator.is_at(p)) ++p;
   char const* end = p;
   if (*p == '\n' && end > begin && end[-1] == '\r') --end;
-  auto const size = static_cast<std::size_t>(end - begin);
+  std::size_t const size = end - begin;
   if (size > 0 && (separator.is_padding(end[-1]) || std::memchr(begin, '\r', size) != nullptr))
     return nullptr;
   return take(column, {begin, size}, result, false) ? p : nullptr;

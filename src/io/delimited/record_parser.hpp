@@ -18,7 +18,7 @@
 
 namespace polyad::io {
 
-/// The labels that one thread has met, a column for each mode. Of a column of times it holds none.
+/// The labels that one thread has met, a column for each mode. A column of times has none.
 using ThreadLabels = std::vector<std::unique_ptr<ColumnLabels>>;
 
 /// A step is kept as a number of 32 bits: hours of the years 0 to 9999 are within 2^31 of 1970.
@@ -40,7 +40,7 @@ public:
   RecordParser(TableLayout const& layout, bool allow_non_finite, ThreadLabels& labels, SlabAllocator& slabs)
       : m_layout(layout), m_allow_non_finite(allow_non_finite), m_labels(labels), m_slabs(slabs) {}
 
-  /// Parses until the end of the block or its first fault. \param number  the block's, from 0
+  /// Parses until the end of the block or its first fault. \param number  the number of the block, from 0
   [[nodiscard]] ParsedRecords parse(RecordBlock const& block, std::uint64_t number);
 
 private:

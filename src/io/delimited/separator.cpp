@@ -21,11 +21,11 @@ constexpr NamedDelimiter named_delimiters[] = {
     {";", "semicolon", "semicolon-separated"}, {"|", "pipe", "separated by |"},
     {"::", "colons", "separated by ::"},       {" ", "blanks", "separated by blanks"}};
 
-/// Without the CR of a CRLF line end, and without padding.
+/// The text without the CR of a CRLF line end, and without padding.
 std::string_view trimmed(Separator separator, char const* begin, char const* end, bool ends_record) {
   if (ends_record && end > begin && end[-1] == '\r') --end;
   while (end > begin && separator.is_padding(end[-1])) --end;
-  return {begin, static_cast<std::size_t>(end - begin)};
+  return {begin, end};
 }
 
 /// Sets the byte after the separator or the line end at p. Blanks after the last field do not separate.
@@ -49,8 +49,7 @@ Field take_quoted(Separator separator, char const* p, char const* end, std::stri
   char const* begin = p + 1;
   bool is_copied    = false;
   for (p = begin;;) {
-    auto const* const quote =
-        static_cast<char const*>(std::memchr(p, '"', static_cast<std::size_t>(end - p)));
+    auto const* const quote = static_cast<char const*>(std::memchr(p, '"', end - p));
     if (quote == nullptr) {
       field.fault  = field.begin;
       field.reason = "begins a quoted field that is not closed";
@@ -59,15 +58,15 @@ Field take_quoted(Separator separator, char const* p, char const* end, std::stri
     if (quote + 1 < end && quote[1] == '"') {
       if (!is_copied) buffer.clear();
       is_copied = true;
-      buffer.append(begin, static_cast<std::size_t>(quote + 1 - begin));
+      buffer.append(begin, quote + 1);
       begin = p = quote + 2;
       continue;
     }
     if (is_copied) {
-      buffer.append(begin, static_cast<std::size_t>(quote - begin));
+      buffer.append(begin, quote);
       field.text = buffer;
     } else {
-      field.text = {begin, static_cast<std::size_t>(quote - begin)};
+      field.text = {begin, quote};
     }
     p = quote + 1;
     break;
@@ -143,7 +142,7 @@ std::optional<Record> take_record(Separator separator, char const* p, char const
     for (char const* q = p; q < field.begin; ++q)
       if (*q == '\n') line = q + 1;
     record.fields.emplace_back(field.text);
-    record.columns.push_back(static_cast<std::uint64_t>(field.begin - line) + 1);
+    record.columns.push_back(field.begin - line + 1);
     for (char const* q = field.begin; q + 1 < field.next; ++q)
       if (*q == '\n') line = q + 1;
     p = field.next;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What separates the fields of a line, and how one field is taken off a record: RFC 4180, with blanks around
-// fields that are not quoted left out.
+// What separates the fields of a line, and how one field is read from a record: as in RFC 4180, but blanks
+// around fields that are not quoted are left out.
 #pragma once
 
 #include <cstdint>
@@ -45,11 +45,11 @@ struct Field {
   std::string_view reason;
 };
 
-/// Takes the field at p. \param end  of the text, whose last byte is a line end. \param buffer  for a quoted
-/// field with quotes in it
+/// Takes the field at p. \param end  the end of the text, whose last byte is a line end. \param buffer  for a
+/// quoted field with quotes in it
 [[nodiscard]] Field take_field(Separator separator, char const* p, char const* end, std::string& buffer);
 
-/// The fields of the record at p, and the end of the record; nothing for one that is wrong.
+/// The fields of the record at p, and the end of the record; nothing for a record with a fault.
 struct Record {
   std::vector<std::string> fields;
   std::vector<std::uint64_t> columns;  // where each begins in its line, from 1

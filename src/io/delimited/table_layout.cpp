@@ -30,7 +30,7 @@ std::string_view first_line(std::string_view text) {
 }
 
 /// The records of the sample, of which the last may be cut off.
-/// \param fault  of the record after them, which is wrong or cut off
+/// \param fault  the fault of the record after them, which is wrong or cut off
 std::vector<Record> records_of(Separator separator, std::string_view text, Field* fault = nullptr) {
   std::vector<Record> records;
   char const *p = text.data(), *const end = p + text.size();
@@ -47,7 +47,7 @@ std::vector<Record> records_of(Separator separator, std::string_view text, Field
       break;
     }
     record->line = line;
-    line += static_cast<std::uint64_t>(std::count(p, record->next, '\n'));
+    line += std::count(p, record->next, '\n');
     p = record->next;
     records.push_back(std::move(*record));
   }
@@ -62,7 +62,7 @@ bool holds_numbers_and_blanks(std::string_view line) {
   return count > 1;
 }
 
-/// How well a separator explains the records: the fields of the first, and how many have as many.
+/// How well a separator explains the records: the fields of the first one, and how many have the same number.
 struct Fitness {
   Separator separator;
   std::vector<Record> records;
@@ -88,7 +88,7 @@ Fitness fitness_of(std::string_view delimiter, std::string_view text) {
   return fitness;
 }
 
-/// Whether every comma within fields is that of a decimal number.
+/// Whether every comma within fields belongs to a decimal number.
 bool has_decimal_commas_only(std::vector<Record> const& records) {
   for (std::size_t r = 0; r < records.size(); ++r)
     for (auto const& field : records[r].fields)
@@ -149,7 +149,7 @@ std::optional<bool> is_header(std::vector<Record> const& records, DelimitedOptio
   return std::nullopt;
 }
 
-/// Whether lines with blanks or tabs alone are a table with words, not coordinate text with a mistake.
+/// Whether lines with only blanks or tabs are a table with words, not coordinate text with a mistake.
 bool shows_words(std::vector<Record> const& records, bool has_header) {
   if (holds_nothing(records.front().fields.front()) && !has_header) return false;
   if (has_header && records.size() > 1) return true;
@@ -162,7 +162,7 @@ bool shows_words(std::vector<Record> const& records, bool has_header) {
   return false;
 }
 
-/// Whether a reader of coordinate text, of a model or of nothing knows the file.
+/// Whether the file is known to be something else: coordinate text, a model, or a file without a reader.
 bool is_other_text(std::string_view text) {
   if (text.starts_with("\xFF\xFE"sv) || text.starts_with("\xFE\xFF"sv)) return true;
   if (describe_foreign_file(text) || describe_own_file(text)) return true;
@@ -209,12 +209,12 @@ void expect_distinct_names(Record const& header, std::uint64_t line, std::string
   }
 }
 
-/// \param lines  before the text
+/// \param lines  the lines before the text
 InputError fault_of(std::string const& file, std::uint64_t lines, std::string_view text, Field const& field) {
-  auto const before = text.substr(0, static_cast<std::size_t>(field.fault - text.data()));
+  auto const before = text.substr(0, field.fault - text.data());
   auto const begin  = before.rfind('\n') + 1;  // 0 if there is none
-  return {file, lines + 1 + static_cast<std::uint64_t>(std::count(before.begin(), before.end(), '\n')),
-          before.size() - begin + 1, std::string(field.reason)};
+  return {file, lines + 1 + std::count(before.begin(), before.end(), '\n'), before.size() - begin + 1,
+          std::string(field.reason)};
 }
 
 /// "# user" names the column user.
@@ -283,13 +283,13 @@ std::optional<TableLayout> recognise_table(std::string_view sample, bool is_whol
             in_quotes(first_line(text)));
   auto const& first = records.front();
   // Empty lines before it count, too.
-  std::string_view before = text.substr(0, static_cast<std::size_t>(first.next - text.data()));
+  std::string_view before = text.substr(0, first.next - text.data());
   SampleRows rows;
   rows.has_header = layout.has_header = *header;
   for (std::size_t c = 0; c < first.fields.size(); ++c)
     layout.names.push_back(*header ? first.fields[c] : std::to_string(c));
   if (*header) {
-    auto const lines = static_cast<std::uint64_t>(std::count(before.begin(), before.end(), '\n'));
+    std::uint64_t const lines = std::count(before.begin(), before.end(), '\n');
     strip_comment_mark(layout.names.front());
     expect_distinct_names(first, layout.lines + lines, file);
     layout.bytes += before.size();

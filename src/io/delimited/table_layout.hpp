@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The layout of a table of text: its separator, its header and what each column is for. The first lines
-// decide, and what the user says overrides them.
+// The layout of a table of text: its separator, its header and the use of each column. The first lines
+// decide, and what the user specifies overrides them.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace polyad::io {
 
-/// What a column is for.
+/// The use of a column.
 struct ColumnUse {
   enum class Kind { left_out, labels, time, value } kind = Kind::left_out;
   std::size_t mode                                       = 0;  // that labels and times belong to
@@ -34,12 +34,12 @@ struct TableLayout {
   DelimitedReport report;
 };
 
-/// Bytes of text, from the beginning, that decide.
+/// The number of bytes of text, from the beginning, that decide.
 inline constexpr std::size_t sample_bytes = std::size_t{1} << 18;
 
-/// The layout of the table that begins so. Nothing if it is coordinate text, or no table at all; then the
-/// reader of coordinate text decides. \param is_whole  the sample is all of the text
-/// \throws InputError for lines that do not say what they are; UsageError if options do not fit them
+/// The layout of the table with this beginning. Nothing if it is coordinate text, or not a table at all; then
+/// the reader of coordinate text decides. \param is_whole  the sample is all of the text
+/// \throws InputError for lines that are ambiguous; UsageError if options do not fit them
 [[nodiscard]] std::optional<TableLayout> recognise_table(std::string_view sample, bool is_whole,
                                                          DelimitedOptions const& options,
                                                          std::string const& file);
@@ -75,11 +75,11 @@ struct SampleRows {
   }
 };
 
-/// Says what each column is for. Sets columns, order, has_value, time_form and the report.
+/// Decides the use of each column. Sets columns, order, has_value, time_form and the report.
 void assign_columns(TableLayout& layout, SampleRows const& rows, DelimitedOptions const& options,
                     std::string const& file);
 
-/// What names of columns suggest.
+/// What the names of columns suggest.
 [[nodiscard]] bool names_value(std::string_view name);
 [[nodiscard]] bool names_time(std::string_view name);
 [[nodiscard]] bool names_rows(std::string_view name);

@@ -23,16 +23,16 @@ constexpr std::string_view unit_names[] = {"hour", "day", "week", "month", "year
 constexpr double first_second = 1e8, last_second = 1e11, last_millisecond = 1e14;
 constexpr std::int64_t day_seconds = 86400;
 
-/// Takes `count` digits off the front.
+/// Removes `count` digits from the front.
 bool take_digits(std::string_view& text, int count, int& number) {
   if (text.size() < static_cast<std::size_t>(count)) return false;
   number = 0;
   for (int k = 0; k < count; ++k) {
-    char const c = text[static_cast<std::size_t>(k)];
+    char const c = text[k];
     if (!is_digit(c)) return false;
     number = 10 * number + (c - '0');
   }
-  text.remove_prefix(static_cast<std::size_t>(count));
+  text.remove_prefix(count);
   return true;
 }
 

@@ -14,13 +14,13 @@ namespace polyad::io {
 /// How a column writes its times.
 enum class TimeForm { seconds, milliseconds, iso };
 
-/// The form of one time; nothing if it is none of them, such as 20240131 or 5. Numbers are taken for seconds
+/// The form of one time; nothing if it has none of them, such as 20240131 or 5. Numbers are taken for seconds
 /// from 1973 to 5138, or for milliseconds of the same years.
 [[nodiscard]] std::optional<TimeForm> form_of_time(std::string_view field);
 /// Whether the time has a time of day: then it hardly ever repeats.
 [[nodiscard]] bool has_time_of_day(std::string_view field);
 
-/// The step in which a time lies. \return the reason why it cannot be read, or nothing
+/// The step that a time belongs to. \return the reason why it cannot be read, or nothing
 [[nodiscard]] std::optional<std::string> read_step(std::string_view field, TimeForm form, TimeUnit unit,
                                                    std::int64_t& step);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a dialect is. A file of this folder defines each (registry.hpp lists them).
+// The definition of a dialect. Each is in a file of this folder (registry.hpp lists them).
 #pragma once
 
 #include <filesystem>
@@ -14,8 +14,8 @@
 
 namespace polyad::io {
 
-/// The flags and endings are what class Dialect says of them. One of `begins`, `recognise` and `read_header`
-/// recognises a file of this dialect.
+/// The flags and endings are those that class Dialect describes. One of `begins`, `recognise` and
+/// `read_header` recognises a file of this dialect.
 struct DialectDefinition {
   std::string_view name;
   std::span<std::string_view const> endings = {};
@@ -26,7 +26,7 @@ struct DialectDefinition {
   bool holds_extents                        = true;
   bool can_pack                             = false;
 
-  /// Binary files: whether a file that begins so (RawInput::peek) is of this dialect.
+  /// Binary files: whether a file with this beginning (RawInput::peek) is of this dialect.
   bool (*begins)(std::string_view start) = nullptr;
 
   /// Text that is not coordinate text: whether the file is of this dialect. It can be read from its beginning
@@ -40,11 +40,11 @@ struct DialectDefinition {
 
   /// Reads a file that `begins` or `recognise` knows. \throws as io::read_tensor
   TensorFile (*read)(RawInput& input, ReadOptions const& options, Stretch const& stretch) = nullptr;
-  /// Whether `read` takes a part of a file as well as all of it.
+  /// Whether `read` can also read a part of a file.
   bool reads_parts = false;
 
-  /// Writes all of the tensor or nothing; nonzeros are inside the extents, and names fit them. Unset if the
-  /// dialect is read only. \throws as io::write_tensor
+  /// Writes all of the tensor or nothing; nonzeros are within the extents, and names fit them. Unset if the
+  /// dialect can only be read. \throws as io::write_tensor
   void (*write)(std::filesystem::path const& path, CoordinateList const& tensor,
                 WriteOptions const& options) = nullptr;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// FROSTT's text, which has no header: N indices and a value a line. All other text is taken for it, so that
-// what is wrong with the first line is reported here.
+// FROSTT's text, which has no header: N indices and a value per line. All other text is treated as this
+// dialect, so that faults of the first line are reported here.
 #include <array>
 #include <cctype>
 #include <cstdint>
@@ -25,7 +25,7 @@ using Line = LeadingBlocks::Line;
 
 constexpr std::array frostt_endings = {".tns"sv, ".txt"sv};
 
-/// The fault of a first line that has other separators than blanks and tabs, or names columns.
+/// The fault of a first line that has other separators than blanks and tabs, or that names columns.
 std::optional<Fault> other_text(Line const& first) {
   std::string_view const text = first.text;
   auto const begins_word      = [](std::string_view token) {
@@ -35,7 +35,7 @@ std::optional<Fault> other_text(Line const& first) {
   bool all_words = true, separated = false;
   for (auto token = take_token(rest); !token.empty(); token = take_token(rest)) {
     all_words &= begins_word(token);
-    // A comma after or between numbers, except for a decimal comma in the last of several.
+    // A comma after or between numbers, except for a decimal comma in the last of several numbers.
     bool const is_last = rest.find_first_not_of(" \t") == std::string_view::npos;
     separated |=
         token.find_first_of(",;|") != std::string_view::npos && (!is_last || count_tokens(text) == 1);

@@ -6,7 +6,8 @@
 
 #include "io/dialects/definition.hpp"
 
-/// In the order of docs/file-formats.md. Text is tried from the last one to the first, which takes any text.
+/// In the order of docs/file-formats.md. Text is tried from the last one to the first, which accepts any
+/// text.
 // clang-format off
 #define POLYAD_DIALECTS(X) \
   X(frostt) \

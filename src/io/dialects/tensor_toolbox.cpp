@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The text of the Tensor Toolbox for MATLAB, of pyttb and of GenTen: "sptensor", N, the extents, nnz, a line
-// each.
+// The text of the Tensor Toolbox for MATLAB, of pyttb and of GenTen: "sptensor", N, the extents, nnz, each on
+// a separate line.
 #include <cstdint>
 #include <optional>
 #include <string>

@@ -30,7 +30,7 @@ struct ColumnBlock {
   std::uint64_t stride, bytes;
 };
 
-/// Hands the elements of a column's block, of type Stored, to take(p, element).
+/// Calls take(p, element) for the elements of a column's block, of type Stored.
 template <class Stored, class Take>
 void walk(ColumnBlock const& column, BinaryBlock const& block, Take const& take) {
   for (std::uint64_t k = 0; k < block.count; ++k)
@@ -66,8 +66,8 @@ void fill_values(ColumnBlock const& column, BinaryBlock const& block, ReadOption
   if (column.bytes == 8) walk<double>(column, block, take);
 }
 
-/// Copies a block of all columns out of the file, which has one after the other, or one nonzero after the
-/// other.
+/// Copies a block of all columns out of the file, which stores one column after the other, or one nonzero
+/// after the other.
 class ColumnBlocks {
 public:
   ColumnBlocks(RawInput const& file, std::vector<Column> const& columns) : m_file(file), m_columns(columns) {}
@@ -90,7 +90,7 @@ private:
   std::string m_bytes;
 };
 
-/// `columns`: N of indices and the values.
+/// `columns` are N columns of indices, and the values.
 CoordinateList fill(RawInput const& file, std::vector<std::uint64_t> const& extents, std::uint64_t nnz,
                     std::vector<Column> const& columns, ReadOptions const& options, ReadMemory& memory) {
   CoordinateList list = make_list(extents, nnz, memory);
@@ -177,7 +177,7 @@ TensorFile read_genten_binary(RawInput& file, ReadOptions const& options) {
   std::string const head = head_of(file);
   FieldReader reader(file.name(), head);
   if (!reads_binary_files) reader.refuse("binary files are read on little-endian machines only");
-  if (reader.take(4) != "sptn"sv) reader.refuse("is no binary file of GenTen");
+  if (reader.take(4) != "sptn"sv) reader.refuse("is not a binary file of GenTen");
   std::uint64_t const order = checked_order(reader, reader.u32()), value_bits = reader.u32();
   if (value_bits != 32 && value_bits != 64)
     reader.refuse("holds values of " + std::to_string(value_bits) + " bits; 32 and 64 are supported");
@@ -218,7 +218,7 @@ TensorFile read_splatt_binary(RawInput& file, ReadOptions const& options) {
   if (kind == 1) reader.refuse("holds a CSF tensor of SPLATT; its coordinate files (.bin) are read");
   auto const is_width = [](std::uint64_t bytes) { return bytes == 4 || bytes == 8; };
   if (kind != 0 || !is_width(index_bytes) || !is_width(value_bytes))
-    reader.refuse("is no binary file of SPLATT");
+    reader.refuse("is not a binary file of SPLATT");
   std::uint64_t const order = checked_order(reader, reader.field(index_bytes));
   std::vector<std::uint64_t> extents;
   for (std::uint64_t n = 0; n < order; ++n)

@@ -9,7 +9,7 @@
 
 namespace polyad::io {
 
-/// Whether a file that begins with `start` (RawInput::peek) is one of GenTen, or of SPLATT.
+/// Whether a file that begins with `start` (RawInput::peek) is a binary file of GenTen, or of SPLATT.
 [[nodiscard]] bool begins_genten_binary(std::string_view start);
 [[nodiscard]] bool begins_splatt_binary(std::string_view start);
 

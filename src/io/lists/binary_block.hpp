@@ -20,7 +20,7 @@
 
 namespace polyad::io {
 
-/// A list with room for nnz nonzeros, its elements not set. \throws MemoryError when there is no room
+/// A list with memory for nnz nonzeros, whose elements are not set. \throws MemoryError if they do not fit
 [[nodiscard]] CoordinateList make_list(std::vector<std::uint64_t> const& extents, std::uint64_t nnz,
                                        ReadMemory& memory);
 
@@ -50,7 +50,7 @@ private:
 [[nodiscard]] std::string value_not_finite(std::uint64_t nonzero, double value);
 [[nodiscard]] std::string value_not_exact(std::uint64_t nonzero, std::string const& value);
 
-/// Whether a double holds a stored number exactly: all do but large integers.
+/// Whether a double holds a stored number exactly, as it does all numbers but large integers.
 template <class Stored>
 [[nodiscard]] bool is_exact(Stored stored) noexcept {
   if constexpr (std::is_integral_v<Stored> && sizeof(Stored) == 8) {
@@ -114,7 +114,7 @@ std::string copy_values(BinaryBlock const& block, char const* bytes, ReadOptions
   return value_not_finite(block.skipped + block.first + p, out[p]);
 }
 
-/// Zeros and the report, once the list is full.
+/// Settles zeros and fills the report, once the list is full.
 void finish_binary(RawInput const& input, ReadOptions const& options,
                    std::chrono::steady_clock::time_point start, TensorFile& result,
                    Stretch const& stretch = {});

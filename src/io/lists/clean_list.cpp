@@ -22,14 +22,14 @@ namespace polyad::io {
 
 namespace {
 
-/// The first nonzero of each place: a hash table of positions, at most half full.
+/// The first nonzero at each place: a hash table of positions, at most half full.
 template <class Index, class Position>
 class Places {
 public:
   Places(Index const* indices, std::uint64_t order, std::uint64_t nnz)
       : m_indices(indices), m_order(order), m_slots(std::bit_ceil(2 * nnz + 1), vacant) {}
 
-  /// The first nonzero where p stands, which is p itself when none was there.
+  /// The first nonzero with the coordinates of p, which is p itself if there was none.
   std::uint64_t first_at(std::uint64_t p) {
     std::uint64_t const mask = m_slots.size() - 1;
     for (std::uint64_t slot = hash(p) & mask;; slot = (slot + 1) & mask) {
@@ -67,7 +67,7 @@ private:
 /// Calls f(Places, indices) for the list.
 template <class List, class F>
 auto with_places(List& list, F&& f) {
-  auto const order = static_cast<std::uint64_t>(list.order());
+  std::uint64_t const order = list.order();
   return std::visit(
       [&](auto& indices) {
         using Index = typename std::remove_cvref_t<decltype(indices)>::value_type;
@@ -97,7 +97,7 @@ std::uint64_t count_duplicates(CoordinateList const& list) {
 }
 
 void drop_values(CoordinateList& list, std::function<bool(double)> const& unwanted) {
-  auto const order = static_cast<std::uint64_t>(list.order());
+  std::uint64_t const order = list.order();
   std::visit(
       [&](auto& indices) {
         std::uint64_t kept = 0;
@@ -115,8 +115,8 @@ void drop_values(CoordinateList& list, std::function<bool(double)> const& unwant
 std::uint64_t merge_duplicates(CoordinateList& list, Duplicates what) {
   if (what == Duplicates::keep) return 0;
   return with_places(list, [&](auto places, auto& indices) {
-    auto const order   = static_cast<std::uint64_t>(list.order());
-    std::uint64_t kept = 0;
+    std::uint64_t const order = list.order();
+    std::uint64_t kept        = 0;
     // A nonzero is moved before it is entered, so that the table has only final positions.
     for (std::uint64_t p = 0; p < list.nnz(); ++p) {
       if (p != kept) {

@@ -111,7 +111,7 @@ std::uint64_t renumber(CoordinateList& list, std::size_t n, RowOf const& row_of)
   return largest;
 }
 
-/// Numbers what it is asked for: known rows as they are, others from the first free row on.
+/// Numbers the requested rows: known rows keep their numbers, others get numbers from the first free row on.
 class NewRows {
 public:
   NewRows(ModeLabels& unknown, std::uint64_t first) : m_unknown(unknown), m_first(first) {}
@@ -136,7 +136,7 @@ private:
                    ": two different numberings cannot be matched");
 }
 
-/// Labels against labels.
+/// Matches labels with labels.
 void match_labels(TensorFile& file, std::size_t n, ModeLabels const& known, std::uint64_t rows,
                   ModeLabels& unknown) {
   ModeLabels const& own = file.labels[n];
@@ -153,12 +153,12 @@ void match_labels(TensorFile& file, std::size_t n, ModeLabels const& known, std:
   });
 }
 
-/// Numbers of a file that says its base against labels that are integers.
+/// Matches the numbers of a file that says its base with labels that are integers.
 void match_numbers(TensorFile& file, std::size_t n, ModeLabels const& known, std::uint64_t rows,
                    ModeLabels& unknown) {
   LabelIndex const index(known);
   NewRows others(unknown, rows);
-  auto const base = static_cast<std::uint64_t>(file.report.index_base);
+  std::uint64_t const base = file.report.index_base;
   renumber(file.tensor, n, [&](std::uint64_t i) {
     std::string const label = std::to_string(i + base);
     auto const found        = index.find(label);
@@ -166,7 +166,7 @@ void match_numbers(TensorFile& file, std::size_t n, ModeLabels const& known, std
   });
 }
 
-/// Labels that are integers against numbers, which count from `base`.
+/// Matches labels that are integers with numbers, which count from `base`.
 void match_integers(TensorFile& file, std::size_t n, std::uint64_t base, std::uint64_t rows,
                     ModeLabels& unknown, std::string const& name, std::string const& mode) {
   ModeLabels const& own = file.labels[n];
@@ -253,6 +253,13 @@ Labels match_rows(TensorFile& file, RowNames const& names, std::vector<std::uint
     if (own) file.labels[n].ends.clear(), file.labels[n].bytes.clear();  // they were of the old rows
   }
   return unknown;
+}
+
+RowNames with_new_rows(RowNames names, Labels const& unknown) {
+  for (std::size_t n = 0; n < names.labels.size(); ++n)
+    if (names.labels[n].has_rows())
+      for (std::size_t row = 0; row < unknown[n].rows(); ++row) names.labels[n].add(unknown[n].label(row));
+  return names;
 }
 
 }  // namespace polyad::io

@@ -15,7 +15,7 @@ void mirror(CoordinateList& matrix, double sign, ReadMemory& memory) {
         std::uint64_t off_diagonal = 0;
         for (std::uint64_t p = 0; p < listed; ++p)
           off_diagonal += indices[2 * p] != indices[2 * p + 1] ? 1 : 0;
-        // Both the old arrays and the new ones are there for a while.
+        // Both the old arrays and the new ones are in memory for a while.
         std::uint64_t const whole = (2 * sizeof(indices[0]) + sizeof(double)) * (listed + off_diagonal);
         std::uint64_t const bytes = matrix.bytes();
         memory.take("a matrix of " + std::to_string(listed + off_diagonal) + " entries", whole);

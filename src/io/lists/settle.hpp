@@ -11,7 +11,7 @@
 
 namespace polyad::io {
 
-/// Adds (j, i, sign x) behind the others for every entry (i, j, x) off the diagonal of a matrix.
+/// Appends (j, i, sign x) for every entry (i, j, x) off the diagonal of a matrix.
 /// \throws MemoryError
 void mirror(CoordinateList& matrix, double sign, ReadMemory& memory);
 

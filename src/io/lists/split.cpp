@@ -24,15 +24,14 @@ class Places {
 public:
   explicit Places(CoordinateList const& list) : m_list(list), m_order(list.extents.size()) {}
   [[nodiscard]] std::uint64_t index(std::uint64_t p, int n) const {
-    std::uint64_t const at = p * m_order + static_cast<std::uint64_t>(n);
+    std::uint64_t const at = p * m_order + n;
     if (auto const* const narrow = std::get_if<0>(&m_list.indices)) return (*narrow)[at];
     return std::get<1>(m_list.indices)[at];
   }
   /// Random bits that entries at one place have in common.
   [[nodiscard]] std::uint64_t bits(std::uint64_t p, SplitOptions const& options) const {
     std::uint64_t bits = counter_bits(options.seed, options.stream, m_order, 0);
-    for (std::uint64_t n = 0; n < m_order; ++n)
-      bits = counter_bits(bits, n, index(p, static_cast<int>(n)), 0);
+    for (int n = 0; n < m_list.order(); ++n) bits = counter_bits(bits, n, index(p, n), 0);
     return bits;
   }
   [[nodiscard]] int compare(std::uint64_t p, std::uint64_t q) const {
@@ -117,7 +116,7 @@ Marks by_time(Places const& places, SplitOptions const& options) {
   return marks;
 }
 
-/// Marks the last entries of a row, which `entries` has in the order of time.
+/// Marks the last entries of a row; `entries` has them in the order of time.
 void mark_last(Places const& places, SplitOptions const& options, std::uint64_t const* begin,
                std::uint64_t const* end, Marks& marks) {
   auto const time = [&](std::uint64_t p) {
@@ -175,7 +174,8 @@ void expect_rule(CoordinateList const& list, SplitOptions const& options) {
                    " cannot have both the rows and their times");
 }
 
-/// Counts repeated places, and those that were separated. Places are compared by 63 bits of their hash.
+/// Counts repeated places, and those whose entries were separated. Places are compared by 63 bits of their
+/// hash.
 void count_repeats(Places const& places, Marks const& marks, Split& result) {
   std::vector<std::uint64_t> hashes(places.count());  // the last bit: whether the entry is held out
   for (std::uint64_t p = 0; p < hashes.size(); ++p) hashes[p] = (places.bits(p, {}) << 1) | marks[p];

@@ -39,10 +39,10 @@ std::uint64_t ReadMemory::left() const {
 
 std::size_t ReadMemory::chunk_bytes(std::size_t wanted, int threads) const {
   if (!m_limit) return wanted;
-  // A thread has a block of text, what the last one left over, and the numbers.
+  // A thread needs a block of text, what the last block left over, and the numbers.
   constexpr std::uint64_t least = 4096, shares = 16;
   auto const share = *m_limit / shares / static_cast<std::uint64_t>(std::max(threads, 1));
-  return static_cast<std::size_t>(std::min<std::uint64_t>(wanted, std::max(share, least)));
+  return std::min<std::uint64_t>(wanted, std::max(share, least));
 }
 
 }  // namespace polyad::io

@@ -23,9 +23,9 @@ public:
 
   /// Counts bytes that are allocated next. \throws MemoryError naming `array`, beyond the limit
   void count(std::string const& array, std::uint64_t bytes);
-  /// The same, and they must be free.
+  /// The same for bytes that must be free.
   void take(std::string const& array, std::uint64_t bytes);
-  /// No longer counts them.
+  /// Stops counting them.
   void give(std::uint64_t bytes) noexcept { m_taken -= bytes; }
 
   /// Counts a file that is read piece by piece. It is not memory unless there is a limit: the system can drop
@@ -33,10 +33,10 @@ public:
   void count_file(std::string const& file, std::uint64_t bytes) { count("the file " + file, bytes); }
 
   [[nodiscard]] std::optional<std::uint64_t> limit() const noexcept { return m_limit; }
-  /// How many bytes may still be taken: within the limit, and free.
+  /// How many bytes may still be used: within the limit, and free.
   [[nodiscard]] std::uint64_t left() const;
 
-  /// Blocks of text that are small enough for so many threads to have some each.
+  /// Blocks of text that are small enough for each of the given number of threads to get several.
   [[nodiscard]] std::size_t chunk_bytes(std::size_t wanted, int threads) const;
 
 private:
@@ -59,7 +59,7 @@ public:
     if (m_memory != nullptr) m_memory->give(m_bytes);
   }
 
-  /// Counts so many bytes from now on. \throws MemoryError
+  /// Counts the given number of bytes from now on. \throws MemoryError
   void resize(ReadMemory& memory, std::string const& array, std::uint64_t bytes) {
     if (bytes > m_bytes) memory.count(array, bytes - m_bytes);
     if (bytes < m_bytes) memory.give(m_bytes - bytes);

@@ -14,7 +14,7 @@
 
 namespace polyad::io {
 
-/// An array that keeps the slab alive in which it lies.
+/// An array that keeps its slab alive.
 template <class T>
 struct Piece {
   std::shared_ptr<T[]> data;
@@ -37,7 +37,7 @@ public:
   static constexpr std::size_t slab_bytes  = std::size_t{33} << 20;
   static constexpr std::size_t first_bytes = std::size_t{64} << 10;
 
-  /// Room for `count` elements, not set. \throws MemoryError
+  /// Memory for `count` elements, which are not set. \throws MemoryError
   template <class T>
   [[nodiscard]] Piece<T> take(std::size_t count) {
     static_assert(alignof(T) <= sizeof(double));
@@ -58,7 +58,7 @@ public:
     return piece;
   }
 
-  /// Makes a piece smaller. Takes back what is left over if no other piece was taken since.
+  /// Makes a piece smaller. Takes back the rest if no other piece was taken in the meantime.
   template <class T>
   void shrink(Piece<T>& piece, std::size_t count) {
     std::size_t const before = bytes_of<T>(piece.size), after = bytes_of<T>(count);

@@ -9,7 +9,8 @@ namespace polyad::io {
 
 namespace {
 
-/// Of x86-64 and of AArch64 with pages of 4 KiB; elsewhere the advice merely finds fewer whole pages.
+/// The size on x86-64, and on AArch64 with pages of 4 KiB; elsewhere the advice merely finds fewer whole
+/// pages.
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 
 }  // namespace
@@ -17,7 +18,7 @@ constexpr std::size_t huge_page = std::size_t{2} << 20;
 void* allocate_huge(std::size_t bytes) {
   void* const memory = ::operator new(bytes, std::align_val_t{huge_page});
 #ifdef __linux__
-  // Only advice: if it is not taken, the pages are small.
+  // This is only advice: if the system does not follow it, the pages are small.
   (void)::madvise(memory, bytes, MADV_HUGEPAGE);
 #endif
   return memory;

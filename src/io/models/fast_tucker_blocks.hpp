@@ -10,7 +10,7 @@
 
 namespace polyad::io {
 
-/// write_fast_tucker() of `model`, whose own factors are not read: `factors` has A^(n) of each mode.
+/// write_fast_tucker() for `model`, whose own factors are not used: `factors` has A^(n) of each mode.
 void write_fast_tucker(std::filesystem::path const& path, HostFastTucker const& model,
                        std::vector<ElementBlocks> const& factors, bool single_precision);
 

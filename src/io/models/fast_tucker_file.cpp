@@ -59,7 +59,7 @@ void read_mode(NpzReader const& archive, NpzArray&& factor, HostFastTucker& mode
   if (bias) model.biases.push_back(std::move(bias->elements));
 }
 
-/// The drifts of biases, where there are any.
+/// Reads the drifts of the biases, if there are any.
 void read_drifts(NpzReader const& archive, HostFastTucker& model) {
   auto const time = archive.read("time_mode", 1);
   for (std::size_t n = 0; n < model.extents.size(); ++n) {
@@ -80,11 +80,11 @@ void read_drifts(NpzReader const& archive, HostFastTucker& model) {
     refuse(archive.name(), "time_mode is not the number of a mode");
   model.time_mode     = static_cast<int>(time->elements[0]);
   std::string const t = std::to_string(model.time_mode);
-  if (model.bins[static_cast<std::size_t>(model.time_mode)] > 0)
+  if (model.bins[model.time_mode] > 0)
     refuse(archive.name(), "has drift_" + t + ", but mode " + t + " is time");
   for (auto const bins : model.bins) {
     std::uint64_t product = 0;
-    if (__builtin_mul_overflow(bins, model.extents[static_cast<std::size_t>(model.time_mode)], &product))
+    if (__builtin_mul_overflow(bins, model.extents[model.time_mode], &product))
       refuse(archive.name(), "has " + std::to_string(bins) + " bins of time, which are too many");
   }
 }
@@ -124,7 +124,7 @@ void expect_consistent(HostFastTucker const& model) {
                      " counts of bins and " + std::to_string(model.drifts.size()) + " drifts");
   for (std::size_t n = 0; n < model.drifts.size(); ++n)
     expect_size("drift_" + std::to_string(n), model.drifts[n].size(), model.extents[n], model.bins[n]);
-  if (model.time_mode >= 0 && model.bins[static_cast<std::size_t>(model.time_mode)] > 0)
+  if (model.time_mode >= 0 && model.bins[model.time_mode] > 0)
     throw UsageError("the mode of time of a FastTucker model drifts itself");
   constexpr double unbounded = std::numeric_limits<double>::infinity();
   if (!(model.lowest <= model.highest) || model.lowest == unbounded || model.highest == -unbounded)
@@ -206,7 +206,7 @@ HostFastTucker read_fast_tucker(RawInput& input) {
   if (auto const range = archive.read("range", 1)) {
     if (range->shape[0] != 2 || range->elements[0] > range->elements[1])
       refuse(archive.name(), "range is not a lowest and a highest number");
-    // An end that is not there is written as the largest number of its side.
+    // A missing end is written as the largest number of its side.
     constexpr double largest = std::numeric_limits<double>::max();
     if (range->elements[0] != -largest) model.lowest = range->elements[0];
     if (range->elements[1] != largest) model.highest = range->elements[1];

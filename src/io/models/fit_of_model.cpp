@@ -23,7 +23,7 @@ namespace {
 
 using detail::DoubleDouble;
 
-/// The exponent of the largest magnitude; 0 where all are zero.
+/// The exponent of the largest magnitude; 0 if all are zero.
 int largest_exponent(std::span<double const> numbers, std::size_t first, std::size_t step) {
   double largest = 0;
   for (std::size_t k = first; k < numbers.size(); k += step)
@@ -31,8 +31,8 @@ int largest_exponent(std::span<double const> numbers, std::size_t first, std::si
   return largest > 0 && std::isfinite(largest) ? std::ilogb(largest) : 0;
 }
 
-/// The sums over the nonzeros, with the values divided by a power of two. A model is zero where it does not
-/// store a row.
+/// The sums over the nonzeros, with the values divided by a power of two. A model is zero in rows that it
+/// does not store.
 template <class Cells>
 detail::CellSums sum_cells(CoordinateList const& X, std::vector<StoredRows> const& rows, Cells const& cells,
                            int exponent) {

@@ -16,7 +16,7 @@ struct KtensorBlocks {
   std::vector<double> weights;
   /// I_0, ..., I_{N-1}
   std::vector<std::uint64_t> extents;
-  /// A^(n), I_n x R; of a mode with a list of rows, one row for each of them
+  /// A^(n), I_n x R; for a mode with a list of rows, one row for each of them
   std::vector<ElementBlocks> factors;
   /// The rows that are stored: one for each mode, or empty if all rows are stored.
   std::vector<StoredRows> rows;
@@ -24,7 +24,7 @@ struct KtensorBlocks {
   std::vector<Constraints> constraints = {};  // as of HostKtensor
 };
 
-/// Refers to the model's factors. \throws UsageError unless its arrays have the sizes that it says
+/// Refers to the model's factors. \throws UsageError unless its arrays have the sizes that the model says
 [[nodiscard]] inline KtensorBlocks blocks_of(HostKtensor const& model) {
   expect_consistent(model);
   KtensorBlocks blocks{model.weights, model.extents, {}, model.rows, model.names, model.constraints};

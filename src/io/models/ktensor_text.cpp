@@ -30,7 +30,7 @@ namespace polyad::io {
 
 namespace {
 
-/// Appends numbers to a file, `columns` a line.
+/// Appends numbers to a file, `columns` per line.
 class NumberLines {
 public:
   explicit NumberLines(AtomicFile& file) : m_file(file) {}
@@ -81,7 +81,7 @@ std::string read_text(RawInput& input) {
   }
 }
 
-/// Takes numbers and words off a text and knows where it is.
+/// Takes numbers and words from a text and knows its position.
 class Tokens {
 public:
   Tokens(std::string file, std::string_view text) : m_file(std::move(file)), m_rest(text) { advance(); }
@@ -115,7 +115,7 @@ public:
   std::uint64_t size(std::string const& what) {
     return size(what, [](std::uint64_t) { return std::string(); });
   }
-  /// \param fault_of  returns what is wrong with the number, which is reported at its place; empty: nothing
+  /// \param fault_of  returns the fault of the number, which is reported at its place; empty if there is none
   template <class FaultOf>
   std::uint64_t size(std::string const& what, FaultOf const& fault_of) {
     std::uint64_t value = 0;
@@ -193,7 +193,7 @@ StoredRows read_rows(Tokens& tokens, std::uint64_t extent) {
   for (std::uint64_t k = 0; k < count; ++k)
     static_cast<void>(tokens.size("the number of a row", [&](std::uint64_t number) {
       numbers.push_back(number);
-      // The last two numbers alone: the others were checked before.
+      // Only the last two numbers: the others were checked before.
       auto const fault = StoredRows::fault_of(extent, std::span(numbers).last(k == 0 ? 1 : 2));
       return fault.empty() ? fault : "the list of rows " + fault;
     }));

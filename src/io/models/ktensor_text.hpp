@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Kruskal tensors as text in the form that the Tensor Toolbox for MATLAB exports and imports: the word
-// "ktensor", the order, the extents, the rank and the weights, a line each. Then for each mode the word
-// "matrix", the number 2, the two sizes, and a line for each row. The numbers are the shortest that read
-// back to the same double. The Tensor Toolbox counts rows from 1. After everything that other programs read,
-// a model whose rows count from 0 has the line "# index_base 0", and one with names the line "# labels KEY":
-// its names are in a file of their own, whose key this is (io/names/labels_file.hpp).
-// One with bounds or penalties has the line "# constraints", and for each mode a line of lower, upper, l1 and
-// ridge (constraint_numbers.hpp). These lines have this order.
+// "ktensor", the order, the extents, the rank and the weights, each on a separate line. Then for each mode
+// the word "matrix", the number 2, the two sizes, and a line for each row. The numbers are the shortest that
+// read back to the same double. The Tensor Toolbox counts rows from 1. After everything that other programs
+// read, a model whose rows count from 0 has the line "# index_base 0", and one with names the line "# labels
+// KEY": its names are in a separate file with this key (io/names/labels_file.hpp). A model with bounds or
+// penalties has the line "# constraints", and for each mode a line of lower, upper, l1 and ridge
+// (constraint_numbers.hpp). These lines have this order.
 #pragma once
 
 #include <filesystem>

@@ -10,8 +10,8 @@ namespace polyad::io {
 
 namespace {
 
-/// The numbers of these sums. Squares and products of doubles neither overflow nor become zero, where long
-/// double has more bits for the exponent.
+/// The type of these sums. Squares and products of doubles neither overflow nor become zero if long double
+/// has more bits for the exponent.
 using Wide = long double;
 
 /// rows x columns, row-major
@@ -88,11 +88,11 @@ std::vector<std::int64_t> best_assignment(ScoreMatrix const& score) {
   }
   std::vector<std::int64_t> result(n, -1);
   for (std::uint64_t j = 1; j <= m; ++j)
-    if (row_of[j] != 0) result[row_of[j] - 1] = static_cast<std::int64_t>(j) - 1;
+    if (row_of[j] != 0) result[row_of[j] - 1] = j - 1;
   return result;
 }
 
-/// |lambda_r| times the norms of its columns.
+/// |lambda_r| times the norms of the columns of component r.
 std::vector<Wide> component_norms(HostKtensor const& model) {
   std::vector<Wide> norms(model.rank());
   std::transform(model.weights.begin(), model.weights.end(), norms.begin(),
@@ -115,8 +115,7 @@ MatchScore match_score(HostKtensor const& a, HostKtensor const& b) {
   if (R > S) {
     MatchScore const turned = match_score(b, a);
     MatchScore result{turned.score, turned.weighted, std::vector<std::int64_t>(R, -1)};
-    for (std::uint64_t s = 0; s < S; ++s)
-      result.partner[static_cast<std::size_t>(turned.partner[s])] = static_cast<std::int64_t>(s);
+    for (std::uint64_t s = 0; s < S; ++s) result.partner[turned.partner[s]] = s;
     return result;
   }
   ScoreMatrix score{R, S, std::vector<Wide>(R * S, 1)};
@@ -131,9 +130,9 @@ MatchScore match_score(HostKtensor const& a, HostKtensor const& b) {
   MatchScore result{0, 0, best_assignment(score)};
   auto const norms_a = component_norms(a), norms_b = component_norms(b);
   for (std::uint64_t r = 0; r < R; ++r) {
-    auto const s       = static_cast<std::uint64_t>(result.partner[r]);
-    Wide const larger  = std::max(norms_a[r], norms_b[s]);
-    Wide const penalty = larger > 0 ? std::abs(norms_a[r] - norms_b[s]) / larger : Wide{0};
+    std::uint64_t const s = result.partner[r];
+    Wide const larger     = std::max(norms_a[r], norms_b[s]);
+    Wide const penalty    = larger > 0 ? std::abs(norms_a[r] - norms_b[s]) / larger : Wide{0};
     result.score += static_cast<double>(score(r, s));
     result.weighted += static_cast<double>(score(r, s) * (1 - penalty));
   }

@@ -57,7 +57,7 @@ void expect_npz(std::filesystem::path const& path, char const* what) {
                  " is written as .npz");
 }
 
-/// I_n, the rows of the tensor, of which a model may store some only.
+/// I_n, the rows of the tensor, of which a model may store only some.
 template <class Scalar, class Space>
 std::uint64_t extent_of(Ktensor<Scalar, Space> const& model, int n) {
   return model.rows.empty() ? model.factors[n].extent(0) : model.rows[n].extent();
@@ -136,7 +136,7 @@ FastTuckerModel<Scalar, Space> to_model(Space const& space, HostFastTucker const
   model.range     = {host.lowest, host.highest};
   model.time_mode = host.time_mode;
   for (int n = 0; n < model.order(); ++n) {
-    auto const m = static_cast<std::size_t>(n);
+    std::size_t const m = n;
     from_host<Scalar>(space, host.factors[m], model.A(n));
     from_host<Scalar>(space, host.cores[m], model.B(n));
     if (host.time_mode >= 0 && host.bins[m] > 0) {

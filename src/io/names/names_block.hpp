@@ -22,7 +22,7 @@ namespace polyad::io {
 [[nodiscard]] std::string names_block(Labels const& labels);
 
 /// Reads the bytes back. Memory is taken only for what they hold.
-/// \param file  for messages
+/// \param file  its name, for messages
 /// \throws InputError for bytes that are damaged, or of other modes and rows; MemoryError
 [[nodiscard]] Labels labels_of_block(std::string const& file, std::string_view block,
                                      std::vector<std::uint64_t> const& extents, ReadMemory& memory);

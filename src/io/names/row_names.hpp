@@ -19,7 +19,7 @@ void expect_names_fit(RowNames const& names, std::vector<std::uint64_t> const& e
 /// Whether the ends of texts that were read increase up to the number of their bytes.
 [[nodiscard]] bool do_ends_fit(std::string_view bytes, std::vector<std::uint64_t> const& ends);
 
-/// Whether each of these texts is UTF-8. Their ends fit.
+/// Whether each of these texts is UTF-8. Their ends must fit.
 [[nodiscard]] bool are_utf8(std::string_view bytes, std::vector<std::uint64_t> const& ends);
 
 }  // namespace polyad::io

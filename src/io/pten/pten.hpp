@@ -19,14 +19,14 @@ struct PtenOptions {
   bool single_precision = false;
   /// Blocks packed with zstd.
   bool packed = false;
-  /// Indices of 64 bits even where 32 suffice.
+  /// Indices of 64 bits even if 32 suffice.
   bool wide = false;
-  /// Nonzeros a block, at most most_block_nonzeros. 2^16 of order 3 are 1.3 MB: they stay in a second-level
+  /// Nonzeros per block, at most most_block_nonzeros. 2^16 of order 3 are 1.3 MB: they stay in a second-level
   /// cache while they are checked.
   std::uint64_t block_nonzeros = std::uint64_t{1} << 16;
-  /// Threads that make blocks; 0 takes as many as the machine has.
+  /// Threads that make blocks; 0: as many as the machine has.
   int threads = 0;
-  /// What the rows are called; they fit the extents.
+  /// The names of the rows; they fit the extents.
   RowNames names = {};
 
   static constexpr std::uint64_t most_block_nonzeros = std::uint64_t{1} << 20;
@@ -38,7 +38,7 @@ void write_pten(std::filesystem::path const& path, CoordinateList const& tensor,
 
 /// \throws InputError for a file that is damaged, cut short, of a later version, or holds an index beyond
 ///         its extent or, unless allowed, a value that is not finite
-/// \param stretch  of the file's blocks; the checks of the heads are of the whole file
+/// \param stretch  the part of the file's blocks to read; the heads of all blocks are checked
 [[nodiscard]] TensorFile read_pten(RawInput& input, ReadOptions const& options, Stretch const& stretch = {});
 [[nodiscard]] inline TensorFile read_pten(std::filesystem::path const& path,
                                           ReadOptions const& options = {}) {

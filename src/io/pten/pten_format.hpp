@@ -19,7 +19,7 @@ inline constexpr auto magic = "\x89PTEN\r\n\x1A"sv;
 /// Version 2 adds names and the index base. It is written only if there are any.
 inline constexpr std::uint32_t version_without_names = 1, version_with_names = 2;
 
-/// The index base of a file that does not say it.
+/// The index base of a file that does not specify it.
 inline constexpr std::uint8_t unknown_base = 255;
 
 enum class Packing : std::uint8_t { none = 0, zstd = 1 };

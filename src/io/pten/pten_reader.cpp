@@ -177,7 +177,7 @@ TensorFile read_pten(RawInput& input, ReadOptions const& options, Stretch const&
   auto const start = std::chrono::steady_clock::now();
   ReadMemory memory(options.memory_bytes);
   input.hold(memory);
-  memory.count_file(input.name(), input.size() / static_cast<std::uint64_t>(stretch.parts));
+  memory.count_file(input.name(), input.size() / stretch.parts);
   FieldReader const file(input.name(), "");
   if (!reads_binary_files) file.refuse(".pten files are read on little-endian machines only");
   std::uint64_t header_size = 0;

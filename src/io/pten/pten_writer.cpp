@@ -92,7 +92,7 @@ std::string header_of(pten::Header const& header) {
   return bytes;
 }
 
-/// Block b, its head included.
+/// Block b, including its head.
 std::string block_of(CoordinateList const& tensor, pten::Header const& header, std::uint64_t b) {
   std::uint64_t const count = header.nonzeros(b);
   std::string payload;
@@ -143,9 +143,9 @@ void write_pten(std::filesystem::path const& path, CoordinateList const& tensor,
   AtomicFile file(path);
   file.write(header_of(header));
   file.write(names);
-  // Blocks are made side by side and written in their order.
+  // Blocks are made concurrently and written in their order.
   int const threads = detail::thread_count(options.threads);
-  std::vector<std::string> made(static_cast<std::size_t>(threads));
+  std::vector<std::string> made(threads);
   for (std::uint64_t b = 0; b < header.blocks(); b += made.size()) {
     std::uint64_t const count = std::min<std::uint64_t>(made.size(), header.blocks() - b);
     detail::for_each_on_threads(static_cast<int>(count), count,

@@ -102,7 +102,7 @@ AtomicFile::AtomicFile(std::filesystem::path path, Use use) : m_path(std::move(p
     m_descriptor      = ::open(m_target.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | appends);
   }
   if (m_descriptor < 0 || ::fstat(m_descriptor, &status) != 0) fail(errno);
-  // It has become a regular file, which only a complete file may replace.
+  // In the meantime it has become a regular file, which only a complete file may replace.
   if (target.kind == Kind::device && S_ISREG(status.st_mode)) fail(EEXIST);
   m_may_wait = !S_ISREG(status.st_mode);
 }
@@ -132,7 +132,7 @@ void AtomicFile::write(std::string_view bytes) {
 
 void AtomicFile::commit() {
   flush();
-  // Only now may others read it.
+  // Only now may other users read it.
   if (m_temporary && ::fchmod(m_descriptor, m_mode) != 0) fail(errno);
   // Pipes and terminals have nothing to synchronise, and report these errors.
   if (::fsync(m_descriptor) != 0 && errno != EINVAL && errno != EROFS && errno != ENOTSUP) fail(errno);
@@ -140,7 +140,7 @@ void AtomicFile::commit() {
   if (!m_temporary) return;
   if (!m_temporary->take_name(m_target)) fail(errno);
   m_temporary.reset();
-  // The name is on disk only after its folder is synchronised. If the folder cannot be, that is accepted.
+  // The name is on disk only after its folder is synchronised. If that is impossible, it is accepted.
   auto const parent = m_target.parent_path();
   int const folder  = ::open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder >= 0) {
@@ -158,13 +158,13 @@ void AtomicFile::send(std::string_view bytes) {
   while (!bytes.empty()) {
     check(WriteStage::writing);
     if (m_may_wait && !takes_bytes()) continue;
-    // So many bytes a pipe takes at once when it is ready. The descriptor may be another process' too, which
-    // relies on its waiting.
+    // A pipe accepts this many bytes at once when it is ready. The descriptor may also belong to another
+    // process, which relies on its waiting.
     std::size_t const most = m_may_wait ? std::size_t{PIPE_BUF} : buffer_bytes;
     ssize_t const count    = write_some(m_descriptor, bytes.substr(0, most));
     if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (count <= 0) fail(count < 0 ? errno : ENOSPC);
-    bytes.remove_prefix(static_cast<std::size_t>(count));
+    bytes.remove_prefix(count);
   }
 }
 

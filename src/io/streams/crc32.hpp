@@ -9,7 +9,7 @@ namespace polyad::io {
 
 inline constexpr CrcTable crc32_table = make_crc_table(0xEDB88320U);
 
-/// The checksum of `bytes` behind bytes whose checksum is `crc`; start with 0.
+/// The checksum of `bytes` after bytes whose checksum is `crc`; start with 0.
 [[nodiscard]] inline std::uint32_t crc32(std::uint32_t crc, std::string_view bytes) {
   return crc_by_table(crc32_table, crc, bytes);
 }

@@ -15,11 +15,11 @@ constexpr CrcTable crc32c_table = make_crc_table(0x82F63B78U);
 #define POLYAD_CRC32C_INSTRUCTION
 
 // The instruction accepts a word each cycle but has a latency of three cycles. So three stretches are
-// computed side by side. Their checksums are joined by the effect of `length` zero bytes on a checksum, a
-// linear map of 32 bits, by tables.
+// computed at the same time. Their checksums are joined by the effect of `length` zero bytes on a checksum, a
+// linear map of 32 bits, with tables.
 constexpr std::size_t stretch = 4096;
 
-/// shift[k][b]: the checksum register b << 8k behind `stretch` zero bytes.
+/// shift[k][b]: the checksum register b << 8k after `stretch` zero bytes.
 consteval std::array<std::array<std::uint32_t, 256>, 4> make_shift_table() {
   // The map of one zero byte, squared until it is the map of `stretch` = 2^12 of them.
   std::array<std::uint32_t, 32> columns{};

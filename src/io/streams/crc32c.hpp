@@ -8,7 +8,7 @@
 
 namespace polyad::io {
 
-/// The checksum of `bytes` behind bytes whose checksum is `crc`; start with 0.
+/// The checksum of `bytes` after bytes whose checksum is `crc`; start with 0.
 [[nodiscard]] std::uint32_t crc32c(std::uint32_t crc, std::string_view bytes);
 
 /// The same without the processor's instruction.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checksums of 32 bits by tables, eight bytes a step, for any reflected polynomial.
+// Checksums of 32 bits by tables, eight bytes per step, for any reflected polynomial.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ consteval CrcTable make_crc_table(std::uint32_t polynomial) {
   return table;
 }
 
-/// The checksum of `bytes` behind bytes whose checksum is `crc`; start with 0.
+/// The checksum of `bytes` after bytes whose checksum is `crc`; start with 0.
 [[nodiscard]] inline std::uint32_t crc_by_table(CrcTable const& table, std::uint32_t crc,
                                                 std::string_view bytes) {
   auto const byte = [&](std::size_t k) {

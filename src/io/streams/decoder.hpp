@@ -35,12 +35,12 @@ public:
 [[nodiscard]] std::unique_ptr<Decoder> make_decoder(RawInput& input, Compression compression,
                                                     ReadMemory& memory);
 
-// One factory a library, each in its own file; null where the build lacks the library.
+// One factory per library, each in its own file; it returns null if the build lacks the library.
 [[nodiscard]] std::unique_ptr<Decoder> make_gzip_decoder(RawInput& input);
 [[nodiscard]] std::unique_ptr<Decoder> make_xz_decoder(RawInput& input, ReadMemory& memory);
 [[nodiscard]] std::unique_ptr<Decoder> make_zstd_decoder(RawInput& input, ReadMemory& memory);
 
-/// The three faults that every packed stream can have, in the same words.
+/// The three faults that every packed stream can have, in the same wording.
 [[noreturn]] void stream_ends_early(RawInput const& input, Compression compression);
 [[noreturn]] void stream_is_corrupt(RawInput const& input, Compression compression, std::string_view detail);
 [[noreturn]] void stream_has_garbage(RawInput const& input, Compression compression);

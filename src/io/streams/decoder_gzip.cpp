@@ -35,7 +35,7 @@ public:
       m_stream.avail_out = static_cast<uInt>(room);
       int const status   = inflate(&m_stream, Z_NO_FLUSH);
       size += room - m_stream.avail_out;
-      // zlib may hold back output for which it had no room. So the data end only if it cannot go on.
+      // zlib may hold back output for which it had no room. So the data end only if it cannot continue.
       if (status == Z_BUF_ERROR && ended) stream_ends_early(m_input, Compression::gzip);
       if (status == Z_STREAM_END) {
         m_inside = false;

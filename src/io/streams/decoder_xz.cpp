@@ -48,7 +48,7 @@ private:
     m_finishing                  = piece.empty();
   }
 
-  /// Zeros between or behind streams, a multiple of four (section 2.2 of the format). If liblzma skipped
+  /// Skips zeros between or after streams, a multiple of four (section 2.2 of the format). If liblzma skipped
   /// them, it would not distinguish garbage from damage.
   void skip_padding() {
     for (; m_stream.avail_in != 0 && *m_stream.next_in == 0; ++m_stream.next_in, --m_stream.avail_in)

@@ -17,7 +17,7 @@ namespace polyad::io {
 
 namespace {
 
-/// Unpacks into a buffer of its own. If the output had room for a whole frame, zstd would take another path,
+/// Unpacks into its own buffer. If the output had space for a whole frame, zstd would take another path,
 /// which reports other faults and misses some. The faults found in a file would then depend on the size of
 /// the caller's chunks.
 class ZstdDecoder : public Decoder {
@@ -71,7 +71,7 @@ private:
 
   [[noreturn]] void fail(std::size_t code) {
     if (ZSTD_getErrorCode(code) == ZSTD_error_memory_allocation) throw std::bad_alloc();
-    // How large the window is cannot be asked: at least the next size that the format knows.
+    // The size of the window cannot be queried: it is at least the next size that the format has.
     if (ZSTD_getErrorCode(code) == ZSTD_error_frameParameter_windowTooLarge &&
         m_window_log < longest_window_log) {
       std::uint64_t const most = std::uint64_t{1} << m_window_log;

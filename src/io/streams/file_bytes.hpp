@@ -37,7 +37,7 @@ public:
   [[nodiscard]] std::uint64_t u64() { return field(8); }
   [[nodiscard]] std::uint64_t field(std::size_t bytes);
 
-  /// \throws InputError when the file ends before
+  /// \throws InputError if the file ends before
   [[nodiscard]] std::string_view take(std::uint64_t size);
 
   [[nodiscard]] std::uint64_t left() const noexcept { return m_bytes.size(); }

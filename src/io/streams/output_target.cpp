@@ -42,7 +42,7 @@ std::optional<int> number_of(std::string_view text) {
   return number;
 }
 
-/// Whose descriptors a folder of /proc lists: those of process 0 in all other cases.
+/// The process whose descriptors a folder of /proc lists; 0 in all other cases.
 pid_t process_of_descriptors(fs::path const& folder) {
   std::error_code failed;
   std::string const real          = fs::canonical(folder, failed).string();
@@ -94,8 +94,8 @@ End follow(fs::path path) {
   return {std::move(path), {}, false, ELOOP};
 }
 
-/// The path from the root, if it is not too long for that. The file stays the same one if the process changes
-/// its folder, or if that folder moves, before the file takes its name.
+/// The path from the root, unless it is too long. The file stays the same one if the process changes its
+/// folder, or if that folder moves, before the file gets its name.
 fs::path independent_of_folder(fs::path const& path) {
   std::error_code failed;
   auto absolute = fs::absolute(path, failed);
@@ -110,7 +110,7 @@ bool opens(fs::path const& path, int flags) {
   return true;
 }
 
-/// Whether a folder such as /tmp lets us put another file in the place of this one.
+/// Whether a folder such as /tmp lets us replace this file by another one.
 bool may_be_replaced(fs::path const& path, struct stat const& file) {
   struct stat folder{};
   if (::stat(folder_of(path).c_str(), &folder) != 0 || (folder.st_mode & S_ISVTX) == 0) return true;
@@ -152,7 +152,7 @@ OutputTarget resolve_output(fs::path const& path) {
     return target;
   }
   target.before = status.st_mode & permission_bits;
-  // Its owner has protected it, even from root. A program that runs cannot be opened, but replaced.
+  // Its owner has protected it, even from root. A running program cannot be opened, but it can be replaced.
   if ((status.st_mode & write_bits) == 0) return refused(EACCES);
   bool const adds_only = !opens(target.path, 0) && errno != ETXTBSY;
   if (adds_only && (errno != EPERM || !opens(target.path, O_APPEND))) return refused(errno);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the bytes of an output go: the name's symbolic links are followed, and it is decided whether a
-// complete file may take the place of what is there.
+// The destination of the bytes of an output: the symbolic links of its name are followed, and it is decided
+// whether a complete file may replace an existing one.
 #pragma once
 
 #include <sys/types.h>
@@ -26,7 +26,7 @@ struct OutputTarget {
   std::optional<mode_t> before;  // the permissions of the file that is there
 };
 
-/// \return a refused target for names that cannot be written, so far as this shows in advance
+/// \return a refused target for names that cannot be written, as far as this can be known in advance
 [[nodiscard]] OutputTarget resolve_output(std::filesystem::path const& path);
 
 }  // namespace polyad::io

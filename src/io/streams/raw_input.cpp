@@ -47,12 +47,12 @@ RawInput::RawInput(std::filesystem::path const& path) : m_name(path.string()) {
     if (::fstat(m_descriptor, &status) != 0) cannot_read(m_name, errno);
     if (S_ISDIR(status.st_mode)) throw InputError(m_name, 0, 0, "is a directory, not a file");
     bool const is_file = S_ISREG(status.st_mode) && status.st_size > 0;
-    m_size             = is_file ? static_cast<std::uint64_t>(status.st_size) : 0;
+    m_size             = is_file ? status.st_size : 0;
     m_buffer           = std::make_unique_for_overwrite<char[]>(
         is_file ? std::min<std::size_t>(m_size, read_buffer_bytes) : read_buffer_bytes);
     m_pending    = refill();
     m_has_places = is_file;
-    // The first read has everything: nothing can change any more.
+    // The first read got everything: nothing can change any more.
     if (is_file && m_pending.size() == m_size) m_whole = m_pending;
   } catch (...) {
     ::close(m_descriptor);
@@ -73,7 +73,7 @@ std::size_t RawInput::read_up_to(char* to, std::size_t most) {
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) cannot_read(m_name, errno);
     if (count == 0) break;
-    size += static_cast<std::size_t>(count);
+    size += count;
   }
   return size;
 }
@@ -112,7 +112,7 @@ void RawInput::read_at(std::uint64_t offset, char* to, std::uint64_t bytes) cons
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) cannot_read(m_name, errno);
     if (count == 0) throw InputError(m_name, 0, 0, "became shorter while it was read");
-    auto const read = static_cast<std::uint64_t>(count);
+    std::uint64_t const read = count;
     offset += read;
     to += read;
     bytes -= read;
@@ -122,7 +122,7 @@ void RawInput::read_at(std::uint64_t offset, char* to, std::uint64_t bytes) cons
 void RawInput::hold(ReadMemory& memory) {
   if (m_has_places) return;
   for (auto piece = next(); !piece.empty(); piece = next()) {
-    // A string that grows is there twice for a while.
+    // A string that grows is in memory twice for a while.
     memory.take("the bytes of " + m_name, 2 * piece.size());
     m_held += piece;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The bytes of a file as they are stored: one piece after the other, or, for a regular file, at any place.
 // They are copied, never mapped: a file that becomes shorter while it is read gives an error, not a signal.
-// The file is opened once. Compression is the business of decoder.hpp.
+// The file is opened once. decoder.hpp handles compression.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace polyad::io {
 
 class RawInput {
 public:
-  /// Bytes that peek() can show.
+  /// The number of bytes that peek() can show.
   static constexpr std::size_t peek_bytes = 32;
 
   /// \throws InputError when the file is missing, a directory or not readable
@@ -37,9 +37,9 @@ public:
   /// Bytes handed out so far by next().
   [[nodiscard]] std::uint64_t consumed() const noexcept { return m_consumed; }
 
-  /// Keeps what next() hands out from now on, until look_again(). Comes before the first next().
+  /// Keeps what next() hands out from now on, until look_again(). Call it before the first next().
   void begin_look() noexcept { m_is_looked_at = true; }
-  /// next() begins with the first byte again.
+  /// Makes next() begin with the first byte again.
   void look_again();
 
   /// Whether read_at() can be called: this is a regular file, or all of it is in memory.

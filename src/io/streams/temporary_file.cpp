@@ -21,13 +21,13 @@ namespace {
 
 static_assert(std::atomic<char*>::is_always_lock_free, "signal handlers take no locks");
 
-// Names are added and never removed, but used again.
+// Names are added and never removed, but they are reused.
 std::atomic<TemporaryName*> names{nullptr};
 std::atomic<int> creating{0};
 std::atomic<bool> ending{false};
 
-/// No handler interrupts this thread meanwhile, and one on another thread waits: no file is made whose name
-/// is not in the list. If the process is about to end, no further file is made.
+/// While one exists, no handler interrupts this thread, and a handler on another thread waits: no file is
+/// made whose name is not in the list. If the process is about to end, no further file is made.
 class Creation {
 public:
   Creation() {
@@ -52,7 +52,7 @@ private:
   sigset_t m_before{};
 };
 
-/// A free place, or a new one. All that allocates comes before the file.
+/// A free place, or a new one. Everything that allocates comes before the file is made.
 TemporaryName* put(TemporaryName*& spare, char* path) noexcept {
   for (auto* name = names.load(); name != nullptr; name = name->next) {
     char* none = nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file with a name of its own in the folder of another, until it takes the other's name.
+// A file with a temporary name in the folder of another file, until it takes the other's name.
 // remove_temporary_files() (polyad/io/atomic_file.hpp) finds all of them, in a signal handler too.
 #pragma once
 
@@ -23,13 +23,13 @@ public:
   TemporaryFile(TemporaryFile const&)            = delete;
   TemporaryFile& operator=(TemporaryFile const&) = delete;
 
-  /// Makes one in the folder of `target`. Only this user can open it. Returns its descriptor, or -1 with
+  /// Makes one in the folder of `target`. Only this user can open it. Returns its descriptor, or -1 and sets
   /// errno.
   [[nodiscard]] int create(std::filesystem::path const& target);
 
   [[nodiscard]] bool exists() const noexcept { return m_name != nullptr; }
 
-  /// Gives it the name `target`. Returns false with errno.
+  /// Renames it to `target`. Returns false and sets errno if that fails.
   [[nodiscard]] bool take_name(std::filesystem::path const& target) noexcept;
 
 private:

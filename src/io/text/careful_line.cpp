@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The careful path of the line parser: every form that is allowed, and the words for every fault.
+// The careful path of the line parser: every form that is allowed, and the message for every fault.
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -113,14 +113,14 @@ CarefulLine parse_line_carefully(std::string_view line, LineRules const& rules) 
     return result;
   }
   result.has_data = true;
-  result.value    = 1;  // of a pattern, which has none
+  result.value    = 1;  // the value of a pattern, which stores none
   result.fault    = check_count(line, rules);
   for (int n = 0; n < rules.order + (rules.has_value ? 1 : 0) && !result.fault;
        ++n, token = take_token(rest)) {
-    auto const column = static_cast<std::uint64_t>(token.data() - line.data()) + 1;
-    auto const mode   = static_cast<std::size_t>(n);
-    auto reason       = n < rules.order ? read_index(token, n, rules, result.indices[mode])
-                                        : read_value(token, rules, result.value);
+    auto const column      = static_cast<std::uint64_t>(token.data() - line.data()) + 1;
+    std::size_t const mode = n;
+    auto reason            = n < rules.order ? read_index(token, n, rules, result.indices[mode])
+                                             : read_value(token, rules, result.value);
     if (reason) {
       result.fault = Fault{0, column, std::move(*reason)};
     } else if (n < rules.order && !result.last_index && result.indices[mode] == rules.limits[mode] &&

@@ -24,8 +24,8 @@ struct DecimalDigits {
   bool operator==(DecimalDigits const&) const = default;
 };
 
-/// Reads a decimal number and ignores its sign. An exponent beyond the range of long long has its largest
-/// number.
+/// Reads a decimal number and ignores its sign. An exponent beyond the range of long long is replaced by its
+/// largest number.
 DecimalDigits digits_of(std::string_view text) {
   DecimalDigits number;
   if (text.starts_with('-')) text.remove_prefix(1);
@@ -55,7 +55,7 @@ DecimalDigits digits_of(std::string_view text) {
   return number;
 }
 
-/// Whether a number that does not fit a double is too large, and not too close to zero.
+/// Whether a number that does not fit a double is too large, rather than too close to zero.
 bool exceeds_one(DecimalDigits const& number) {
   return number.power + static_cast<long long>(number.digits.size()) > 0;
 }

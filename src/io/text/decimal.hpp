@@ -10,11 +10,11 @@ namespace polyad::io {
 enum class DecimalFault { none, not_a_number, too_large, too_small, not_that_integer };
 
 /// Reads the whole token; "inf" and "nan" are numbers, too.
-/// \param integer  the number is an integer whatever its form, so that 1e3 is 1000 exactly. Without it, only
-///                 digits without a point and an exponent are an integer
+/// \param integer  whether the number is an integer whatever its form, so that 1e3 is 1000 exactly. Otherwise
+///                 only digits without a point and an exponent are an integer
 [[nodiscard]] DecimalFault read_decimal(std::string_view token, bool integer, double& value);
 
-/// What is wrong with the number; follows its name in a message: "exceeds the range of a double".
+/// The fault of the number; follows its name in a message: "exceeds the range of a double".
 [[nodiscard]] std::string_view to_string(DecimalFault fault) noexcept;
 
 }  // namespace polyad::io

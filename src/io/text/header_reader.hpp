@@ -16,7 +16,7 @@
 
 namespace polyad::io {
 
-/// The numbers of a header line, taken one after the other. Stops at the first that is wrong.
+/// The numbers of a header line, read one after the other. Stops at the first one that is wrong.
 class HeaderLine {
 public:
   HeaderLine(LeadingBlocks::Line const& line, std::optional<Fault>& fault)
@@ -56,7 +56,7 @@ public:
 
 private:
   [[nodiscard]] std::uint64_t column_of(std::string_view token) const {
-    return static_cast<std::uint64_t>(token.data() - m_line.text.data()) + 1;
+    return token.data() - m_line.text.data() + 1;
   }
   LeadingBlocks::Line m_line;
   std::string_view m_rest;
@@ -72,7 +72,7 @@ public:
 
   TextHeader header;
 
-  /// The next line of the header, which must be there.
+  /// The next line of the header, which must exist.
   LeadingBlocks::Line next(std::string const& what) {
     auto const line = m_fault ? std::nullopt : m_lines.next();
     if (line) {
@@ -119,7 +119,7 @@ private:
   std::optional<Fault>& m_fault;
 };
 
-/// Whether a line holds nothing but digits and blanks.
+/// Whether a line holds only digits and blanks.
 [[nodiscard]] inline bool all_unsigned(std::string_view line) {
   for (auto token = take_token(line); !token.empty(); token = take_token(line))
     if (!std::all_of(token.begin(), token.end(), is_digit)) return false;

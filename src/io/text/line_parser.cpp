@@ -52,7 +52,7 @@ inline Digits read_up_to_eight(char const* p) {
   if constexpr (std::endian::native == std::endian::little) {
     std::uint64_t word = 0;
     std::memcpy(&word, p, sizeof word);
-    // The high bit of each byte below '0' or above '9'. Carries corrupt only bytes behind the first of them.
+    // The high bit of each byte below '0' or above '9'. Carries corrupt only bytes after the first of them.
     std::uint64_t const others =
         ((word + 0x4646464646464646) | (word - 0x3030303030303030)) & 0x8080808080808080;
     int const count = others == 0 ? 8 : std::countr_zero(others) / 8;
@@ -82,7 +82,7 @@ inline Digits read_digits(char const* p) {
 }
 
 std::uint64_t count_lines(std::string_view text) {
-  return static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
+  return std::count(text.begin(), text.end(), '\n');
 }
 
 inline char const* skip_blanks(char const* p) {
@@ -92,7 +92,7 @@ inline char const* skip_blanks(char const* p) {
 
 /// A plain decimal number, [-]digits[.digits], whose digits form an integer below 2^53. The integer and the
 /// power of ten (at most 10^16) are exact doubles. So the division rounds once and gives the nearest double.
-/// Returns the byte behind the number, or null if it has another form.
+/// Returns the byte after the number, or null if it has another form.
 inline char const* read_plain_value(char const* p, double& value) {
   bool const negative = *p == '-';
   p += negative ? 1 : 0;
@@ -156,7 +156,7 @@ template <class Index>
 inline char const* read_plain_line(char const* p, char const* end, LineRules const& rules,
                                    Indices const& most, Store<Index>& store, Indices& largest,
                                    bool& has_zero) {
-  Index* const indices = store.indices + store.count * static_cast<std::uint64_t>(rules.order);
+  Index* const indices = store.indices + store.count * rules.order;
   Indices line;  // NOLINT: set as far as it is read
   bool zero = false;
   p         = skip_blanks(p);
@@ -190,8 +190,8 @@ inline char const* read_plain_line(char const* p, char const* end, LineRules con
   p += *p == '\r' ? 1 : 0;
   if (*p != '\n') return nullptr;
   for (int n = 0; n < rules.order; ++n) {
-    auto const mode = static_cast<std::size_t>(n);
-    largest[mode]   = std::max(largest[mode], line[mode]);
+    std::size_t const mode = n;
+    largest[mode]          = std::max(largest[mode], line[mode]);
   }
   has_zero |= zero;
   ++store.count;
@@ -214,7 +214,7 @@ char const* parse_lines(std::string_view text, char const* p, LineRules const& r
         continue;
       }
     }
-    auto const rest = static_cast<std::size_t>(end - p);
+    std::size_t const rest = end - p;
     // The careful path looks at comments with a %, which may be a header of Matrix Market.
     if (*p == '#') p = static_cast<char const*>(std::memchr(p, '\n', rest));
     if (*p == '\n') {
@@ -222,9 +222,9 @@ char const* parse_lines(std::string_view text, char const* p, LineRules const& r
       while (p < end && *p == '\n');
       continue;
     }
-    auto const size  = static_cast<std::size_t>(static_cast<char const*>(std::memchr(p, '\n', rest)) - p);
-    CarefulLine line = parse_line_carefully({p, size}, rules);
-    auto const here  = [&](std::optional<Fault> fault) {
+    std::size_t const size = static_cast<char const*>(std::memchr(p, '\n', rest)) - p;
+    CarefulLine line       = parse_line_carefully({p, size}, rules);
+    auto const here        = [&](std::optional<Fault> fault) {
       fault->line = 1 + count_lines({text.data(), p});
       return fault;
     };
@@ -233,9 +233,9 @@ char const* parse_lines(std::string_view text, char const* p, LineRules const& r
       return p;
     }
     if (line.has_data) {
-      auto const order = static_cast<std::size_t>(rules.order);
-      auto const first = line.indices.begin();
-      auto const last  = line.indices.begin() + rules.order;
+      std::size_t const order = rules.order;
+      auto const first        = line.indices.begin();
+      auto const last         = line.indices.begin() + rules.order;
       if (std::any_of(first, last, [](auto i) { return i > std::numeric_limits<Index>::max(); })) return p;
       if (line.last_index && !result.last_index) {
         result.last_index = here(std::move(line.last_index));
@@ -260,11 +260,11 @@ ParsedBlock parse_block(TextBlock const& block, LineRules const& rules, SlabAllo
   ParsedBlock result;
   // Counting the lines first, in the cache, gives the size of the arrays, except for comments. A line of
   // numbers has two bytes for each. The line after the last one may write its first numbers, too.
-  result.lines     = count_lines(text);
-  auto const order = static_cast<std::size_t>(std::clamp(rules.order, 1, most_modes));
-  auto const rows  = std::min<std::uint64_t>(result.lines, text.size() / (2 * order) + 1);
-  auto narrow      = slabs.take<std::uint32_t>(rows * order);
-  result.values    = slabs.take<double>(rows);
+  result.lines            = count_lines(text);
+  std::size_t const order = std::clamp(rules.order, 1, most_modes);
+  auto const rows         = std::min<std::uint64_t>(result.lines, text.size() / (2 * order) + 1);
+  auto narrow             = slabs.take<std::uint32_t>(rows * order);
+  result.values           = slabs.take<double>(rows);
 
   Store<std::uint32_t> store{narrow.begin(), result.values.begin()};
   char const* p       = parse_lines(text, text.data(), rules, store, result);

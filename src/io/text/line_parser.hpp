@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Parses blocks of coordinate lines: `order` indices and a value a line. There are two paths. The short path
-// takes plain lines of digits, as nearly all lines are. The careful path takes any line, and it alone reports
-// faults. Both give the same numbers to the last bit.
+// Parses blocks of coordinate lines: `order` indices and a value per line. There are two paths. The short
+// path handles plain lines of digits, as nearly all lines are. The careful path handles any line, and it
+// alone reports faults. Both give the same numbers to the last bit.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ enum class Symmetry { none, symmetric, skew };
 
 /// The rules for the lines of a file.
 struct LineRules {
-  int order;       // of lines without a header one less than their numbers; may then be out of range: refused
+  int order;       // without a header, one less than the numbers of a line; refused later if out of range
   int index_base;  // 0, 1, or -1: not known yet
   bool allow_non_finite;
   bool has_value      = true;   // false: a pattern, whose values are 1
@@ -36,7 +36,7 @@ struct LineRules {
   /// The largest index of each mode that base 1 allows: the declared extents, or no_limit.
   std::array<std::uint64_t, most_modes> limits = unlimited();
 
-  /// Whether an entry of row i and column j is one that a symmetric matrix lists.
+  /// Whether a symmetric matrix lists the entry of row i and column j.
   [[nodiscard]] bool may_stand_at(std::uint64_t i, std::uint64_t j) const noexcept {
     return symmetry == Symmetry::none || i > j || (i == j && symmetry == Symmetry::symmetric);
   }
@@ -48,14 +48,14 @@ struct LineRules {
   }
 };
 
-/// Something wrong in a block; line and column count from 1, the line within the block.
+/// A fault in a block; line and column count from 1, the line from the beginning of the block.
 struct Fault {
   std::uint64_t line   = 0;
   std::uint64_t column = 0;
   std::string reason;
 };
 
-/// The numbers of one block, indices as they stand in the text.
+/// The numbers of one block, with the indices as written in the text.
 struct ParsedBlock {
   std::variant<Piece<std::uint32_t>, Piece<std::uint64_t>> indices;
   Piece<double> values;
@@ -67,7 +67,7 @@ struct ParsedBlock {
   std::optional<Fault> last_index;
 };
 
-/// Parses until the end of the block or its first fault. The numbers lie in memory of `slabs`.
+/// Parses until the end of the block or its first fault. The numbers are stored in memory of `slabs`.
 [[nodiscard]] ParsedBlock parse_block(TextBlock const& block, LineRules const& rules, SlabAllocator& slabs);
 
 /// One data line, comment or empty line, without its line end, checked in every respect.

@@ -44,7 +44,7 @@ void expect_one_file(std::string const& name, bool is_file, std::uint64_t bytes,
                            "; put it where every machine sees it");
 }
 
-/// How a part is: well, or what it threw.
+/// How a part ended: without an error, or with which exception.
 enum Ending : std::uint64_t { well, input_error, usage_error, memory_error, no_memory, other_error };
 
 std::string memory_reason(MemoryError const& error) {
@@ -53,10 +53,10 @@ std::string memory_reason(MemoryError const& error) {
 }
 
 std::uint64_t number_of_dialect(Dialect dialect) {
-  return static_cast<std::uint64_t>(std::ranges::find(dialects(), dialect) - dialects().begin());
+  return std::ranges::find(dialects(), dialect) - dialects().begin();
 }
 
-/// The first part reads everything. The others get an empty list and the facts.
+/// The first part reads everything. The others get an empty list and the same facts.
 TensorFile read_by_first(RawInput* input, ReadOptions const& options, Stretch const& stretch) {
   TensorFile file;
   if (stretch.part == 0) file = read_tensor(*input, options);
@@ -73,7 +73,7 @@ TensorFile read_by_first(RawInput* input, ReadOptions const& options, Stretch co
                              std::bit_cast<std::uint64_t>(report.seconds)};
   std::size_t const facts = words.size();
   words.resize(facts + most_modes, 0);
-  std::copy(file.tensor.extents.begin(), file.tensor.extents.end(), words.begin() + std::ptrdiff_t(facts));
+  std::copy(file.tensor.extents.begin(), file.tensor.extents.end(), words.begin() + facts);
   words = stretch.of_all(words)[0];
   if (stretch.part == 0) return file;
   file.report      = {dialects()[words[1]],
@@ -87,8 +87,8 @@ TensorFile read_by_first(RawInput* input, ReadOptions const& options, Stretch co
                       std::bit_cast<double>(words[9]),
                       {},
                       false};
-  auto const begin = words.begin() + std::ptrdiff_t(facts);
-  file.tensor.extents.assign(begin, begin + static_cast<std::ptrdiff_t>(words[0]));
+  auto const begin = words.begin() + facts;
+  file.tensor.extents.assign(begin, begin + words[0]);
   if (std::any_of(file.tensor.extents.begin(), file.tensor.extents.end(),
                   [](std::uint64_t extent) { return extent > std::numeric_limits<std::uint32_t>::max(); }))
     file.tensor.indices.emplace<1>();
@@ -172,7 +172,7 @@ void Stretch::fail() const {
     text = "an unknown exception";
   }
   agree(own, text);
-  throw;  // not reached: this part at least is not well
+  throw;  // not reached: at least this part has failed
 }
 
 /// All parts call this together. \param own  the ending, two numbers, and the bytes of `text` that are a name
@@ -188,7 +188,7 @@ void Stretch::agree(Words const& own, std::string const& text) const {
   for (Words const& words : heads) bytes = std::max(bytes, words[4]);
   Words told((bytes + 7) / 8, 0);
   std::memcpy(told.data(), text.data(), text.size());
-  auto const rank        = static_cast<std::size_t>(first - heads.begin());
+  std::size_t const rank = first - heads.begin();
   auto const first_text  = text_of(share(told)[rank], (*first)[4]);
   std::string const name = first_text.substr(0, (*first)[3]), reason = first_text.substr((*first)[3]);
   switch ((*first)[0]) {

@@ -24,8 +24,8 @@ struct Stretch : FilePart {
   [[nodiscard]] std::vector<Words> of_all(Words const& own) const;
   /// The end of a part that has found no fault. \throws likewise
   void finish() const;
-  /// Tells the exception in flight to the other parts, which throw it from of_all or finish, unless they were
-  /// told of one. \throws it, or that of an earlier part
+  /// Reports the exception in flight to the other parts, which throw it from of_all or finish unless they
+  /// already have one. \throws it, or that of an earlier part
   [[noreturn]] void fail() const;
   /// The beginning of this part among `count` consecutive items, and the beginning of the next part.
   [[nodiscard]] std::uint64_t begin(std::uint64_t count) const { return cut(count, part); }
@@ -40,7 +40,7 @@ private:
 
   mutable bool m_is_over = false;  // all parts know of a fault
   [[nodiscard]] std::uint64_t cut(std::uint64_t count, int k) const {
-    auto const before = static_cast<std::uint64_t>(k), all = static_cast<std::uint64_t>(parts);
+    std::uint64_t const before = k, all = parts;
     return count / all * before + count % all * before / all;
   }
 };

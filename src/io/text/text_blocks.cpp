@@ -146,7 +146,7 @@ std::optional<TextBlock> TextBlocks::next_decoded() {
       break;
     }
     if (size > longest_line) line_too_long();
-    // Not farther: the same lines are too long whatever the size of a chunk.
+    // But no farther: the same lines are too long whatever the size of a chunk.
     capacity = std::min(2 * capacity, longest_line + 1);
     HeldMemory larger_held;
     larger_held.resize(m_memory, array, capacity + beyond);

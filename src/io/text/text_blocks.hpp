@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Cuts the text of a file into blocks of whole lines, in order. A block of a regular file is a range of
-// places until it is loaded, by several threads at once; other text is unpacked into a buffer for each block.
+// places until it is loaded, by several threads concurrently; other text is unpacked into a buffer for each
+// block.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +32,7 @@ struct TextBlock {
 /// Memory for one block after the other.
 class TextBuffer {
 public:
-  /// Makes room for the given number of bytes, and for those that can be read after them. Keeps the first
+  /// Makes space for the given number of bytes, and for those that can be read after them. Keeps the first
   /// `kept` bytes.
   void grow(std::size_t bytes, std::size_t kept, ReadMemory& memory, std::string const& array);
   [[nodiscard]] char* data() const noexcept { return m_storage.get(); }
@@ -46,7 +47,7 @@ private:
 
 class TextBlocks {
 public:
-  /// No line of coordinates is nearly this long. A file without a line end in so many bytes is not text.
+  /// No line of coordinates is nearly this long. A file without a line end in that many bytes is not text.
   static constexpr std::size_t longest_line = std::size_t{16} << 20;
 
   /// \param input, memory  must outlive the blocks
@@ -59,8 +60,8 @@ public:
   /// \throws InputError when the packed data are damaged, or a line is longer than longest_line
   [[nodiscard]] std::optional<TextBlock> next();
 
-  /// Reads the text of a block of next(), if that is still to be done; it is valid until the buffer's next
-  /// block. No line may begin in the block: then the text is empty. For several threads at once.
+  /// Reads the text of a block of next(), unless that is already done; it is valid until the buffer's next
+  /// block. If no line begins in the block, the text is empty. Several threads may call it concurrently.
   /// \throws InputError when a line is longer than longest_line, or the file has become shorter
   void load(TextBlock& block, TextBuffer& buffer) const;
   /// The same into the block's own memory.

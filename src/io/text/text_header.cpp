@@ -18,7 +18,8 @@ using Line = LeadingBlocks::Line;
 
 constexpr auto byte_order_mark = "\xEF\xBB\xBF"sv;
 
-/// What is wrong with a text of any dialect: it is none, or a header of Matrix Market is in the wrong place.
+/// The fault of a text of any dialect: it is not text at all, or a header of Matrix Market is in the wrong
+/// place.
 std::optional<Fault> fault_of_text(LeadingBlocks& lines, Line const& very_first) {
   if (very_first.text.starts_with("\xFF\xFE"sv) || very_first.text.starts_with("\xFE\xFF"sv))
     return Fault{1, 1, "is UTF-16 text, not UTF-8"};

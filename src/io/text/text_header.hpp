@@ -23,12 +23,12 @@ namespace polyad::io {
 struct TextHeader {
   Dialect dialect = Dialect::frostt;
   LineRules rules{0, -1, false};
-  /// Declared extents; empty where nothing declares them.
+  /// Declared extents; empty if nothing declares them.
   std::vector<std::uint64_t> extents;
-  /// Declared nonzeros, and where the declaration stands.
+  /// Declared nonzeros, and the place of the declaration.
   std::optional<std::uint64_t> nnz;
   std::uint64_t nnz_line = 0, nnz_column = 0;
-  /// Lines to pass over: up to the header's last.
+  /// The number of lines to pass over, up to the last line of the header.
   std::uint64_t lines = 0;
   /// What the first line of a text without a header might be.
   std::optional<PossibleSizes> possible_sizes;
@@ -47,12 +47,12 @@ public:
   /// The very first line, without a byte order mark; nothing when the text is empty.
   [[nodiscard]] std::optional<Line> first();
 
-  /// The beginning of the text, as it is.
+  /// The beginning of the text, unchanged.
   [[nodiscard]] std::string_view text();
 
-  /// The next line that holds something.
+  /// The next line that is neither empty nor a comment.
   [[nodiscard]] std::optional<Line> next();
-  /// next() begins with the first line again.
+  /// Makes next() begin with the first line again.
   void rewind() noexcept { m_next = 0; }
 
   /// Among the comments that next() has skipped, the first one that looks like Matrix Market's header, and

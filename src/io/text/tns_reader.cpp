@@ -56,7 +56,7 @@ public:
     }
   }
 
-  /// Parses blocks until none is left or a fault was met. For several threads at once.
+  /// Parses blocks until none is left or a fault was met. Several threads may call it concurrently.
   void run() {
     SlabAllocator slabs(m_memory);
     TextBuffer buffer;
@@ -124,19 +124,19 @@ public:
   /// The declared extents, or the largest index of each mode.
   [[nodiscard]] std::vector<std::uint64_t> extents(int base) const {
     if (!m_header.extents.empty()) return m_header.extents;
-    std::vector<std::uint64_t> extents(static_cast<std::size_t>(m_header.rules.order), 0);
+    std::vector<std::uint64_t> extents(m_header.rules.order, 0);
     for (std::size_t n = 0; n < extents.size(); ++n)
       extents[n] = m_found[first_extent + n] + (base == 0 ? 1 : 0);
     return extents;
   }
-  /// Of the file.
+  /// The number of lines of the file.
   [[nodiscard]] std::uint64_t lines() const noexcept { return m_header.lines + m_found[lines_read]; }
   [[nodiscard]] std::uint64_t text_bytes() const noexcept {
     return m_stretch.is_whole() ? m_found[text_read] : m_input.size();
   }
 
   [[nodiscard]] std::deque<ParsedBlock>& results() noexcept { return m_results; }
-  /// Of the numbers of all blocks, as they count in the memory's account.
+  /// The bytes of the numbers of all blocks, as they count in the memory's account.
   [[nodiscard]] std::uint64_t piece_bytes() const noexcept { return m_piece_bytes; }
   [[nodiscard]] TextHeader const& header() const noexcept { return m_header; }
 
@@ -167,7 +167,7 @@ private:
 
   TextBlocks& blocks() noexcept { return m_lines ? *m_lines : m_blocks; }
 
-  /// Where this part of the lines after the header begins and ends.
+  /// The places where this part of the lines after the header begins and ends.
   [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> places_of_part() const {
     std::array<char, 3> mark{};
     m_input.read_at(0, mark.data(), std::min<std::uint64_t>(mark.size(), m_input.size()));
@@ -197,8 +197,8 @@ private:
     return at;
   }
 
-  /// Whether the first line is not an entry but the sizes of a Matrix Market file without a header. They are
-  /// followed by just so many entries within them. A few entries may be so by chance.
+  /// Whether the first line is not an entry but the sizes of a Matrix Market file without a header. It is
+  /// followed by exactly that number of entries within these sizes, which a few entries may be by chance.
   [[nodiscard]] bool lacks_banner() const {
     auto const& sizes = m_header.possible_sizes;
     if (!sizes) return false;
@@ -209,7 +209,7 @@ private:
            (sizes->entries >= no_chance || sizes->after_percent);
   }
 
-  /// The first fault of the blocks, its line counted in the file.
+  /// The first fault of the blocks, with its line counted from the beginning of the file.
   template <class FaultOf>
   [[nodiscard]] std::optional<Fault> first_of(FaultOf const& fault_of) const {
     std::uint64_t lines = m_lines_before;
@@ -223,8 +223,8 @@ private:
     return std::nullopt;
   }
 
-  /// Reads on to the end of packed data before it throws, so that their damage is found. But not further than
-  /// the memory for them would reach.
+  /// Reads to the end of packed data before it throws, so that their damage is found. It stops once the
+  /// unpacked text exceeds the memory limit.
   [[noreturn]] void refuse(Fault const& fault) {
     std::uint64_t const most = !m_packed ? 0 : m_memory.limit() ? *m_memory.limit() : m_memory.left();
     while (m_packed && m_blocks.text_bytes() <= most && m_blocks.next()) continue;
@@ -239,19 +239,19 @@ private:
   std::mutex m_mutex;
   TextBlocks m_blocks;  // under m_mutex while threads run, like m_held and the length of m_results
   LeadingBlocks m_leading;
-  std::optional<TextBlocks> m_lines;  // of this part, where the file is read in parts; like m_blocks
+  std::optional<TextBlocks> m_lines;  // those of this part, if the file is read in parts; like m_blocks
   TextHeader m_header;
   bool m_holds_lines = false;
   std::deque<TextBlock> m_held;       // read with the header, not parsed yet
   std::deque<ParsedBlock> m_results;  // a deque: results stay where they are while others are added
   std::atomic<bool> m_stopped{false};
   std::atomic<std::uint64_t> m_piece_bytes{0};
-  Words m_found;                     // of all parts
-  std::uint64_t m_lines_before = 0;  // of the file, before this part's
+  Words m_found;                     // found by all parts
+  std::uint64_t m_lines_before = 0;  // lines of the file before those of this part
 };
 
-/// Copies the blocks behind one another, indices counted from 0, and frees each. The list takes the place of
-/// the blocks: memory is taken when it is first written.
+/// Copies the blocks one after another, with indices that count from 0, and frees each. The list takes the
+/// place of the blocks: memory is taken when it is first written.
 template <class Index>
 UninitializedVector<Index> assemble(BlockParser& parser, int order, int base, int threads,
                                     UninitializedVector<double>& values, ReadMemory& memory) {
@@ -259,20 +259,18 @@ UninitializedVector<Index> assemble(BlockParser& parser, int order, int base, in
   std::vector<std::uint64_t> offsets(blocks.size() + 1, 0);
   for (std::size_t b = 0; b < blocks.size(); ++b) offsets[b + 1] = offsets[b] + blocks[b].values.size;
   memory.give(parser.piece_bytes());
-  std::uint64_t const bytes =
-      offsets.back() * (static_cast<std::uint64_t>(order) * sizeof(Index) + sizeof(double));
-  std::string const array = "a tensor of " + std::to_string(offsets.back()) + " nonzeros";
+  std::uint64_t const bytes = offsets.back() * (order * sizeof(Index) + sizeof(double));
+  std::string const array   = "a tensor of " + std::to_string(offsets.back()) + " nonzeros";
   memory.count(array, bytes);
   detail::expect_fits_host(array, bytes - std::min(bytes, parser.piece_bytes()));
-  UninitializedVector<Index> indices(offsets.back() * static_cast<std::uint64_t>(order));
+  UninitializedVector<Index> indices(offsets.back() * order);
   values.resize(offsets.back());
   detail::for_each_on_threads(threads, blocks.size(), [&](std::uint64_t b) {
-    Index* const out = indices.data() + offsets[b] * static_cast<std::uint64_t>(order);
+    Index* const out = indices.data() + offsets[b] * order;
     std::visit(
         [&](auto const& in) {
-          std::transform(in.begin(), in.end(), out, [base](auto index) {
-            return static_cast<Index>(index - static_cast<std::uint64_t>(base));
-          });
+          std::transform(in.begin(), in.end(), out,
+                         [base](auto index) { return static_cast<Index>(index - base); });
         },
         blocks[b].indices);
     std::copy(blocks[b].values.begin(), blocks[b].values.end(), values.data() + offsets[b]);
@@ -301,7 +299,7 @@ TensorFile read_tns(RawInput& input, ReadOptions const& options, Stretch const& 
   int const threads = detail::thread_count(options.threads);
 
   ReadMemory memory(options.memory_bytes);
-  memory.count_file(input.name(), input.size() / static_cast<std::uint64_t>(stretch.parts));
+  memory.count_file(input.name(), input.size() / stretch.parts);
   TensorFile file;
   file.report.compression  = recognise(input);
   ReadOptions some_at_once = options;

@@ -17,7 +17,7 @@
 
 namespace polyad::io {
 
-/// \param stretch  of the lines; only the whole of packed text and of pipes
+/// \param stretch  the part of the lines to read; packed text and pipes are only read as a whole
 /// \throws InputError naming file, line and column of the first fault; UsageError for options out of range
 [[nodiscard]] TensorFile read_tns(RawInput& input, ReadOptions const& options, Stretch const& stretch = {});
 [[nodiscard]] inline TensorFile read_tns(std::filesystem::path const& path, ReadOptions const& options = {}) {

@@ -20,7 +20,7 @@ template <class Index>
 std::string lines_of(Index const* indices, double const* values, std::uint64_t count, int order,
                      std::uint64_t base) {
   // 20 digits and a blank an index, 24 bytes and a line end the longest shortest double.
-  std::string text(count * (static_cast<std::uint64_t>(order) * 21 + 25), '\0');
+  std::string text(count * (order * 21 + 25), '\0');
   char* p = text.data();
   for (std::uint64_t k = 0; k < count; ++k) {
     for (int n = 0; n < order; ++n) {
@@ -30,7 +30,7 @@ std::string lines_of(Index const* indices, double const* values, std::uint64_t c
     p    = std::to_chars(p, p + 24, values[k]).ptr;
     *p++ = '\n';
   }
-  text.resize(static_cast<std::size_t>(p - text.data()));
+  text.resize(p - text.data());
   return text;
 }
 
@@ -49,7 +49,7 @@ void write_coordinate_text(std::filesystem::path const& path, CoordinateList con
   file.write(header);
   std::uint64_t const blocks =
       tensor.nnz() / text_block_nonzeros + (tensor.nnz() % text_block_nonzeros != 0 ? 1 : 0);
-  std::vector<std::string> made(static_cast<std::size_t>(detail::thread_count(options.threads)));
+  std::vector<std::string> made(detail::thread_count(options.threads));
   for (std::uint64_t b = 0; b < blocks; b += made.size()) {
     std::uint64_t const count = std::min<std::uint64_t>(made.size(), blocks - b);
     detail::for_each_on_threads(static_cast<int>(count), count, [&](std::uint64_t k) {

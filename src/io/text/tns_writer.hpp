@@ -14,7 +14,7 @@ namespace polyad::io {
 /// The extents with blanks between them.
 [[nodiscard]] std::string extents_line(std::vector<std::uint64_t> const& extents);
 
-/// \param header   whole lines, which come first
+/// \param header   whole lines, which are written first
 /// \param options  its index base and threads
 /// \throws WriteError; the previous file then stays
 void write_coordinate_text(std::filesystem::path const& path, CoordinateList const& tensor,

@@ -2,7 +2,7 @@
 // White box: the format `alto`. What its arrays hold: every nonzero once, in its order, in groups that no
 // border of a chunk crosses. The rows that are private to a chunk. The MTTKRP with any modes grouped, any
 // number of chunks, copies and locks. Rows without nonzeros. The same bits with any number of threads.
-#include "formats/blco/alto.hpp"
+#include "formats/blco/storage/alto.hpp"
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>
@@ -11,8 +11,8 @@
 #include <map>
 #include <vector>
 
-#include "formats/blco/merge_lists.hpp"
-#include "formats/blco/touched_rows.hpp"
+#include "formats/blco/build/merge_lists.hpp"
+#include "formats/blco/build/touched_rows.hpp"
 #include "polyad/testing/oracle.hpp"
 #include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"

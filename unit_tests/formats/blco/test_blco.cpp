@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // White box: what the format `blco` holds. Linear indices of every width that may come up, their blocks, the
 // map from a nonzero to its block, the choice between one word and two, the bytes; what is refused.
-#include "formats/blco/blco.hpp"
+#include "formats/blco/storage/blco.hpp"
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "formats/blco/blco.hpp"
+#include "formats/blco/storage/blco.hpp"
 #include "formats/expect_exact.hpp"
 #include "polyad/formats/any_format.hpp"
 #include "polyad/testing/conformance.hpp"

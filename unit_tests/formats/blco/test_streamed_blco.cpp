@@ -2,7 +2,7 @@
 // White box: BLCO tensors in host memory. What the host's build holds against the device's; MTTKRPs with
 // buffers of every size, forwards and backwards; CP-ALS under a limit of the device's memory, which it keeps;
 // refusals.
-#include "formats/blco/streamed_blco.hpp"
+#include "formats/blco/storage/streamed_blco.hpp"
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>
@@ -165,7 +165,7 @@ TEST_CASE("streamed-blco: CP-ALS within a limit of the device's memory", "[forma
                                .fit;
   auto const X = Streamed<double, std::uint32_t>::build(space, on_host<double, std::uint32_t>(host));
   count_t const tensor_bytes = X.nnz() * X.nonzero_bytes();
-  // What a run takes with buffers of the smallest size, beside the headers of the blocks.
+  // What a run takes with buffers of the smallest size, in addition to the headers of the blocks.
   auto const small = Streamed<double, std::uint32_t>::build(space, on_host<double, std::uint32_t>(host),
                                                             buffers_of(4 * block_map_step * 16));
   count_t resident = 0;

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "formats/coo/coo_permuted.hpp"
-#include "formats/coo/coo_tiny_vec.hpp"
+#include "formats/coo/storage/coo_permuted.hpp"
+#include "formats/coo/storage/coo_tiny_vec.hpp"
 #include "formats/registry.hpp"
 #include "polyad/testing/oracle.hpp"
 #include "polyad/testing/small_tensors.hpp"

@@ -6,9 +6,9 @@
 //
 // The length of a chunk depends on the space, the tensor and the threads. The tests make tensors for all
 // lengths that may come up, and fail when none of them met the chunks it was made for.
-#include "formats/coo/mttkrp_sorted.hpp"
-#include "formats/coo/sorted.hpp"
-#include "formats/coo/sorted_tuning.hpp"
+#include "formats/coo/costs/sorted_tuning.hpp"
+#include "formats/coo/kernels/mttkrp_sorted.hpp"
+#include "formats/coo/storage/sorted.hpp"
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>
@@ -170,9 +170,9 @@ TEST_CASE("sorted: copies hold the nonzeros in their order, in so many bytes", "
 
 // ---- rows, runs and chunks
 
-/// A tensor whose mode 0 has rows of the given lengths, with rows that never occur before, between and behind
+/// A tensor whose mode 0 has rows of the given lengths, with rows that never occur before, between and after
 /// them. A row's indices of mode 1 go round `cycle` numbers, so that a run of equal ones is as long as the
-/// row's length over the cycle. Mode 2 is the longest but for mode 0. Shuffled.
+/// row's length over the cycle. Mode 2 is the longest except for mode 0. Shuffled.
 HostTensor tensor_of_rows(std::vector<std::size_t> const& lengths, std::size_t cycle) {
   Random random(lengths.size() + cycle);
   HostTensor tensor{"rows", {3 * lengths.size() + 5, cycle, cycle + 40}, {}, {}};
@@ -198,7 +198,7 @@ SortedCopy<float, std::uint32_t, TestSpace> expect_exact_rows(HostTensor const& 
   return in_float.copy(0);
 }
 
-TEST_CASE("sorted: rows that end just before, at and just behind the end of a chunk", "[formats]") {
+TEST_CASE("sorted: rows that end just before, at and just past the end of a chunk", "[formats]") {
   // Cycle 1: a run is a row. 3: runs of a third of it. 9000: of one nonzero.
   for (std::size_t const cycle : {1, 3, 9000})
     for (bool const deterministic : {false, true}) {
@@ -223,7 +223,7 @@ TEST_CASE("sorted: rows that end just before, at and just behind the end of a ch
 
 TEST_CASE("sorted: rows and runs that end at every place of a pack and of a chunk", "[formats]") {
   struct Plan {
-    std::size_t length;  // of all rows; odd, so that their ends pass through every place of a chunk
+    std::size_t length;  // the same for all rows; odd, so that they end at every place of a chunk
     std::size_t cycle;
     bool hoist;  // in float: runs of four nonzeros and more
   };
@@ -401,7 +401,8 @@ std::size_t levels(count_t chunks) {
   return count;
 }
 
-/// Merges made-up borders of so many chunks: rows that go on for `length` chunks, sums of small integers.
+/// Merges made-up borders of the given number of chunks: rows that span `length` chunks, sums of small
+/// integers.
 template <class Scalar, int Block>
 void expect_merged(count_t chunks, std::size_t length, int rank) {
   CAPTURE(chunks, levels(chunks), length, rank, sizeof(Scalar));
@@ -450,7 +451,7 @@ void expect_merged(count_t chunks, std::size_t length, int rank) {
 }
 
 TEST_CASE("sorted: borders merge over one to four levels", "[formats]") {
-  // Level by level 32 borders become two: the counts stand around where a level begins.
+  // Level by level 32 borders become two. The counts are close to where a level begins.
   CHECK(levels(16) == 1);
   CHECK(levels(17) == 2);
   CHECK(levels(256) == 2);
@@ -516,7 +517,7 @@ std::vector<std::vector<double>> bits_of(HostTensor const& tensor, std::size_t r
   return results;
 }
 
-/// Modes with a few hot rows, with rows of some thousand nonzeros, and with rows of one or two.
+/// Modes with a few hot rows, with rows of several thousand nonzeros, and with rows of one or two.
 HostTensor tensor_for_bits(std::size_t order) {
   Random random(order);
   std::vector<std::uint64_t> extents{3, 20, 40000, 5};
@@ -542,7 +543,7 @@ TEST_CASE("sorted: deterministic means the same bits in every run", "[formats][f
   expect_same_bits<double>(std::vector<TestSpace>(5));
 }
 
-/// Whether the instances run on so many threads, where there is one for each number.
+/// Whether the instances run with the given numbers of threads, one instance for each number.
 template <class Space>
 void expect_threads(std::vector<Space> const& spaces, std::vector<std::size_t> const& threads) {
   if constexpr (!is_device_space<Space>)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // White box: the copies of `sorted` in host memory, and what the operations make of them by stretches of
 // every size, against `sorted` itself and the definitions.
-#include "formats/coo/streamed_sorted.hpp"
+#include "formats/coo/storage/streamed_sorted.hpp"
 
 #include <Kokkos_Core.hpp>
 #include <cmath>
@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
-#include "fast_tucker/gradients.hpp"
-#include "formats/coo/sorted.hpp"
+#include "fast_tucker/optimizers/gradients.hpp"
+#include "formats/coo/storage/sorted.hpp"
 #include "formats/expect_exact.hpp"
 #include "polyad/core/device_memory.hpp"
 #include "polyad/testing/conformance.hpp"

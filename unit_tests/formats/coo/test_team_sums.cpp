@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sums that a team's threads leave to be added together: rows that go on over threads, teams and blocks of
+// Sums that a team's threads leave to be added together: rows that extend over threads, teams and blocks of
 // columns, threads that leave nothing or have no chunk. On hosts a team is as many threads as there are.
 #include <Kokkos_Core.hpp>
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace polyad::test {
 
-/// Chunk c leaves c + 1 in every column to rows(c), or nothing where that is `nothing`.
+/// Chunk c leaves c + 1 in every column to rows(c), or nothing if that is `nothing`.
 template <class Scalar, int Block>
 struct LeaveEnds {
   static constexpr std::uint32_t nothing = 1000000;

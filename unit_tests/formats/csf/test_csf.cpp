@@ -14,11 +14,11 @@
 #include <string>
 #include <vector>
 
-#include "formats/csf/build_bins.hpp"
-#include "formats/csf/build_tree.hpp"
-#include "formats/csf/csf.hpp"
-#include "formats/csf/hb_csf.hpp"
-#include "formats/csf/mttkrp_tree.hpp"
+#include "formats/csf/build/build_bins.hpp"
+#include "formats/csf/build/build_tree.hpp"
+#include "formats/csf/kernels/mttkrp_tree.hpp"
+#include "formats/csf/storage/csf.hpp"
+#include "formats/csf/storage/hb_csf.hpp"
 #include "formats/expect_exact.hpp"
 #include "polyad/testing/oracle.hpp"
 #include "polyad/testing/small_tensors.hpp"
@@ -368,7 +368,7 @@ TEST_CASE("csf: every threshold gives the oracle's sums", "[formats]") {
   TestSpace const space;
   constexpr std::array<std::int64_t, 3> fiber_thresholds{1, 128, no_split};
   constexpr std::array<std::int64_t, 3> slice_thresholds{5, 64, no_split};
-  std::size_t number = 0;  // of tensors
+  std::size_t number = 0;  // counts the tensors
   for (std::size_t const order : {2, 3, 4, 5, 6, 10})
     for (Kind const kind : {Kind::empty, Kind::one_nonzero, Kind::one_long_slice, Kind::one_long_fiber,
                             Kind::duplicates, Kind::mode_of_size_1, Kind::runs_at_borders}) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// White box: the format `f-coo`. What its flags, segments and partitions hold, in so many bytes; segments
-// that end just before, at and just behind the border of a partition and of a team; what validate refuses;
+// White box: the format `f-coo`. What its flags, segments and partitions hold, and how many bytes; segments
+// that end just before, at and just past the border of a partition and of a team; what validate refuses;
 // SpTTM.
 //
 // The join of a team's chunks is walked here with teams of several threads on hosts too, where the
 // library's own launches have one thread a team.
-#include "formats/fcoo/fcoo.hpp"
+#include "formats/fcoo/storage/fcoo.hpp"
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>
@@ -15,10 +15,10 @@
 #include <string>
 #include <vector>
 
-#include "formats/fcoo/build_flagged.hpp"
-#include "formats/fcoo/hadamard_terms.hpp"
-#include "formats/fcoo/sum_flagged.hpp"
-#include "formats/fcoo/validate_flagged.hpp"
+#include "formats/fcoo/build/build_flagged.hpp"
+#include "formats/fcoo/kernels/hadamard_terms.hpp"
+#include "formats/fcoo/kernels/sum_flagged.hpp"
+#include "formats/fcoo/storage/validate_flagged.hpp"
 #include "polyad/testing/oracle.hpp"
 #include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
@@ -194,7 +194,7 @@ TEST_CASE("f-coo: the bytes of Table II", "[formats][fcoo]") {
 
 // ---- borders
 
-/// A tensor whose mode 0 has rows of the given lengths, with rows that never occur before, between and behind
+/// A tensor whose mode 0 has rows of the given lengths, with rows that never occur before, between and after
 /// them.
 HostTensor tensor_of_rows(std::vector<std::size_t> const& lengths) {
   Random random(lengths.size());
@@ -276,7 +276,7 @@ void expect_exact_rows(std::vector<std::size_t> const& lengths) {
     }
 }
 
-TEST_CASE("f-coo: segments that end just before, at and just behind a border", "[formats][fcoo]") {
+TEST_CASE("f-coo: segments that end just before, at and just past a border", "[formats][fcoo]") {
   for (std::size_t const L : {8, 16, 32, 64})
     expect_exact_rows({L - 1, 1, L, L + 1, L - 1, 1, 2, 3, 4, 5, L - 2, 2 * L, 2 * L - 1, 2 * L + 1, 7});
 }

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "formats/fcoo/build_flagged.hpp"
-#include "formats/fcoo/fcoo.hpp"
-#include "formats/fcoo/kronecker_terms.hpp"
-#include "formats/fcoo/spttmc.hpp"
-#include "formats/fcoo/sum_flagged.hpp"
+#include "formats/fcoo/build/build_flagged.hpp"
+#include "formats/fcoo/kernels/kronecker_terms.hpp"
+#include "formats/fcoo/kernels/spttmc.hpp"
+#include "formats/fcoo/kernels/sum_flagged.hpp"
+#include "formats/fcoo/storage/fcoo.hpp"
 #include "polyad/formats/semi_sparse.hpp"
 #include "polyad/testing/oracle.hpp"
 #include "polyad/testing/small_tensors.hpp"

@@ -13,11 +13,11 @@ void add_splits(Command& command, TrainOptions& options) {
   };
   command
       .add_option("--split-time", options.split_time,
-                  "Hold this share of the entries out, the latest; those of one time stay together")
+                  "Hold out this share of the entries, the latest; those of one time stay together")
       ->type_name("SHARE");
-  of_mode("--split-last", options.split_last, "Hold the last entry of each row of this mode out");
+  of_mode("--split-last", options.split_last, "Hold out the last entry of each row of this mode");
   of_mode("--split-rows", options.split_rows,
-          "--split is a share of the rows of this mode, with all their entries: new users, say");
+          "--split is a share of the rows of this mode, with all their entries, such as new users");
   of_mode(
       "--split-mode", options.split_mode,
       "The mode of time of --split-time and --split-last; unset: that of --time-mode or, for --split-last, "

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// choose_implicit chooses options of implicit feedback (FastTuckerOptions::implicit) by what they are for:
+// rankings. Each candidate is fitted to some entries, and evaluated by NDCG@k on others, such as the last
+// entry of each user. The loss over all cells cannot choose, since alpha and the ridge are part of it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "polyad/core/instances.hpp"
+#include "polyad/core/stop_reason.hpp"
+#include "polyad/fast_tucker/evaluation.hpp"
+#include "polyad/fast_tucker/fast_tucker_options.hpp"
+#include "polyad/tensor/coo_tensor.hpp"
+
+namespace polyad {
+
+struct ImplicitCandidate {
+  double alpha;
+  double ridge;
+  std::uint64_t rank;
+  Estimate ndcg;  // over users, on the held-out entries
+};
+
+/// Called after each candidate with all so far; false ends the search.
+using ImplicitSearchCallback = std::function<bool(std::vector<ImplicitCandidate> const&)>;
+
+struct ImplicitChoice {
+  FastTuckerOptions options;  // those given, with alpha, the ridge and R of the best candidate
+  std::vector<ImplicitCandidate> candidates;
+  std::size_t best = 0;
+  double seconds   = 0;
+  /// `time_limit` and `interrupted`: the search ended early, with the best so far.
+  StopReason reason = StopReason::converged;
+};
+
+/// Tries alpha of 1, 10 and 40, then ridges of a tenth, a third, three and ten times implicit_ridge, and then
+/// half and double the R, each with the best of the others so far; the first of equal ones is taken. What the
+/// options have already (an alpha only if `keeps_alpha`) stays. Candidates have the epochs of the options, at
+/// most 10. Waits for `space`.
+/// \param kept      to learn from
+/// \param held      to evaluate on: relevant where the value is above 0, and not among what `kept` has of the
+///                  same user
+/// \param ranking   which modes are users and items, k, and the contexts
+/// \throws UsageError unless the options ask for implicit feedback, and if no user has a relevant entry;
+///         otherwise as fast_tucker and evaluate
+template <class Scalar, class Index, class Space>
+[[nodiscard]] ImplicitChoice choose_implicit(Space const& space, CooTensor<Scalar, Index, Space> const& kept,
+                                             CooTensor<Scalar, Index, Space> const& held,
+                                             FastTuckerOptions const& options, bool keeps_alpha = false,
+                                             EvaluationOptions ranking              = {},
+                                             ImplicitSearchCallback const& callback = {});
+
+#define POLYAD_CHOOSE_IMPLICIT(Scalar, Index)                                                               \
+  template ImplicitChoice choose_implicit(                                                                  \
+      Kokkos::DefaultExecutionSpace const&, CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
+      CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, FastTuckerOptions const&, bool,       \
+      EvaluationOptions, ImplicitSearchCallback const&)
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_CHOOSE_IMPLICIT);
+
+}  // namespace polyad

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The new rows are solved as rows after the model's own ones, which are then removed.
+#include "cli/commands/folding/project_completion.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/command_line/checks.hpp"
+#include "cli/commands/folding/new_entries.hpp"
+#include "cli/drivers/folding/fold_in.hpp"
+#include "cli/names/match_stored.hpp"
+#include "cli/names/read_for_model.hpp"
+#include "cli/names/row_texts.hpp"
+#include "cli/report/file_name_format.hpp"
+#include "cli/run/session.hpp"
+#include "cli/streams/messages.hpp"
+#include "cli/tensors/entries.hpp"
+#include "cli/tensors/read_input.hpp"
+#include "polyad/core/error.hpp"
+#include "polyad/core/per_mode.hpp"
+
+namespace polyad::cli {
+
+namespace {
+
+/// Adds `by` to the indices of a mode.
+io::CoordinateList shifted(io::CoordinateList const& list, int mode, std::uint64_t by) {
+  io::CoordinateList result;
+  result.extents = list.extents;
+  auto& extent   = result.extents[static_cast<std::size_t>(mode)];
+  if (by > std::numeric_limits<std::uint64_t>::max() - extent)
+    throw UsageError(fmt::format("mode {} has more than 2^64 rows, together with the model's", mode));
+  extent += by;
+  result.values = list.values;
+  auto& wide    = result.indices.emplace<io::UninitializedVector<std::uint64_t>>();
+  wide.reserve(list.nnz() * list.extents.size());
+  for (std::uint64_t p = 0; p < list.nnz(); ++p)
+    for (int n = 0; n < list.order(); ++n) wide.push_back(index_of(list, p, n) + (n == mode ? by : 0));
+  return result;
+}
+
+/// Keeps the rows from `first` on of an array with `columns` numbers for each row.
+void drop_front(std::vector<double>& rows, std::uint64_t first, std::uint64_t columns) {
+  rows.erase(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(first * columns));
+}
+
+/// The extended model without what it had of mode n, and without new rows of other modes.
+io::HostFastTucker with_new_rows_only(io::HostFastTucker folded, io::HostFastTucker const& model, int mode) {
+  io::HostFastTucker result = model;
+  auto const n              = static_cast<std::size_t>(mode);
+  std::uint64_t const old   = model.extents[n];
+  result.extents[n]         = folded.extents[n] - old;
+  result.factors[n]         = std::move(folded.factors[n]);
+  drop_front(result.factors[n], old, model.columns[n]);
+  if (!model.biases.empty()) {
+    result.biases[n] = std::move(folded.biases[n]);
+    drop_front(result.biases[n], old, 1);
+  }
+  if (!model.bins.empty()) {  // what drifted were the biases of the rows that went
+    result.bins[n]   = 0;
+    result.drifts[n] = {};
+  }
+  return result;
+}
+
+void replace_marks(io::HostFastTucker& model, io::CoordinateList const& list, int mode) {
+  auto const n = static_cast<std::size_t>(mode);
+  std::vector<std::uint8_t> marks(model.extents[n], 0);
+  for (std::uint64_t p = 0; p < list.nnz(); ++p) marks[index_of(list, p, mode)] = 1;
+  bool const has_all = std::ranges::find(marks, std::uint8_t{0}) == marks.end();
+  if (model.observed.empty()) {
+    if (has_all) return;
+    model.observed.resize(model.extents.size());
+  }
+  model.observed[n] = has_all ? std::vector<std::uint8_t>() : std::move(marks);
+  if (std::ranges::all_of(model.observed, [](auto const& of_mode) { return of_mode.empty(); }))
+    model.observed.clear();
+}
+
+EntriesForModel read_entries(io::HostFastTucker const& model, ProjectOptions& options, Report& report) {
+  int const base                   = base_of_model(model.names, options.input.index_base, options.model);
+  options.input.index_base_of_text = base;
+  auto file                        = read_input_file(options.input, options.common, report);
+  if (file.tensor.extents.size() != model.extents.size())
+    throw InputError(
+        options.input.path.string(), 0, 0,
+        fmt::format("has {} modes, and the model {}", file.tensor.extents.size(), model.extents.size()));
+  auto const& labels = model.names.labels.empty() ? report.input->labels : model.names.labels;
+  options.mode       = mode_of_text(options.mode_text, labels, model.order(), "--mode");
+  if (options.mode == model.time_mode)
+    throw UsageError(
+        fmt::format("mode {} is the mode of time, whose rows are those of the model", options.mode));
+  auto extents      = model.extents;
+  auto const names  = with_own_rows(file, model.names, extents, options.mode);
+  InputReport facts = *report.input;
+  return match_to_model(std::move(file), std::move(facts), base, names, extents);
+}
+
+}  // namespace
+
+void expect_cp_options(ProjectOptions const& options) {
+  if (options.fold.is_typed)
+    throw UsageError(
+        "--implicit, --reg, --reg-per-entry, --shrink, --targets and --bias-reg are for models of "
+        "fast-tucker: a model of cpd knows its penalties");
+  if (options.cold_start && *options.cold_start != ColdStart::refuse)
+    throw UsageError("--cold-start bias is for models of fast-tucker: a model of cpd has no biases");
+  if (options.input.duplicates == "keep")
+    throw UsageError("--duplicates keep is for models of fast-tucker: a tensor has one value at a place");
+}
+
+int project_completion(io::HostFastTucker const& model, ProjectOptions const& given, Report& report) {
+  ProjectOptions options = given;
+  expect_npz("-o", options.output, "a FastTucker model");
+  expect_fits(options.fold, model, options.model.string());
+  if (!options.duplicates_typed) options.input.duplicates = "keep";
+  auto entries       = read_entries(model, options, report);
+  auto& tensor       = entries.file.tensor;
+  report.input->nnz  = tensor.nnz();
+  auto const mode    = static_cast<std::size_t>(options.mode);
+  bool const allowed = options.cold_start.value_or(ColdStart::bias) == ColdStart::bias;
+  auto extents       = model.extents;
+  extents[mode]      = tensor.extents[mode];
+  expect_known_rows(entries, model, {options.mode}, allowed);
+  warn_of_unknown_labels(entries, extents);
+  Session const session(options.common.threads, options.common.verbose);
+  report.backend = session.backend();
+  FoldInTask task;
+  task.entries       = shifted(tensor, options.mode, model.extents[mode]);
+  task.precision     = options.precision;
+  options.fold.modes = {options.mode};
+  auto projected =
+      with_new_rows_only(fold_in_rows(model, std::move(task), options.fold), model, options.mode);
+  replace_marks(projected, tensor, options.mode);
+  projected.names            = first_names(std::move(entries.names), projected.extents);
+  projected.names.index_base = model.names.index_base;
+  io::write_fast_tucker(options.output, projected, options.precision == "f32");
+  std::uint64_t const rows = projected.extents[mode];
+  report.result = FactsReport{{{"rows", rows}, {"columns", model.columns[mode]}}, {options.output.string()}};
+  show("entries  {}: {}, {} entries\n", report.input->path, dims_text(report.input->dims), tensor.nnz());
+  show("rows     {} of mode {}, each from its own entries\n", rows, options.mode);
+  show("wrote    {}: the model with these rows\n", FileName(options.output));
+  return 0;
+}
+
+}  // namespace polyad::cli

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// polyad project with a model of fast-tucker.
+#pragma once
+
+#include "cli/options/options.hpp"
+#include "cli/report/report.hpp"
+#include "polyad/io/fast_tucker_file.hpp"
+
+namespace polyad::cli {
+
+/// Writes the model with other rows of a mode: those of the entries, each solved from its own ones.
+/// \returns the exit code
+int project_completion(io::HostFastTucker const& model, ProjectOptions const& options, Report& report);
+
+/// \throws UsageError for options that only models of fast-tucker have
+void expect_cp_options(ProjectOptions const& options);
+
+}  // namespace polyad::cli

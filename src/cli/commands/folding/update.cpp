@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// polyad update: adds entries to what a completion model knows, and solves the rows that have new ones.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/commands/commands.hpp"
+#include "cli/commands/folding/new_entries.hpp"
+#include "cli/drivers/folding/fold_in.hpp"
+#include "cli/names/read_for_model.hpp"
+#include "cli/names/row_texts.hpp"
+#include "cli/report/file_name_format.hpp"
+#include "cli/run/interrupt.hpp"
+#include "cli/run/session.hpp"
+#include "cli/streams/messages.hpp"
+#include "cli/tensors/entries.hpp"
+#include "cli/tensors/read_input.hpp"
+#include "polyad/core/device.hpp"
+#include "polyad/core/error.hpp"
+#include "polyad/io/atomic_file.hpp"
+#include "polyad/io/clean_list.hpp"
+
+namespace polyad::cli {
+
+namespace {
+
+/// What becomes of the rows of a mode.
+struct RowCounts {
+  std::uint64_t added   = 0;  // the model did not have them, or no entries of them
+  std::uint64_t changed = 0;  // it did, and they have new entries
+};
+
+std::vector<RowCounts> count_rows(io::CoordinateList const& entries, io::HostFastTucker const& model) {
+  std::vector<RowCounts> counts(model.extents.size());
+  for (int n = 0; n < model.order(); ++n) {
+    std::vector<std::uint64_t> rows(entries.nnz());
+    for (std::uint64_t p = 0; p < rows.size(); ++p) rows[p] = index_of(entries, p, n);
+    std::ranges::sort(rows);
+    rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+    auto const extent = model.extents[static_cast<std::size_t>(n)];
+    for (auto const row : rows) {
+      if (row >= extent && n == model.time_mode) continue;
+      bool const is_known = row < extent && is_observed(model.observed, n, row);
+      ++(is_known ? counts[static_cast<std::size_t>(n)].changed : counts[static_cast<std::size_t>(n)].added);
+    }
+  }
+  return counts;
+}
+
+void merge(io::CoordinateList& list, std::string const& duplicates, Report& report) {
+  if (duplicates == "keep") return;
+  report.input->keeps_last = duplicates == "last";
+  report.input->duplicates =
+      io::merge_duplicates(list, report.input->keeps_last ? io::Duplicates::last : io::Duplicates::sum);
+}
+
+/// The entries that the model was fitted to.
+/// \throws InputError for rows that the model does not have
+io::CoordinateList read_train(UpdateOptions const& options, io::HostFastTucker const& model, int base) {
+  auto train = read_for_model({.path = options.train}, base, model.names, model.extents, options.common);
+  auto& list = train.file.tensor;
+  RowTexts const rows(train.names, list.extents, base);
+  for (std::uint64_t p = 0; p < list.nnz(); ++p)
+    if (int const n = mode_outside(list, p, model.extents); n >= 0)
+      throw InputError(options.train.string(), 0, 0,
+                       fmt::format("entry {} has row {} of {}, which the model does not have: --train takes "
+                                   "the entries that it was fitted to",
+                                   p + 1, rows.text(n, index_of(list, p, n)), rows.mode_text(n)));
+  return std::move(list);
+}
+
+void warn_of_rows_that_stay(std::vector<RowCounts> const& counts, UpdateOptions const& options,
+                            io::HostFastTucker const& model) {
+  if (!options.train.empty()) return;
+  RowTexts const rows(model.names, model.extents, 0);
+  std::string text;
+  for (std::size_t n = 0; n < counts.size(); ++n)
+    if (counts[n].changed > 0)
+      text += fmt::format("{}{} of {}", text.empty() ? "" : ", ", counts[n].changed,
+                          rows.mode_text(static_cast<int>(n)));
+  if (!text.empty())
+    say("polyad: rows that the model has already stay as they are, though they have new entries ({}): "
+        "--train names their old ones\n",
+        text);
+}
+
+}  // namespace
+
+int run(UpdateOptions const& options, Report& report) {
+  expect_usable_device();
+  io::expect_writable(options.output);
+  auto model = io::read_fast_tucker(options.model);
+  expect_fits(options.fold, model, options.model.string());
+  int const base = base_of_model(model.names, options.index_base, options.model);
+  auto entries = read_for_model({.path = options.entries}, base, model.names, model.extents, options.common);
+  report.input = entries.facts;
+  std::vector<int> modes(model.extents.size());
+  std::iota(modes.begin(), modes.end(), 0);
+  expect_known_rows(entries, model, modes, true);
+  bool const solves_again = !options.train.empty();
+  auto const counts       = count_rows(entries.file.tensor, model);
+  warn_of_rows_that_stay(counts, options, model);
+
+  FoldInTask task;
+  task.sweeps    = options.sweeps;
+  task.precision = options.precision;
+  if (solves_again) task.entries = read_train(options, model, base);
+  if (solves_again) task.added = entries.file.tensor;
+  if (solves_again)
+    append(task.entries, entries.file.tensor);
+  else
+    task.entries = entries.file.tensor;
+  merge(task.entries, options.duplicates, report);
+  auto const all = task.entries.nnz();
+  stop_if_interrupted("reading the entries");
+  Session const session(options.common.threads, options.common.verbose);
+  report.backend   = session.backend();
+  auto updated     = fold_in_rows(model, std::move(task), options.fold);
+  updated.observed = with_rows_of(entries.file.tensor, model.observed, model.extents, updated.extents);
+  updated.names    = first_names(std::move(entries.names), updated.extents);
+  updated.names.index_base = model.names.index_base;
+  io::write_fast_tucker(options.output, updated, options.precision == "f32");
+
+  FactsReport result{{{"entries", all}, {"sweeps", std::int64_t{options.sweeps}}}, {options.output.string()}};
+  show("entries    {}: {}, {} entries\n", report.input->path, dims_text(report.input->dims),
+       report.input->nnz);
+  RowTexts const rows(updated.names, updated.extents, base);
+  for (std::size_t n = 0; n < counts.size(); ++n) {
+    result.facts.emplace_back(fmt::format("added.{}", n), counts[n].added);
+    result.facts.emplace_back(fmt::format("solved_again.{}", n),
+                              solves_again ? counts[n].changed : std::uint64_t{0});
+    show("rows       {}: {} added, {} {}\n", rows.mode_text(static_cast<int>(n)), counts[n].added,
+         counts[n].changed, solves_again ? "solved again" : "left as they were");
+  }
+  if (options.sweeps > 0) show("sweeps     {} over all rows, with {} entries\n", options.sweeps, all);
+  show("wrote      {}: the model with these rows\n", FileName(options.output));
+  report.result = std::move(result);
+  return 0;
+}
+
+}  // namespace polyad::cli

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// fold_in_rows(), over both scalars and both coordinate types.
+#include "cli/drivers/folding/fold_in.hpp"
+
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "cli/run/interrupt.hpp"
+#include "cli/tensors/device_tensor.hpp"
+#include "polyad/fast_tucker/fast_tucker.hpp"
+#include "polyad/io/saved_models.hpp"
+
+namespace polyad::cli {
+
+namespace {
+
+template <class Scalar, class Index>
+io::HostFastTucker fold_in_as(io::HostFastTucker const& host, FoldInTask&& task,
+                              FoldInOptions const& options) {
+  Space const space;
+  auto model         = io::to_model<Scalar>(space, host);
+  auto const entries = upload_list<Scalar, Index>(space, std::move(task.entries));
+  if (task.added)
+    model = update_rows(space, model, entries, upload_list<Scalar, Index>(space, std::move(*task.added)),
+                        options);
+  else
+    model = fold_in(space, model, entries, options);
+  for (int sweep = 0; sweep < task.sweeps; ++sweep) {
+    stop_if_interrupted("the sweeps over all rows");
+    model = update_rows(space, model, entries, entries, options);
+  }
+  return io::to_host_model(space, model);
+}
+
+}  // namespace
+
+io::HostFastTucker fold_in_rows(io::HostFastTucker const& model, FoldInTask&& task, FoldInOptions options) {
+  options.observed = model.observed;
+  auto const run   = [&](auto index) {
+    using Index = typename decltype(index)::type;
+    if (task.precision == "f32") return fold_in_as<float, Index>(model, std::move(task), options);
+    return fold_in_as<double, Index>(model, std::move(task), options);
+  };
+  bool const is_wide = needs_wide_index(task.entries) || (task.added && needs_wide_index(*task.added));
+  return is_wide ? run(std::type_identity<std::uint64_t>{}) : run(std::type_identity<std::uint32_t>{});
+}
+
+}  // namespace polyad::cli

@@ -1,0 +1,814 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "fast_tucker/drift.hpp"
+#include "fast_tucker/entries.hpp"
+#include "fast_tucker/search/candidate.hpp"
+#include "fast_tucker/search/held_out.hpp"
+#include "fast_tucker/search/judgement.hpp"
+#include "fast_tucker/search/row_classes.hpp"
+#include "fast_tucker/search/sample_rows.hpp"
+#include "fast_tucker/search/search_watch.hpp"
+#include "polyad/core/instances.hpp"
+#include "polyad/fast_tucker/fast_tucker.hpp"
+#include "tensor/coordinates_inside.hpp"
+
+namespace polyad {
+
+using namespace detail;
+namespace {
+
+// The held-out share is a twentieth. A small set holds out more, enough to tell errors apart that differ by a
+// percent. A large set needs no more than `most` for that.
+constexpr double usual_share = 0.05, largest_share = 0.2, wanted = 5000, most = 400000;
+/// Nothing is chosen with fewer held-out entries.
+constexpr count_t least_held_out = 10;
+/// The least gain over mean and biases, in standard errors of the gain. On the entries that chose among the
+/// candidates a smaller gain may be chance, since it is that of the best of many. Entries that chose nothing
+/// need less.
+constexpr double least_gain_of_chosen = 3, least_gain = 1.5;
+/// A search whose held-out entries are fewer is judged again on other parts of the entries, with fits of its
+/// options to the rest. They take this many epochs.
+constexpr count_t enough_judged = 4000;
+constexpr int epochs_of_judged  = 16;
+/// The least relative fall of the held-out error that makes a candidate better. If the error is still falling
+/// faster from epoch to epoch, any change would look good. A change that adds a mode needs a larger fall.
+constexpr double better_by = 1e-3, worth_a_mode = 3e-3;
+
+double share_held_out(count_t nnz) {
+  auto const entries = static_cast<double>(nnz);
+  return std::min(std::clamp(wanted / entries, usual_share, largest_share), std::max(most, 1.0) / entries);
+}
+
+/// Modes in the order in which they are left out of the product: the shortest first.
+/// \param before  a mode that comes before all others, or -1
+std::vector<int> shortest_first(Extents const& extents, int before = -1) {
+  std::vector<int> modes(static_cast<std::size_t>(extents.order()));
+  std::iota(modes.begin(), modes.end(), 0);
+  std::stable_sort(modes.begin(), modes.end(), [&](int m, int n) {
+    return m == before || n == before ? m == before && n != before : extents[m] < extents[n];
+  });
+  return modes;
+}
+
+/// The search: each step changes one thing of the best options so far.
+template <class Scalar, class Index, class Space>
+class Search {
+public:
+  Search(Space const& space, Evidence<Scalar, Index, Space> const& evidence, FastTuckerOptions const& options,
+         SearchWatch& watch)
+      : m_space(space), m_evidence(evidence), m_options(options), m_watch(watch) {}
+
+  /// \param chooses_ridge  whether to try a ridge, which suits only one scale of the values
+  void run(bool chooses_rank, bool chooses_ridge) {
+    choose_targets();
+    walk_shrinkage();
+    choose_share();
+    draw_to_one();
+    if (chooses_ridge) try_ridge_per_entry();
+    if (chooses_rank) climb_ranks();
+    confirm();
+  }
+
+  using Run = CandidateRun<Scalar, Index, Space>;
+  /// Null where the search ended within its first candidate.
+  [[nodiscard]] Run* best() { return m_best.get(); }
+  /// Predictions of the held-out entries by the best candidate, after the epochs that follow the search. The
+  /// least error of any epoch would be biased: a fit that overfits may briefly come close to the biases.
+  /// If the search ended early, those of the best epoch so far.
+  [[nodiscard]] std::vector<double> predictions(bool ended_early) {
+    if (!ended_early) return m_predictions;
+    m_best->restore();
+    return m_best->predictions();
+  }
+  [[nodiscard]] int candidates() const { return m_candidates; }
+  /// The epochs that follow with all entries.
+  [[nodiscard]] int epochs() const { return m_epochs; }
+
+private:
+  static constexpr int first_epochs = 6;  // after a start: planted ratings are learned in five or six
+  static constexpr int most_epochs  = 16;
+  static constexpr int more_epochs  = 6;  // after a change, at most
+  static_assert(more_epochs == last_epochs);
+
+  void count_candidate() {
+    m_watch.state.candidates = ++m_candidates;
+    if (m_best) m_watch.state.model = m_best->least();
+  }
+  std::unique_ptr<Run> start(FastTuckerOptions const& options, int least, int most) {
+    count_candidate();
+    auto run = std::make_unique<Run>(m_space, m_evidence, options);
+    run->go_on(options, least, at_most(most));
+    return run;
+  }
+  /// No candidate has more epochs at a time than the run may have.
+  [[nodiscard]] int at_most(int epochs) const { return std::min(epochs, m_options.max_epochs); }
+  /// Continues from the best model. Returns whether the error fell by at least that share.
+  bool improves(FastTuckerOptions const& options, double share = better_by, int least = 2) {
+    count_candidate();
+    m_best->restore();
+    double const before = m_best->least().rmse;
+    auto const previous = m_best->best();
+    m_best->go_on(options, least, at_most(more_epochs));
+    if (!(m_best->least().rmse < before * (1 - share))) {
+      m_best->recall(previous);
+      return false;
+    }
+    m_previous.push_back(previous);
+    return true;
+  }
+  [[nodiscard]] FastTuckerOptions options() const { return m_best->best(); }
+
+  /// Chooses the modes in the product: all, all but the shortest, and so on down to two. If all J equal R, a
+  /// rank of 8 is enough to decide.
+  void choose_targets() {
+    auto options      = m_options;
+    options.shrinkage = Shrinkage{.observations = 30};
+    if (options.targets.empty()) {
+      auto small = options;
+      if (std::all_of(small.columns.begin(), small.columns.end(),
+                      [&](count_t J) { return J == small.rank; })) {
+        small.rank = std::min<count_t>(small.rank, 8);
+        small.columns.assign(small.columns.size(), small.rank);
+      }
+      small.targets.assign(small.columns.size(), RowTarget::zero);
+      m_best = start(small, first_epochs, first_epochs);
+      // Time says least about an interaction, and finely divided it is the longest mode.
+      auto const modes = shortest_first(m_evidence.X.extents(), m_options.bias.time_mode);
+      for (std::size_t left_out = 0; left_out + 2 < modes.size(); ++left_out) {
+        small.targets[static_cast<std::size_t>(modes[left_out])] = RowTarget::left_out;
+        auto other                                               = start(small, first_epochs, first_epochs);
+        if (other->least().rmse < m_best->least().rmse * (1 + worth_a_mode)) m_best = std::move(other);
+      }
+      options.targets = m_best->best().targets;
+      if (small.rank == options.rank) {
+        m_best->restore();
+        m_best->go_on(m_best->best(), 2, at_most(most_epochs - first_epochs));
+        return;
+      }
+    }
+    m_best = start(options, first_epochs, most_epochs);
+  }
+
+  /// Weakens the shrinkage until the error rises. If the first step does not help, tries stronger shrinkage.
+  void walk_shrinkage() {
+    auto const step = [&](double factor) {
+      auto next = options();
+      next.shrinkage->observations *= factor;
+      return improves(next, factor < 1 ? better_by : worth_a_mode);
+    };
+    bool weaker = false;
+    for (int steps = 0; steps < 8 && step(1. / 3); ++steps) weaker = true;
+    if (weaker) return;
+    for (int steps = 0; steps < 4 && step(3); ++steps) {
+    }
+  }
+
+  /// Chooses `share`, the uncertainty of the other modes' rows. A smaller share may need less shrinkage.
+  void choose_share() {
+    auto next             = options();
+    next.shrinkage->share = 0.2;
+    if (improves(next)) return;
+    next.shrinkage->share = 0;
+    if (improves(next, worth_a_mode, 4)) walk_shrinkage();
+  }
+
+  /// Tries the modes that were left out again, with rows drawn to one: strongly at first, then more weakly.
+  void draw_to_one() {
+    auto next = options();
+    if (std::find(next.targets.begin(), next.targets.end(), RowTarget::left_out) == next.targets.end() ||
+        !m_options.targets.empty())
+      return;
+    std::replace(next.targets.begin(), next.targets.end(), RowTarget::left_out, RowTarget::one);
+    next.shrinkage->to_one = 1000;
+    if (!improves(next, worth_a_mode, 4)) return;
+    for (double const to_one : {300., 100., 30., 10.}) {
+      next.shrinkage->to_one = to_one;
+      if (!improves(next)) break;
+    }
+  }
+
+  /// Candidates are judged after few epochs. If more epochs raise the error, this returns to the previous
+  /// options, unless these are no better after as many epochs.
+  void confirm() {
+    for (int rounds = 0; rounds < 6; ++rounds) {
+      m_best->restore();
+      auto const now      = options();
+      double const before = m_best->least().rmse;
+      double after        = m_best->go_on(now, more_epochs, at_most(more_epochs)).rmse;
+      m_predictions       = m_best->predictions();
+      if (after <= before * (1 + better_by) || m_previous.empty()) {
+        go_on_while_better(now, before, after);
+        return;
+      }
+      auto previous    = m_previous.back();
+      previous.rank    = now.rank;
+      previous.columns = now.columns;
+      m_previous.pop_back();
+      if (!(m_best->go_on(previous, more_epochs, at_most(more_epochs)).rmse < after)) {
+        m_best->recall(now);
+        return;
+      }
+      m_predictions = m_best->predictions();
+      m_best->forget();
+      m_best->go_on(previous, 2, 2);
+    }
+  }
+
+  /// More epochs, if the error still falls much in the ones before, as it does with little noise. Sets how
+  /// many there will be with all entries.
+  void go_on_while_better(FastTuckerOptions const& options, double before, double after) {
+    constexpr double worth_epochs = 0.02;
+    while (after < before * (1 - worth_epochs) && m_epochs < m_options.max_epochs) {
+      int const more = std::min(more_epochs, m_options.max_epochs - m_epochs);
+      before         = after;
+      after          = m_best->go_on(options, more, more).rmse;
+      if (!(after < before)) return;
+      m_predictions = m_best->predictions();
+      m_epochs += more;
+    }
+  }
+
+  /// Tries a ridge on the scale of the values. With k modes in the product, C^(n) has the scale deviation^(1
+  /// / k), and ridge |c|^2 must scale as the square of a value. A factor of 0.2 suits ratings; then a smaller
+  /// and a larger one are tried.
+  void try_ridge_per_entry() {
+    auto next = options();
+    if (std::any_of(next.columns.begin(), next.columns.end(), [&](count_t J) { return J < next.rank; }))
+      return;
+    auto const modes =
+        static_cast<double>(std::count(next.targets.begin(), next.targets.end(), RowTarget::zero));
+    next.ridge           = 0.2 * std::pow(m_evidence.deviation, 2 - 2 / modes);
+    next.ridge_per_entry = true;
+    next.update_cores    = false;
+    if (!improves(next, better_by, 4)) return;
+    for (double const factor : {0.8, 1.25}) {
+      auto step = options();
+      *step.ridge *= factor;
+      if (improves(step)) break;
+    }
+  }
+
+  /// Higher ranks, while they help, fit the memory, and are not above the options' limit.
+  void climb_ranks() {
+    for (count_t const rank : searched_ranks) {
+      if (rank > m_options.most_rank) return;
+      auto next = options();
+      next.rank = rank;
+      next.columns.assign(next.columns.size(), rank);
+      std::unique_ptr<Run> other;
+      try {
+        other = start(next, 10, 24);
+      } catch (MemoryError const&) {  // the best so far is a result all the same
+        return;
+      }
+      bool const better = other->least().rmse < m_best->least().rmse * (1 - better_by);
+      if (!better) return;
+      m_best = std::move(other);
+    }
+  }
+
+  Space m_space;
+  Evidence<Scalar, Index, Space> const& m_evidence;
+  FastTuckerOptions m_options;
+  SearchWatch& m_watch;
+  std::unique_ptr<Run> m_best;
+  std::vector<FastTuckerOptions> m_previous;  // the best before, and those before it
+  std::vector<double> m_predictions;
+  int m_candidates = 0;
+  int m_epochs     = last_epochs;
+};
+
+/// Chooses the damping of the biases, which modes' biases drift, in how many bins, and with which damping.
+/// The least held-out error of mean and biases alone decides. Of drifts it takes one mode after the other,
+/// the longest last: first the bins, then the damping.
+template <class Scalar, class Index, class Space>
+class BiasSearch {
+public:
+  BiasSearch(Space const& space, Entries<Scalar, Index, Space> const& kept,
+             CooTensor<Scalar, Index, Space> const& held, BiasOptions const& options,
+             FastTuckerModel<Scalar, Space> const& biases, std::function<void()> const& between)
+      : m_space(space),
+        m_kept(kept),
+        m_held(held),
+        m_sums(make_error_sums(space, held.nnz())),
+        m_model(biases),
+        m_nothing(make_intermediates(space, biases)),
+        m_between(between),
+        m_best(options) {
+    m_best.sweeps = std::min(options.sweeps, few_sweeps);
+    if (m_best.time_mode >= 0 && m_best.drift.empty())
+      m_best.drift.assign(static_cast<std::size_t>(kept.order()), BiasDrift{});
+    m_least = error(m_best);
+  }
+
+  /// From the damping of the options up or down by steps, while the error falls.
+  void choose_damping() {
+    constexpr double least = 0.5, most = 50, step = 1.58489319246111348;  // five steps are a factor of ten
+    constexpr double worth_a_step = 1e-4;
+    for (double const factor : {1 / step, step}) {
+      double const begin = m_best.damping;
+      for (double damping = begin * factor; damping >= 0.99 * least && damping <= 1.01 * most;
+           damping *= factor) {
+        auto options        = m_best;
+        options.damping     = damping;
+        double const found  = error(options);
+        bool const is_worse = !(found < m_least * (1 - worth_a_step));
+        if (is_worse) break;
+        m_best  = options;
+        m_least = found;
+      }
+      if (m_best.damping != begin) return;
+    }
+  }
+  [[nodiscard]] BiasOptions const& best() const { return m_best; }
+
+  void choose_drift() {
+    choose_bins_of_time();
+    for (int const n : shortest_first(m_kept.extents())) {
+      count_t const most = most_bins(m_kept.extents(), m_kept.nnz(), n, m_best.time_mode);
+      auto best          = m_best;
+      double least       = m_least;
+      auto const better  = [&](BiasDrift const& drift) {
+        auto options                               = best;
+        options.drift[static_cast<std::size_t>(n)] = drift;
+        double const found                         = error(options);
+        if (!(found < least)) return false;
+        best  = options;
+        least = found;
+        return true;
+      };
+      for (count_t bins : {2, 4, 16, 64, 256, 1024})
+        if (bins == 2 || bins / 4 < most)
+          static_cast<void>(better({std::min<count_t>(bins, most), BiasDrift{}.damping}));
+      BiasDrift const found = best.drift[static_cast<std::size_t>(n)];
+      for (double const factor : {1. / 3, 3.}) {
+        double damping = found.damping * factor;
+        while (found.bins > 0 && better({found.bins, damping}) && damping < 1000 && damping > 0.2)
+          damping *= factor;
+        if (best.drift[static_cast<std::size_t>(n)].damping != found.damping) break;
+      }
+      // Two bins fit any trend of the noise.
+      bool const are_two = best.drift[n].bins == 2;
+      if (least < m_least * (1 - (are_two ? 0.01 : better_by))) {
+        m_best  = best;
+        m_least = least;
+      }
+    }
+  }
+
+private:
+  static constexpr int few_sweeps = 4;  // enough to tell candidates apart
+
+  /// A bias for each time, or one for each of some bins: whether days or seconds are counted must not decide.
+  void choose_bins_of_time() {
+    count_t const times = m_kept.extents()[m_best.time_mode];
+    for (count_t const bins : {1, 4, 16, 64, 256}) {
+      if (bins >= times) break;
+      auto options                         = m_best;
+      options.drift[m_best.time_mode].bins = bins;
+      double const found                   = error(options);
+      if (!(found < m_least)) continue;
+      m_best  = options;
+      m_least = found;
+    }
+  }
+
+  double error(BiasOptions const& options) {
+    fit_biases(m_space, m_kept, options, m_model, RowDistribution<Scalar, Space>(m_space, m_kept.extents()),
+               m_between);
+    return polyad::errors(m_space, m_model, m_nothing, m_held, m_sums).rmse;
+  }
+
+  Space m_space;
+  Entries<Scalar, Index, Space> m_kept;
+  CooTensor<Scalar, Index, Space> m_held;
+  ErrorSums<Space> m_sums;
+  FastTuckerModel<Scalar, Space> m_model;  // its biases are fitted anew for each candidate
+  FactorMatrices<Scalar, Space> m_nothing;
+  std::function<void()> m_between;
+  BiasOptions m_best;
+  double m_least = 0;
+};
+
+template <class Scalar, class Index, class Space>
+double squares_of(Space const& space, Entries<Scalar, Index, Space> const& X) {
+  double sum = 0;
+  X.for_each_stretch(space, [&](Space const& on, CooTensor<Scalar, Index, Space> const& stretch,
+                                count_t /*first*/) { sum += norm_squared(on, stretch); });
+  return sum;
+}
+
+/// A choice before anything is tried: mean and biases alone.
+template <class Scalar, class Space>
+FastTuckerChoice<Scalar, Space> choice_of_biases(FastTuckerOptions const& options, int order) {
+  FastTuckerChoice<Scalar, Space> choice;
+  choice.options           = with_shape(options, order);
+  choice.options.shrinkage = Shrinkage{};
+  if (choice.options.targets.empty())
+    choice.options.targets.assign(static_cast<std::size_t>(order), RowTarget::zero);
+  choice.learns = false;
+  return choice;
+}
+
+/// Mean and biases of the entries that are kept.
+template <class Scalar, class Index, class Space>
+FastTuckerModel<Scalar, Space> model_of_biases(Space const& space, Entries<Scalar, Index, Space> const& kept,
+                                               FastTuckerOptions const& options) {
+  std::vector<count_t> const one_column(static_cast<std::size_t>(kept.order()), 1);
+  FastTuckerModel<Scalar, Space> biases(space, kept.extents(), one_column, 1, options.biases);
+  biases.range = {options.range.lowest, options.range.highest};
+  return biases;
+}
+
+/// Chooses the damping of the biases and their drift, as far as the options leave them open.
+/// \param bias  gets what is chosen
+template <class Scalar, class Index, class Space>
+void choose_biases(Space const& space, Entries<Scalar, Index, Space> const& kept,
+                   CooTensor<Scalar, Index, Space> const& held, FastTuckerOptions const& options,
+                   std::function<void()> const& between, BiasOptions& bias) {
+  bool const drifts = bias.time_mode >= 0 && bias.drift.empty();
+  bool const damped = bias.damping == BiasOptions{}.damping;
+  if (!options.biases || !(drifts || damped)) return;
+  BiasSearch<Scalar, Index, Space> search(space, kept, held, bias,
+                                          model_of_biases<Scalar>(space, kept, options), between);
+  auto const take = [&] {
+    bias.damping = search.best().damping;
+    if (drifts) bias.drift = search.best().drift;
+  };
+  try {
+    if (damped) search.choose_damping();
+    if (drifts) search.choose_drift();
+  } catch (SearchStopped const&) {
+    take();
+    throw;
+  }
+  take();
+}
+
+/// One part of the entries to fit to, and another one to judge by.
+template <class Scalar, class Index, class Space>
+class Judges {
+public:
+  using Parts = decltype(detail::hold_out(std::declval<Space>(),
+                                          std::declval<Entries<Scalar, Index, Space> const&>(), 0.5));
+
+  Judges(Space const& space, Entries<Scalar, Index, Space> const& train, double share, int fold)
+      : m_space(space), m_parts(detail::hold_out(space, train, share, fold)) {}
+
+  [[nodiscard]] Entries<Scalar, Index, Space> const& kept() const { return m_parts.kept; }
+  [[nodiscard]] CooTensor<Scalar, Index, Space> const& held() const { return m_parts.held; }
+  [[nodiscard]] bool are_enough() const { return held().nnz() >= least_held_out && kept().nnz() > 0; }
+
+  /// The held-out entries with two predictions of each. \throws MemoryError
+  [[nodiscard]] JudgedEntries judged(std::vector<double> const& biases,
+                                     std::vector<double> const& model) const {
+    JudgedEntries entries;
+    entries.order      = kept().order();
+    entries.values     = numbers_on_host(m_space, held().values());
+    entries.biases     = biases;
+    entries.model      = model;
+    auto const indices = Kokkos::create_mirror_view(held().indices());
+    Kokkos::deep_copy(m_space, indices, held().indices());
+    auto const repeats = Kokkos::create_mirror_view(m_parts.repeats);
+    Kokkos::deep_copy(m_space, repeats, m_parts.repeats);
+    m_space.fence("polyad::judged_entries");
+    entries.rows.assign(indices.data(), indices.data() + indices.size());
+    entries.repeats.assign(repeats.data(), repeats.data() + repeats.size());
+    entries.classes.resize(entries.rows.size());
+    RowDistribution<Scalar, Space> const rows(m_space, kept().extents());
+    for (int n = 0; n < entries.order; ++n) {
+      auto const on_device = entries_of_rows(m_space, kept(), n, rows);
+      auto const counts    = Kokkos::create_mirror_view(on_device);
+      Kokkos::deep_copy(m_space, counts, on_device);
+      m_space.fence("polyad::judged_entries");
+      for (std::size_t p = 0; p < entries.size(); ++p) {
+        std::uint64_t const count         = counts(entries.rows[entries.at(p, n)]);
+        entries.classes[entries.at(p, n)] = static_cast<std::int8_t>(count == 0 ? -1 : class_of_row(count));
+      }
+    }
+    return entries;
+  }
+
+private:
+  Space m_space;
+  Parts m_parts;
+};
+
+/// Fits the chosen options to the rest of another part of the entries, which it then judges.
+template <class Scalar, class Index, class Space>
+JudgedEntries judged_again(Space const& space, Judges<Scalar, Index, Space> const& judges,
+                           FastTuckerOptions const& options, AnyFormatOptions const& format,
+                           std::function<void()> const& between) {
+  auto biases = model_of_biases<Scalar>(space, judges.kept(), options);
+  if (options.biases)
+    fit_biases(space, judges.kept(), options.bias, biases,
+               RowDistribution<Scalar, Space>(space, judges.kept().extents()), between);
+  Evidence<Scalar, Index, Space> evidence{
+      interactions(space, judges.kept(), biases, asked_of(format, options)),
+      judges.held(),
+      biases,
+      make_error_sums(space, judges.held().nnz()),
+      0,
+      between};
+  evidence.deviation = std::sqrt(evidence.X.norm_squared() / static_cast<double>(judges.kept().nnz()));
+  CandidateRun<Scalar, Index, Space> run(space, evidence, options);
+  run.fit(std::min(epochs_of_judged, std::max(options.max_epochs, 1)));
+  return judges.judged(numbers_on_host(space, predict(space, biases, judges.held())), run.predictions());
+}
+
+/// Whether a gain exceeds chance and a minimal share.
+bool is_gain(Gain const& gain, double least) {
+  return gain.in_errors() > least && gain.sum > 2 * better_by * gain.squares;  // half of that for their roots
+}
+
+/// Decides whether the best candidate is better than mean and biases, and for which rows.
+/// \param first  the entries that chose it
+/// \param again  judges another part, or returns no entries; it may throw SearchStopped
+template <class Choice, class Again>
+void decide(JudgedEntries const& first, count_t all, Again const& again, Choice& choice,
+            std::vector<std::uint64_t>& classes) {
+  int const time      = choice.options.bias.time_mode;
+  auto const accepted = [&](Judgement const& judgement, double least) {
+    bool const learns = is_gain(judgement.gain, least) && !judgement.harms_new_places;
+    choice.learns     = learns;
+    choice.classes    = judgement.by_class;
+    classes           = learns ? judgement.classes : std::vector<std::uint64_t>();
+  };
+  JudgedEntries others;
+  try {
+    for (int fold = 1; first.size() + others.size() < std::min<count_t>(enough_judged, all) &&
+                       static_cast<std::size_t>(fold + 1) * first.size() <= all + first.size() / 2;
+         ++fold) {
+      auto const more = again(fold);
+      if (more.size() == 0) break;
+      others.append(more);
+    }
+  } catch (SearchStopped const& stopped) {
+    choice.reason = stopped.reason;
+    others        = {};
+  }
+  // The model that continues is the one that `first` judges. It may be worse than a fit from a random start.
+  bool const gains = gain_of(first, {}, [](std::size_t) { return true; }).sum > 0;
+  if (others.size() >= first.size() && gains) {
+    accepted(judge(others, time), least_gain);
+    if (choice.learns) return;
+  }
+  accepted(judge(first, time), least_gain_of_chosen);
+}
+
+/// A choice among what the options leave open, for values near 1.
+template <class Scalar, class Index, class Space>
+class Choosing {
+public:
+  using Choice = FastTuckerChoice<Scalar, Space>;
+
+  /// \param chooses_ridge  whether the search may take a ridge
+  Choosing(Space const& space, Entries<Scalar, Index, Space> const& train, FastTuckerOptions const& options,
+           AnyFormatOptions const& format, bool chooses_ridge, SearchWatch& watch)
+      : m_space(space),
+        m_train(train),
+        m_options(options),
+        m_format(format),
+        m_chooses_ridge(chooses_ridge),
+        m_watch(watch),
+        m_choice(choice_of_biases<Scalar, Space>(options, train.order())) {
+    m_between               = [this] { m_watch.check(m_space); };
+    m_format.hooks.progress = [this, own = format.hooks.progress](char const* step) {
+      m_between();
+      if (own) own(step);
+    };
+  }
+  Choosing(Choosing const&)            = delete;
+  Choosing& operator=(Choosing const&) = delete;
+
+  /// Called once.
+  [[nodiscard]] Choice run() {
+    if (m_options.max_epochs == 0) {
+      m_choice.reason = StopReason::max_iterations;
+      leave_drift_out();
+    } else {
+      choose();
+    }
+    m_choice.seconds = m_watch.seconds();
+    return std::move(m_choice);
+  }
+
+private:
+  void choose() {
+    m_judges.emplace(m_space, m_train, share_held_out(m_train.nnz()), 0);
+    if (!m_judges->are_enough() || !chooses_biases()) return leave_drift_out();
+    fit_chosen_biases();
+    m_choice.model = m_choice.biases;
+    if (gathers_evidence() && finds_candidate()) judge_best();
+  }
+
+  /// There is no evidence of drift.
+  void leave_drift_out() {
+    auto& bias = m_choice.options.bias;
+    if (bias.drift.empty() && bias.time_mode >= 0) bias.drift.resize(m_choice.options.targets.size());
+  }
+
+  /// Whether the search for biases came to its end.
+  bool chooses_biases() {
+    try {
+      choose_biases(m_space, m_judges->kept(), m_judges->held(), m_options, m_between, m_choice.options.bias);
+      return true;
+    } catch (SearchStopped const& stopped) {
+      m_choice.reason = stopped.reason;
+      return false;
+    }
+  }
+
+  void fit_chosen_biases() {
+    auto const& kept = m_judges->kept();
+    m_biases.emplace(model_of_biases<Scalar>(m_space, kept, m_options));
+    if (m_options.biases)
+      fit_biases(m_space, kept, m_choice.options.bias, *m_biases,
+                 RowDistribution<Scalar, Space>(m_space, kept.extents()));
+    m_sums               = make_error_sums(m_space, m_judges->held().nnz());
+    auto const nothing   = make_intermediates(m_space, *m_biases);  // its factors are zero
+    m_choice.biases      = errors(m_space, *m_biases, nothing, m_judges->held(), m_sums);
+    m_watch.state.biases = m_choice.biases;
+  }
+
+  /// Whether the biases leave something to explain.
+  bool gathers_evidence() {
+    auto const& kept = m_judges->kept();
+    m_searched       = with_shape(m_options, m_train.order());
+    m_searched.bias  = m_choice.options.bias;
+    try {
+      m_evidence.emplace(Evidence<Scalar, Index, Space>{
+          interactions(m_space, kept, *m_biases, asked_of(m_format, m_searched)), m_judges->held(), *m_biases,
+          m_sums, 0, m_between});
+    } catch (SearchStopped const& stopped) {
+      m_choice.reason = stopped.reason;
+      return false;
+    }
+    double const squares  = m_evidence->X.norm_squared();
+    m_evidence->deviation = std::sqrt(squares / static_cast<double>(kept.nnz()));
+    // If the biases explain everything, the remainder is rounding. A value and the biases that are subtracted
+    // from it are each rounded by half a unit of the last digit at most.
+    constexpr double rounding =
+        (sizeof(Scalar) == 4 ? 8 : 64) * static_cast<double>(std::numeric_limits<Scalar>::epsilon());
+    return squares > rounding * rounding * squares_of(m_space, kept);
+  }
+
+  /// Whether at least one candidate was finished.
+  bool finds_candidate() {
+    m_search.emplace(m_space, *m_evidence, m_searched, m_watch);
+    try {
+      m_search->run(leaves_rank(m_options), m_chooses_ridge);
+    } catch (SearchStopped const& stopped) {
+      m_choice.reason = stopped.reason;
+      m_ended_early   = true;
+    }
+    m_choice.candidates = m_search->candidates();
+    return m_search->best() != nullptr;
+  }
+
+  void judge_best() {
+    auto* const best       = m_search->best();
+    auto const predictions = m_search->predictions(m_ended_early);
+    best->restore();
+    if (!best->has_best())
+      throw NumericalError("no candidate's error is a finite number: scale the values, or take doubles");
+    auto const bias             = m_choice.options.bias;
+    m_choice.options            = best->best();
+    m_choice.options.bias       = bias;
+    m_choice.options.max_epochs = std::min(m_options.max_epochs, m_search->epochs());
+    m_choice.start              = best->model();
+    m_choice.model              = best->least();
+    m_search.reset();  // fits to other parts take its memory
+    m_evidence.reset();
+    auto const of_biases = numbers_on_host(m_space, predict(m_space, *m_biases, m_judges->held()));
+    decide(
+        m_judges->judged(of_biases, predictions), m_train.nnz(), [this](int fold) { return again(fold); },
+        m_choice, m_choice.left_to_biases);
+  }
+
+  /// Another part of the entries, judged by a fit to the rest; no entries if there is no such part.
+  [[nodiscard]] JudgedEntries again(int fold) {
+    if (m_ended_early) return {};
+    Judges<Scalar, Index, Space> const others(m_space, m_train, share_held_out(m_train.nnz()), fold);
+    if (!others.are_enough()) return {};
+    auto with       = m_choice.options;
+    with.max_epochs = m_options.max_epochs;
+    return judged_again(m_space, others, with, m_format, m_between);
+  }
+
+  Space m_space;
+  Entries<Scalar, Index, Space> const& m_train;
+  FastTuckerOptions const& m_options;
+  AnyFormatOptions m_format;
+  bool m_chooses_ridge;
+  SearchWatch& m_watch;
+  std::function<void()> m_between;
+  Choice m_choice;
+  bool m_ended_early = false;
+
+  std::optional<Judges<Scalar, Index, Space>> m_judges;
+  std::optional<FastTuckerModel<Scalar, Space>> m_biases;
+  ErrorSums<Space> m_sums;
+  FastTuckerOptions m_searched;
+  std::optional<Evidence<Scalar, Index, Space>> m_evidence;
+  std::optional<Search<Scalar, Index, Space>> m_search;
+};
+
+template <class Scalar, class Index, class Space>
+FastTuckerChoice<Scalar, Space> choose_as_they_are(Space const& space,
+                                                   Entries<Scalar, Index, Space> const& train,
+                                                   FastTuckerOptions const& options,
+                                                   AnyFormatOptions const& format, bool chooses_ridge,
+                                                   SearchWatch& watch) {
+  return Choosing<Scalar, Index, Space>(space, train, options, format, chooses_ridge, watch).run();
+}
+
+/// The same for values of any scale.
+template <class Scalar, class Index, class Space>
+FastTuckerChoice<Scalar, Space> choose_of_any_scale(Space const& space,
+                                                    Entries<Scalar, Index, Space> const& train,
+                                                    FastTuckerOptions const& options,
+                                                    AnyFormatOptions const& format, SearchWatch& watch) {
+  double const factor = detail::value_scale(space, train, options, RunRanks());
+  if (factor == 1) return choose_as_they_are(space, train, options, format, true, watch);
+  auto inner = options;
+  inner.range.lowest *= factor;
+  inner.range.highest *= factor;
+  auto choice = choose_as_they_are(space, detail::scaled(space, train, factor), inner, format, false, watch);
+  choice.options.range = options.range;
+  std::vector<PredictionErrors*> scaled{&choice.biases, &choice.model};
+  for (auto& of_class : choice.classes) {
+    scaled.push_back(&of_class.biases);
+    scaled.push_back(&of_class.model);
+  }
+  for (auto* errors : scaled) {
+    errors->rmse /= factor;
+    errors->mae /= factor;
+  }
+  if (choice.start.order() == 0) return choice;  // nothing was tried
+  scale_predictions(space, 1 / factor, choice.start, choice.options.targets);
+  return choice;
+}
+
+}  // namespace
+
+bool leaves_choice(FastTuckerOptions const& options) {
+  return draws_rows(options) && !options.shrinkage;
+}
+
+bool leaves_rank(FastTuckerOptions const& options) {
+  return leaves_choice(options) && options.rank == 0 && options.columns.empty();
+}
+
+template <class Scalar, class Index, class Space>
+FastTuckerChoice<Scalar, Space> detail::choose(Space const& space, Entries<Scalar, Index, Space> const& all,
+                                               FastTuckerOptions const& options,
+                                               AnyFormatOptions const& format,
+                                               NonzeroDistribution<Scalar, Index, Space> const& rows,
+                                               count_t most, FastTuckerSearchCallback const& on_search) {
+  POLYAD_EXPECTS(leaves_choice(options), "the options leave nothing to choose");
+  SearchWatch watch(options.time_limit_s, on_search);
+  // Drifts have a number for each row and bin. The rows of a sample have too few entries for them.
+  bool const drifts       = options.bias.time_mode >= 0;
+  auto const of_all_ranks = [&](count_t entries) { return rows.sum_on_host(std::uint64_t(entries)); };
+  RowSample const sampled = drifts ? RowSample{} : row_sample(all.extents(), of_all_ranks(all.nnz()), most);
+  auto train              = all;
+  if (sampled.share < 1)
+    train = rows.together([&] { return sample_rows(space, all, sampled.mode, sampled.share); });
+  if (of_all_ranks(train.nnz()) < most / 4) train = all;  // few rows have nearly all
+  if (!train.on_host()) train = Entries<Scalar, Index, Space>(rows.to_root(train.tensor()));
+  return rows.on_root([&] { return choose_of_any_scale(space, train, options, format, watch); });
+}
+
+template <class Scalar, class Index, class Space>
+FastTuckerChoice<Scalar, Space> choose_fast_tucker(Space const& space,
+                                                   CooTensor<Scalar, Index, Space> const& train,
+                                                   FastTuckerOptions const& options, AnyFormatOptions format,
+                                                   FastTuckerSearchCallback const& on_search) {
+  expect_coordinates_inside(space, train);
+  return detail::choose(space, Entries<Scalar, Index, Space>(train), options, format,
+                        NonzeroDistribution<Scalar, Index, Space>(space, train.extents()), most_searched,
+                        on_search);
+}
+
+#define POLYAD_CHOOSE(Scalar, Index)                                                                        \
+  template FastTuckerChoice<Scalar, Kokkos::DefaultExecutionSpace> choose_fast_tucker(                      \
+      Kokkos::DefaultExecutionSpace const&, CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
+      FastTuckerOptions const&, AnyFormatOptions, FastTuckerSearchCallback const&);                         \
+  template FastTuckerChoice<Scalar, Kokkos::DefaultExecutionSpace> detail::choose(                          \
+      Kokkos::DefaultExecutionSpace const&, Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,   \
+      FastTuckerOptions const&, AnyFormatOptions const&,                                                    \
+      NonzeroDistribution<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, count_t,                    \
+      FastTuckerSearchCallback const&)
+POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_CHOOSE);
+
+}  // namespace polyad

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Judgement: whether a model is better than mean and biases by the errors of held-out entries, for all rows
+// and for each class of rows (row_classes.hpp). Plain C++ on numbers in host memory.
+//
+// The gain of an entry is the square of its error with the biases, minus that with the model. Gains of
+// entries of a row depend on each other, so the error of their sum is that of a sum over rows that are drawn
+// anew, not entries: the largest of the errors by the rows of each mode (a cluster-robust variance).
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <unordered_map>
+#include <vector>
+
+#include "fast_tucker/search/row_classes.hpp"
+#include "polyad/fast_tucker/fast_tucker.hpp"
+
+namespace polyad::detail {
+
+/// Held-out entries and two predictions of each.
+struct JudgedEntries {
+  int order = 0;
+  std::vector<double> values, biases, model;
+  std::vector<std::uint64_t> rows;    // N an entry
+  std::vector<std::int8_t> classes;   // likewise: of the row by its kept entries; -1 if it has none
+  std::vector<std::uint8_t> repeats;  // 1 where the place of the entry occurs again
+
+  [[nodiscard]] std::size_t size() const { return values.size(); }
+  [[nodiscard]] double squares_of_biases(std::size_t p) const {
+    return (values[p] - biases[p]) * (values[p] - biases[p]);
+  }
+  [[nodiscard]] double gain(std::size_t p) const {
+    return squares_of_biases(p) - (values[p] - model[p]) * (values[p] - model[p]);
+  }
+  [[nodiscard]] std::size_t at(std::size_t p, int n) const {
+    return p * static_cast<std::size_t>(order) + static_cast<std::size_t>(n);
+  }
+  void append(JudgedEntries const& other) {
+    order          = other.order;
+    auto const add = [](auto& to, auto const& from) { to.insert(to.end(), from.begin(), from.end()); };
+    add(values, other.values);
+    add(biases, other.biases);
+    add(model, other.model);
+    add(rows, other.rows);
+    add(classes, other.classes);
+    add(repeats, other.repeats);
+  }
+};
+
+/// The gain of some entries.
+struct Gain {
+  std::size_t entries = 0, rows = 0;  // rows: the fewest of a mode
+  double sum = 0, error = 0;          // error: the standard error of the sum
+  double squares = 0;                 // the squared errors of the biases
+
+  /// The sum in standard errors; 0 without entries.
+  [[nodiscard]] double in_errors() const {
+    if (sum == 0) return 0;
+    return error > 0 ? sum / error : std::copysign(std::numeric_limits<double>::infinity(), sum);
+  }
+};
+
+/// The sum of the gains of the entries for which `counts(p)` is true, and its error.
+/// \param modes  the modes whose rows are drawn anew
+template <class Counts>
+Gain gain_of(JudgedEntries const& entries, std::vector<int> const& modes, Counts const& counts) {
+  Gain gain;
+  double squared_gains = 0;
+  for (std::size_t p = 0; p < entries.size(); ++p) {
+    if (!counts(p)) continue;
+    double const g = entries.gain(p);
+    ++gain.entries;
+    gain.sum += g;
+    squared_gains += g * g;
+    gain.squares += entries.squares_of_biases(p);
+  }
+  if (gain.entries == 0) return gain;
+  auto const count  = static_cast<double>(gain.entries);
+  double const mean = gain.sum / count;
+  double variance   = std::max(0.0, squared_gains - gain.sum * mean);
+  struct Cluster {
+    double sum = 0, entries = 0;
+  };
+  for (int const n : modes) {
+    std::unordered_map<std::uint64_t, Cluster> clusters;
+    for (std::size_t p = 0; p < entries.size(); ++p) {
+      if (!counts(p)) continue;
+      auto& cluster = clusters[entries.rows[entries.at(p, n)]];
+      cluster.sum += entries.gain(p);
+      cluster.entries += 1;
+    }
+    gain.rows = gain.rows == 0 ? clusters.size() : std::min(gain.rows, clusters.size());
+    // The variance between fewer rows is itself too uncertain.
+    constexpr std::size_t least_rows = 10;
+    if (clusters.size() < least_rows) continue;
+    // In the order of the rows, so that the last bits do not depend on the table.
+    std::vector<std::pair<std::uint64_t, Cluster>> ordered(clusters.begin(), clusters.end());
+    std::sort(ordered.begin(), ordered.end(), [](auto const& a, auto const& b) { return a.first < b.first; });
+    double of_rows = 0;
+    for (auto const& [row, cluster] : ordered) {
+      double const off = cluster.sum - cluster.entries * mean;
+      of_rows += off * off;
+    }
+    auto const rows = static_cast<double>(clusters.size());
+    variance        = std::max(variance, of_rows * rows / (rows - 1));
+  }
+  gain.error = std::sqrt(variance);
+  return gain;
+}
+
+/// What held-out entries say about a model.
+struct Judgement {
+  Gain gain;                           // the model's, without the rows that are left to the biases
+  std::vector<std::uint64_t> classes;  // that are left to the biases, one number per mode
+  std::vector<RowClass> by_class;
+  bool harms_new_places = false;  // while it gains where a place occurs again
+};
+
+inline PredictionErrors errors_of_entries(JudgedEntries const& entries, std::vector<std::size_t> const& which,
+                                          std::vector<double> const& predictions) {
+  PredictionErrors errors{which.size(), 0, 0};
+  for (std::size_t const p : which) {
+    double const e = entries.values[p] - predictions[p];
+    errors.rmse += e * e;
+    errors.mae += std::abs(e);
+  }
+  if (which.empty()) return errors;
+  errors.rmse = std::sqrt(errors.rmse / static_cast<double>(which.size()));
+  errors.mae /= static_cast<double>(which.size());
+  return errors;
+}
+
+/// Whether the model may be used for the rows of class k, which have `count` of the judged entries. If a
+/// class has no gain to show, mean and biases are safe. Rows with few entries lose most if they lose, so they
+/// need a larger gain, from several rows. The same holds for a class with a small part of the entries, for
+/// which the choice was not made.
+inline bool class_learns(JudgedEntries const& entries, int k, std::size_t count, Gain const& gain) {
+  // The least gain of a class in standard errors.
+  constexpr double least_of_few = 2.5, least_of_many = 1, large_share = 0.25;
+  constexpr std::size_t least_rows = 10;
+  if (k == row_classes - 1 && static_cast<double>(count) >= large_share * static_cast<double>(entries.size()))
+    return gain.in_errors() > least_of_many;
+  return gain.in_errors() > least_of_few && gain.rows >= least_rows;
+}
+
+/// \param time_mode  the mode whose rows are not judged; -1: none
+inline Judgement judge(JudgedEntries entries, int time_mode) {
+  Judgement result;
+  std::vector<int> modes;
+  for (int n = 0; n < entries.order; ++n)
+    if (n != time_mode) modes.push_back(n);
+  result.classes.assign(static_cast<std::size_t>(entries.order), 0);
+  for (int const n : modes)
+    for (int k = 0; k < row_classes; ++k) {
+      std::vector<std::size_t> of_class;
+      for (std::size_t p = 0; p < entries.size(); ++p)
+        if (entries.classes[entries.at(p, n)] == k) of_class.push_back(p);
+      Gain const gain =
+          gain_of(entries, {n}, [&](std::size_t p) { return entries.classes[entries.at(p, n)] == k; });
+      bool const learns = class_learns(entries, k, of_class.size(), gain);
+      if (!of_class.empty())
+        result.by_class.push_back({n, class_begins[k], errors_of_entries(entries, of_class, entries.biases),
+                                   errors_of_entries(entries, of_class, entries.model), learns});
+      if (learns) continue;
+      result.classes[n] |= std::uint64_t(1) << k;
+      for (std::size_t const p : of_class) entries.model[p] = entries.biases[p];
+    }
+  result.gain       = gain_of(entries, modes, [](std::size_t) { return true; });
+  Gain const at_new = gain_of(entries, modes, [&](std::size_t p) { return entries.repeats[p] == 0; });
+  result.harms_new_places =
+      at_new.entries < entries.size() && at_new.in_errors() < -1.5 && at_new.sum < -0.02 * at_new.squares;
+  return result;
+}
+
+}  // namespace polyad::detail

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The memory traffic of the formats with one copy of the nonzeros in ALTO's order.
+#include <algorithm>
+#include <bit>
+
+#include "formats/blco/costs/most_private_rows.hpp"
+#include "formats/blco/costs/weights.hpp"
+#include "formats/cost_model.hpp"
+
+namespace polyad::detail {
+namespace {
+
+/// Nonzeros that a team of a device groups by row before it adds them (docs/developer/decisions.md).
+constexpr double tile = 1792;
+
+/// The distinct rows of a tile's nonzeros, as a share of the tile. Each of them costs one atomic row.
+double rows_of_a_tile(CostInput const& input, int mode) {
+  auto const& survey = input.tensor.modes[mode];
+  return std::min(1.0, static_cast<double>(std::max<std::uint64_t>(survey.used(), 1)) / tile);
+}
+
+// --- blco, streamed-blco: a linear index and a value
+
+std::uint64_t blco_bytes(CostInput const& input) {
+  return input.tensor.nnz * (8 + input.scalar_bytes);
+}
+
+std::uint64_t blco_build_bytes(CostInput const& input) {
+  // A linear index that is longer than a word may have two of them.
+  std::uint64_t const second_word = input.tensor.linear_bits() > 64 ? input.tensor.nnz * 8 : 0;
+  return costs::build_in_turn(input, {blco_bytes(input)}, costs::sort_bytes(input, 8), second_word);
+}
+
+/// The private rows of a host's threads (formats/blco/storage/private_rows.hpp), of the mode that keeps most
+/// of them. The longest mode has the first bit of the order, so two threads meet only in the rows of a block
+/// of it. In the other modes all threads but one may keep a copy of each row.
+std::uint64_t blco_workspace_bytes(CostInput const& input) {
+  std::uint64_t const threads = std::max(input.machine.concurrency, 1);
+  if (input.machine.is_device || threads == 1) return 0;
+  std::uint64_t const limit = most_private_rows(input.tensor.nnz);
+  std::uint64_t longest = 0, most = 0;
+  for (auto const& mode : input.tensor.modes) longest = std::max(longest, mode.extent);
+  for (auto const& mode : input.tensor.modes) {
+    std::uint64_t const rows = mode.extent == longest
+                                   ? std::min(limit, std::bit_ceil(longest) / (2 * threads) * (threads - 1))
+                                   : (threads - 1) * mode.used();
+    if (rows <= limit) most = std::max(most, rows);
+  }
+  std::uint64_t const pack = 16 / input.scalar_bytes;
+  return most * ((input.rank + pack - 1) / pack) * 16;
+}
+
+ModeTerms blco_walk(CostInput const& input, int mode) {
+  ModeTerms terms = costs::walk(input, mode, 8 + input.scalar_bytes);
+  costs::add_atomics(terms, input, mode, rows_of_a_tile(input, mode));
+  return terms;
+}
+
+BuildTerms blco_build(CostInput const& input) {
+  return costs::sorted_build(input, blco_bytes(input), 1);
+}
+
+/// The smallest buffers: four of 256 nonzeros each (formats/blco/storage/streamed_blco.hpp), each with its
+/// own instance. In host memory, where they are of no use, they hold all nonzeros.
+std::uint64_t least_buffers(CostInput const& input) {
+  if (input.one_memory) return blco_bytes(input);
+  std::uint64_t const instance = input.machine.is_device ? costs::device_instance_bytes : 0;
+  return 4 * (256 * (8 + input.scalar_bytes) + instance);
+}
+
+ModeTerms streamed_walk(CostInput const& input, int mode) {
+  ModeTerms terms = blco_walk(input, mode);
+  // The copy from the host, without the sections that the buffers keep from the pass before. The walk over a
+  // buffer overlaps the copy of the next one.
+  auto const sent = blco_bytes(input) - std::min(blco_bytes(input), input.free_bytes);
+  terms.scattered = static_cast<double>(sent) / input.machine.from_host;
+  return terms;
+}
+
+// --- alto: plain indices
+
+std::uint64_t alto_bytes(CostInput const& input) {
+  return coordinate_bytes(input);
+}
+
+std::uint64_t alto_build_bytes(CostInput const& input) {
+  return costs::build_in_turn(input, {alto_bytes(input)}, costs::sort_bytes(input, 8), 0);
+}
+
+ModeTerms alto_walk(CostInput const& input, int mode) {
+  ModeTerms terms = costs::walk(input, mode, input.scalar_bytes + input.tensor.order() * input.index_bytes);
+  costs::add_atomics(terms, input, mode, input.machine.is_device ? 1 : 0);
+  return terms;
+}
+
+BuildTerms alto_build(CostInput const& input) {
+  return costs::sorted_build(input, alto_bytes(input), 1);
+}
+
+}  // namespace
+
+std::vector<FormatCosts> blco_costs() {
+  // A thread's chunk of a tile has tens of nonzeros.
+  constexpr std::uint64_t of_a_tile = 16;
+  FormatCosts const blco{.name            = "blco",
+                         .terms_at_once   = {0, of_a_tile},
+                         .storage_bytes   = blco_bytes,
+                         .build_bytes     = blco_build_bytes,
+                         .workspace_bytes = blco_workspace_bytes,
+                         .mttkrp          = blco_walk,
+                         .build           = blco_build,
+                         .weights         = blco_weights};
+  FormatCosts streamed     = blco;
+  streamed.name            = "streamed-blco";
+  streamed.on_host         = true;
+  streamed.terms_at_once   = {of_a_tile, of_a_tile};
+  streamed.build_bytes     = costs::no_bytes;
+  streamed.workspace_bytes = least_buffers;
+  streamed.mttkrp          = streamed_walk;
+  streamed.weights         = streamed_weights;
+  FormatCosts const alto{.name            = "alto",
+                         .terms_at_once   = {0, 1},
+                         .storage_bytes   = alto_bytes,
+                         .build_bytes     = alto_build_bytes,
+                         .workspace_bytes = costs::no_bytes,
+                         .mttkrp          = alto_walk,
+                         .build           = alto_build,
+                         .weights         = alto_weights};
+  return {blco, streamed, alto};
+}
+
+}  // namespace polyad::detail

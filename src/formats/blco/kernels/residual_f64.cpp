@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The residual sweeps of `blco` and `alto`.
+#include "formats/blco/kernels/residual_alto.hpp"
+#include "formats/blco/kernels/residual_blco.hpp"
+
+namespace polyad::detail {
+
+POLYAD_RESIDUAL_MTTKRP_ALTO(double, std::uint32_t);
+POLYAD_RESIDUAL_MTTKRP_ALTO(double, std::uint64_t);
+POLYAD_RESIDUAL_MTTKRP_BLCO(double, std::uint32_t);
+POLYAD_RESIDUAL_MTTKRP_BLCO(double, std::uint64_t);
+
+}  // namespace polyad::detail

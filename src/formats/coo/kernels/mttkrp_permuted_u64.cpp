@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "formats/coo/build/build_permuted.hpp"
+#include "formats/coo/kernels/mttkrp_permuted.hpp"
+
+namespace polyad::detail {
+
+POLYAD_MTTKRP_PERMUTED(float, std::uint64_t);
+POLYAD_COO_PERMUTED(float, std::uint64_t);
+POLYAD_MTTKRP_PERMUTED(double, std::uint64_t);
+POLYAD_COO_PERMUTED(double, std::uint64_t);
+
+}  // namespace polyad::detail

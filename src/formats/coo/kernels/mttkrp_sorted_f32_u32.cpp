@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "formats/coo/build/build_sorted.hpp"
+#include "formats/coo/kernels/mttkrp_sorted.hpp"
+
+namespace polyad::detail {
+
+POLYAD_MTTKRP_SORTED(float, std::uint32_t);
+POLYAD_SORTED(float, std::uint32_t);
+
+}  // namespace polyad::detail

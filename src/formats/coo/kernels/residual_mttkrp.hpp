@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The residual sweep of one mode on `sorted` and `coo-permuted` (the concept ResidualFormat of
+// formats/format.hpp). It is the MTTKRP of the residual e in place of the values:
+//
+//   for each nonzero of the thread's chunk, k its row in the mode   walk()
+//     p = the product of the other modes' rows of C                 add(): product[u]
+//     e = x - p . C(k, :)                                           add(): e[u], a sum over the lanes
+//     sum += e p; where k changes, G(k, :) is written               add()
+//
+// The gradients of a FastTucker model are two small products of G (fast_tucker/optimizers/gradients.hpp). A
+// nonzero therefore costs no J x R operations. In Li et al. it does ("cuFasterTucker", 2022, section 4).
+//
+// Both C(k, :) and the sum stay in registers. If rows are long, the threads of a team first add up the
+// floats' sums of their last rows (team_sums.hpp). As many bytes are read for each nonzero as in the MTTKRP.
+// Rows of more than 32 columns do not fit the registers: their residuals are formed first and kept, and the
+// MTTKRP of this format does the rest.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include "formats/coo/storage/border_rows.hpp"
+#include "formats/coo/storage/coo_permuted.hpp"
+#include "formats/coo/storage/nonzero_sources.hpp"
+#include "formats/coo/storage/sorted.hpp"
+#include "formats/walks/cleared_rows.hpp"
+#include "formats/walks/form_residuals.hpp"
+#include "kernel/launch.hpp"
+#include "kernel/launch_shape.hpp"
+#include "kernel/piece_sums.hpp"
+#include "kernel/rows_at.hpp"
+#include "polyad/core/instances.hpp"
+#include "polyad/kernel/chunk_walk.hpp"
+#include "polyad/kernel/lanes.hpp"
+#include "polyad/kernel/rank_dispatch.hpp"
+#include "polyad/kernel/row_form.hpp"
+#include "polyad/kernel/team_sums.hpp"
+#include "polyad/kernel/whole_row_walk.hpp"
+
+namespace polyad::detail {
+
+template <class Vec, class Index, int Order, class Source, bool Together>
+struct ResidualMttkrp {
+  using Row        = Vec;
+  using Scalar     = typename Row::scalar_type;
+  using index_type = Index;
+
+  /// Nonzeros gathered at the same time. Two were best on the H200, because of the registers (four for the
+  /// plain MTTKRP).
+  static constexpr int batch = rows_in_flight<typename Row::space_type>(2);
+
+  using Pieces = PieceSums<Row>;
+
+  Source source;
+  RowsAt<Scalar> C;  // the output mode's, I_n x R
+  OtherFactors<Scalar, Order> factors;
+  RowWriter<Row, Scalar, Index> writer;
+  int rank;
+  WholeRowWalk chunks;
+
+  struct Run {
+    Index row;
+    Row c;    // C(row, :)
+    Row sum;  // residuals times products, summed so far
+    bool is_first;
+  };
+
+  KOKKOS_FORCEINLINE_FUNCTION void start(Run& run, Index row, Columns columns) const {
+    run.row = row;
+    run.c   = Row(C.row(row), columns);
+    run.sum = Row(Scalar(0));
+  }
+  KOKKOS_FORCEINLINE_FUNCTION void add_one(Run& run, Scalar x, Row const& product, Columns columns) const {
+    run.sum.multiply_add(x - sum_over_lanes<Row::lanes>(product.dot(run.c, columns)), product);
+  }
+
+  template <int Count>
+  KOKKOS_FORCEINLINE_FUNCTION void add(count_t p, Run& run, Pieces& pieces, count_t chunk,
+                                       Columns columns) const {
+    auto const at = source.template at<Count>(p);
+    Row product[Count];
+    auto const first = source.template indices<Count>(at, 0);
+    for (int u = 0; u < Count; ++u) product[u] = Row(factors.row(0, first.element[u]), columns);
+    for (int m = 1; m < factors.size(); ++m) {
+      auto const k = source.template indices<Count>(at, m);
+      for (int u = 0; u < Count; ++u) product[u] *= Row(factors.row(m, k.element[u]), columns);
+    }
+    bool same = true;
+    for (int u = 0; u < Count; ++u) same = same && source.row(at, u) == run.row;
+    if (same) {
+      // The sums over the lanes for several nonzeros overlap.
+      Scalar e[Count];
+      for (int u = 0; u < Count; ++u)
+        e[u] = source.value(at, u) - sum_over_lanes<Row::lanes>(product[u].dot(run.c, columns));
+      for (int u = 0; u < Count; ++u) run.sum.multiply_add(e[u], product[u]);
+      return;
+    }
+    for (int u = 0; u < Count; ++u) {
+      if (source.row(at, u) != run.row) {
+        run.sum = pieces.total(run.sum);
+        if (run.is_first || writer.blocked)
+          writer.border(chunk, 0, run.row, run.sum, columns);
+        else
+          writer.store(run.row, run.sum, columns);
+        run.is_first = false;
+        start(run, source.row(at, u), columns);
+      }
+      add_one(run, source.value(at, u), product[u], columns);
+    }
+  }
+
+  template <class Last>
+  KOKKOS_FUNCTION void walk(count_t begin, count_t end, int lane, Last const& last) const {
+    Columns const columns = columns_or_none<Row>(0, rank, lane);
+    count_t const chunk   = begin / chunks.chunk;
+    Run run;
+    run.is_first = true;
+    start(run, source.row(begin), columns);
+    Pieces pieces;
+    count_t p = begin;
+    // Without pieces the loop is a plain one: the other one needed four more registers on a device, and the
+    // sweep took 1.2 times as long (doubles, R = 16).
+    auto const add_until = [&](count_t stop) {
+      for (; p + batch <= stop; p += batch) add<batch>(p, run, pieces, chunk, columns);
+      for (; p < stop; ++p) add<1>(p, run, pieces, chunk, columns);
+    };
+    if constexpr (Pieces::is_used) {
+      while (true) {
+        add_until(Pieces::piece_end(p, end));
+        if (p == end) break;
+        run.sum = pieces.take(run.sum);
+      }
+    } else {
+      add_until(end);
+    }
+    run.sum = pieces.total(run.sum);
+    if constexpr (Last::is_wanted)
+      last.leave(run.row, run.sum, columns);
+    else
+      writer.last(chunk, run.is_first, run.row, run.sum, columns);
+  }
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
+    auto const walk_chunk = [&](auto const& sum) {
+      chunks.template operator()<Row>(
+          member, [&](count_t begin, count_t end, int lane) { walk(begin, end, lane, sum); });
+    };
+    if constexpr (Together)
+      walk_with_team_sum<Row, Row::block, Index>(member, chunks.first_of(member) < chunks.nnz, {0, rank},
+                                                 writer.output.data, writer.output.stride, walk_chunk);
+    else
+      walk_chunk(NoTeamSum{});
+  }
+};
+
+/// with_team_sums for floats, which lose digits in long rows without them. Doubles have enough digits.
+template <class Space, class Scalar, class F>
+void with_residual_team_sums(count_t chunks, count_t rows, F&& f) {
+  if constexpr (sizeof(Scalar) < sizeof(double))
+    with_team_sums<Space, Scalar>(chunks, rows, f);
+  else
+    f(std::false_type{});
+}
+
+/// Launches a ResidualMttkrp.
+template <class Kernel, bool Together, class Space>
+void launch_residual(char const* label, Space const& space, Kernel const& kernel) {
+  using Row   = typename Kernel::Row;
+  auto policy = kernel.chunks.template policy<Row>(space);
+  if constexpr (Together)
+    reserve_team_sums<Row, Row::block, typename Kernel::Scalar, typename Kernel::index_type>(policy);
+  launch_with_local_copy(label, policy, kernel);
+}
+
+/// Kernels for orders 3 and 4, and one for any order.
+template <bool AnyOrderOnly, class F>
+void with_residual_order(int order, F&& f) {
+  if constexpr (!AnyOrderOnly) {
+    if (order == 3) return f(std::integral_constant<int, 3>{});
+    if (order == 4) return f(std::integral_constant<int, 4>{});
+  }
+  f(std::integral_constant<int, any_order>{});
+}
+
+/// The residual sweep on `sorted`. Hot borders are merged. With
+/// SortedOptions::deterministic the bits are the same at every run, and on hosts at any thread count.
+template <class Space, class Scalar, class Index>
+void residual_mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
+                     FactorMatrices<Scalar, Space> const& C, int mode,
+                     ResidualWorkspace<Scalar, SortedWorkspace<Scalar, Index, Space>, Space>& workspace,
+                     FactorMatrix<Scalar, Space> const& G) {
+  expect_residual_arguments(X.extents(), C, mode, G);
+  workspace.format.made_for.expect(X.identity(), C.rank(), X.name);
+  if (X.permuted()) {
+    ResidualWorkspace<Scalar, NoWorkspace, Space> permuted{{}, workspace.residuals};
+    return residual_mttkrp(space, *X.permuted(), C, mode, permuted, G);
+  }
+  auto const& copy = X.copy(mode);
+  if (X.nnz() == 0) return zero_matrix(space, G);
+  detail::SortedSource<Scalar, Index> const source(copy);
+  WholeRowWalk const chunks{copy.nnz, copy.chunk};
+  int const rank = checked_rank(C.rank());
+  if (rank > full_block) {
+    detail::form_residuals<Space, Scalar>(
+        space, source, C, mode, OtherFactors<Scalar, any_order>(C, copy.modes), chunks, workspace.residuals);
+    return mttkrp(space, X.with_values(mode, workspace.residuals), C, mode, workspace.format, G);
+  }
+  bool const merge = copy.borders != Borders::atomics;
+  detail::BorderList<Scalar, Index> borders{nullptr, nullptr, 0};
+  if (merge)
+    borders = {workspace.format.rows.data(), workspace.format.sums.data(), workspace.format.sums.stride(0)};
+  // In locality blocks rows are short.
+  count_t const adding = merge || copy.block_rows > 0 ? 0 : chunks.chunks();
+  detail::with_residual_order<sizeof(Index) == 8>(X.extents().order(), [&](auto order) {
+    with_block(rank, [&](auto block) {
+      ColumnBlocks const blocks{0, 1, rank};
+      detail::clear_rows<Space, Scalar, Index, block()>(space, copy.cleared, blocks, G);
+      with_residual_team_sums<Space, Scalar>(adding, copy.rows, [&](auto together) {
+        using Source = detail::SortedSource<Scalar, Index>;
+        using Kernel = ResidualMttkrp<TinyVec<Space, Scalar, block()>, Index, order(), Source, together()>;
+        launch_residual<Kernel, together()>("polyad::residual_mttkrp_sorted", space,
+                                            Kernel{source,
+                                                   RowsAt<Scalar>(C[mode]),
+                                                   OtherFactors<Scalar, order()>(C, copy.modes),
+                                                   {RowsAt<Scalar>(G), borders, copy.block_rows > 0},
+                                                   rank,
+                                                   chunks});
+      });
+      if (merge)
+        detail::merge_borders<Space, Scalar, Index, block()>(space, workspace.format, chunks.chunks(), blocks,
+                                                             G);
+    });
+  });
+}
+
+/// The residual sweep on `coo-permuted`. Rows inside a chunk are stored. Rows at its two ends are added with
+/// atomics, since neighbouring chunks add to them too.
+template <class Space, class Scalar, class Index>
+void residual_mttkrp(Space const& space, CooPermuted<Scalar, Index, Space> const& X,
+                     FactorMatrices<Scalar, Space> const& C, int mode,
+                     ResidualWorkspace<Scalar, NoWorkspace, Space>& workspace,
+                     FactorMatrix<Scalar, Space> const& G) {
+  expect_residual_arguments(X.extents(), C, mode, G);
+  workspace.format.expect(X.identity(), C.rank(), X.name);
+  zero_matrix(space, G);
+  if (X.nnz() == 0) return;
+  using Source   = detail::PermutedSource<Scalar, Index>;
+  int const rank = checked_rank(C.rank());
+  Source const source(X, mode);
+  OtherFactors<Scalar, any_order> const others(C, mode);
+  WholeRowWalk const chunks{X.nnz(), chunk_length(space, X.nnz(), 8)};
+  if (rank > full_block) {
+    detail::form_residuals<Space, Scalar>(space, source, C, mode, others, chunks, workspace.residuals);
+    return mttkrp(space, X.with_values(workspace.residuals), C, mode, workspace.format, G, true);
+  }
+  with_block(rank, [&](auto block) {
+    with_residual_team_sums<Space, Scalar>(chunks.chunks(), X.extents()[mode], [&](auto together) {
+      using Kernel = ResidualMttkrp<TinyVec<Space, Scalar, block()>, Index, any_order, Source, together()>;
+      launch_residual<Kernel, together()>("polyad::residual_mttkrp_permuted", space,
+                                          Kernel{source,
+                                                 RowsAt<Scalar>(C[mode]),
+                                                 others,
+                                                 {RowsAt<Scalar>(G), {nullptr, nullptr, 0}, false},
+                                                 rank,
+                                                 chunks});
+    });
+  });
+}
+
+#define POLYAD_RESIDUAL_MTTKRP(Scalar, Index)                                                            \
+  template void residual_mttkrp(                                                                         \
+      Kokkos::DefaultExecutionSpace const&, Sorted<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
+      FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int,                                 \
+      ResidualWorkspace<Scalar, SortedWorkspace<Scalar, Index, Kokkos::DefaultExecutionSpace>,           \
+                        Kokkos::DefaultExecutionSpace>&,                                                 \
+      FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_RESIDUAL_MTTKRP_PERMUTED(Scalar, Index)                                                  \
+  template void residual_mttkrp(Kokkos::DefaultExecutionSpace const&,                                   \
+                                CooPermuted<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,       \
+                                FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int,      \
+                                ResidualWorkspace<Scalar, NoWorkspace, Kokkos::DefaultExecutionSpace>&, \
+                                FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+
+}  // namespace polyad::detail

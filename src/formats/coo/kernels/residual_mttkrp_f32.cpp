@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "formats/coo/kernels/residual_mttkrp.hpp"
+
+namespace polyad::detail {
+
+POLYAD_RESIDUAL_MTTKRP(float, std::uint32_t);
+POLYAD_RESIDUAL_MTTKRP(float, std::uint64_t);
+POLYAD_RESIDUAL_MTTKRP_PERMUTED(float, std::uint32_t);
+POLYAD_RESIDUAL_MTTKRP_PERMUTED(float, std::uint64_t);
+
+}  // namespace polyad::detail

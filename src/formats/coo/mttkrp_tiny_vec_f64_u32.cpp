@@ -1,8 +1,0 @@
-// SPDX-License-Identifier: BSD-3-Clause
-#include "formats/coo/mttkrp_tiny_vec.hpp"
-
-namespace polyad::detail {
-
-POLYAD_MTTKRP_TINY_VEC(double, std::uint32_t);
-
-}  // namespace polyad::detail

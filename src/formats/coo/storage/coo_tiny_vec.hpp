@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// coo-tiny-vec: plain coordinates and values for MTTKRP-B, which forms each nonzero's product in
+// a TinyVec of registers and adds it to the output with atomics (GenTen, section 5).
+// Storage: (s_r + N s_o) bytes per nonzero.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include "polyad/formats/format.hpp"
+
+namespace polyad::detail {
+
+template <class Scalar, class Index, class Space>
+class CooTinyVec {
+public:
+  using scalar_type    = Scalar;
+  using index_type     = Index;
+  using space_type     = Space;
+  using workspace_type = NoWorkspace;
+  struct options_type {};
+
+  static constexpr char const* name = "coo-tiny-vec";
+
+  /// Keeps the tensor's Views; copies and sorts nothing.
+  static CooTinyVec build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
+                          options_type const& = {}) {
+    CooTinyVec format;
+    format.m_coo          = coo;
+    format.m_norm_squared = polyad::norm_squared(space, coo);
+    return format;
+  }
+
+  [[nodiscard]] Extents const& extents() const { return m_coo.extents(); }
+  [[nodiscard]] count_t nnz() const { return m_coo.nnz(); }
+  [[nodiscard]] count_t storage_bytes() const { return m_coo.storage_bytes(); }
+  [[nodiscard]] double norm_squared() const { return m_norm_squared; }
+  [[nodiscard]] workspace_type make_workspace(Space const&, count_t rank) const {
+    return {WorkspaceOwner(m_identity, rank)};
+  }
+  /// The same for all copies of this format; workspaces keep it (formats/workspace_owner.hpp).
+  [[nodiscard]] FormatIdentity identity() const { return m_identity; }
+
+  [[nodiscard]] CooTensor<Scalar, Index, Space> const& coo() const { return m_coo; }
+
+private:
+  FormatIdentity m_identity;
+  CooTensor<Scalar, Index, Space> m_coo;
+  double m_norm_squared = 0;
+};
+
+/// Which form of TinyVec is faster here on a device. On the H200 (uniform10m, R = 32, all modes) packed
+/// float4 takes 1.3 ms against 2.3 ms, with one atomic for four columns. Packed double2 takes 6.3 ms against
+/// 3.7 ms: doubles have no wide atomic, and the lanes' addresses are then 16 bytes apart.
+template <class Scalar>
+inline constexpr bool tiny_vec_packs = sizeof(Scalar) == sizeof(float);
+
+/// The contract's mttkrp (formats/format.hpp) by MTTKRP-B. `packed` chooses between the packed and GenTen's
+/// strided TinyVec on a device, for comparison.
+template <class Space, class Scalar, class Index>
+void mttkrp(Space const& space, CooTinyVec<Scalar, Index, Space> const& X,
+            FactorMatrices<Scalar, Space> const& factors, int mode, NoWorkspace& workspace,
+            FactorMatrix<Scalar, Space> const& V, bool packed = detail::tiny_vec_packs<Scalar>);
+
+/// The FastTucker sweeps (formats/format.hpp) nonzero by nonzero: the paper's FastTucker, and with the
+/// reusable intermediates its FasterTucker_COO.
+template <class Space, class Scalar, class Index>
+void sgd_factor_sweep(Space const& space, CooTinyVec<Scalar, Index, Space> const& X,
+                      FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
+                      int mode, SgdStep rates, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace);
+template <class Space, class Scalar, class Index>
+void sgd_core_sweep(Space const& space, CooTinyVec<Scalar, Index, Space> const& X,
+                    FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
+                    int mode, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace);
+
+/// The nonzeros (formats/format.hpp).
+template <class Space, class Scalar, class Index>
+void read_nonzeros(Space const& space, CooTinyVec<Scalar, Index, Space> const& X, count_t first,
+                   NonzeroBlock<Scalar, Space> const& block);
+
+}  // namespace polyad::detail

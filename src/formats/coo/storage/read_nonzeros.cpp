@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "formats/coo/storage/read_nonzeros.hpp"
+
+#include "polyad/core/instances.hpp"
+
+namespace polyad::detail {
+
+#define POLYAD_READ_COORDINATES(Scalar, Index)     \
+  POLYAD_READ_NONZEROS(CooTinyVec, Scalar, Index); \
+  POLYAD_READ_NONZEROS(CooScratch, Scalar, Index)
+POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_READ_COORDINATES);
+
+}  // namespace polyad::detail

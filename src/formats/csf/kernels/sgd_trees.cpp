@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The walks of FastTucker over trees: SGD, and residuals.
+#include "formats/csf/kernels/sgd_trees.hpp"
+#include "formats/csf/kernels/residual_trees.hpp"
+
+namespace polyad::detail {
+
+POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_SGD_FACTOR_SWEEP_TREES);
+POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_SGD_CORE_SWEEP_TREES);
+POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_RESIDUAL_MTTKRP_B_CSF);
+POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_RESIDUAL_MTTKRP_HB_CSF);
+
+}  // namespace polyad::detail
