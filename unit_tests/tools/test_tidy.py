@@ -133,6 +133,12 @@ class ScriptTidy(unittest.TestCase):
         self.assertIn("src/core/alone.hpp belongs to no source", self.tidy(0, "--base", "HEAD"))
         self.write("src/core/b.cpp", "// FAULT\n")
         self.assertIn("src/core/b.cpp was left after 0 s", self.tidy(0, "--base", "HEAD", "--seconds", "0"))
+        names = [f"src/core/many_{number}.cpp" for number in range(25)]
+        for name in names:
+            self.write(name, "// good\n")
+        entries = [{"directory": str(self.root), "file": str(self.root / name), "command": "g++ -c x.cpp"} for name in names]
+        self.write("build/openmp/compile_commands.json", json.dumps(entries))
+        self.assertIn("tidy: 5 more sources were not checked either", self.tidy(0, "--base", "HEAD", "--seconds", "0"))
 
     def test_crash(self):
         self.write("src/core/b.cpp", "// CRASH\n")
