@@ -3,7 +3,7 @@
 """Fits the cost model's weights to stored results, and holds its predictions against them.
 
     fit_cost_model.py TERMS RESULT.json ...            a table: predicted over measured, and what auto would lose
-    fit_cost_model.py --fit TERMS RESULT.json ...      the weights, as in src/formats/*/weights.hpp
+    fit_cost_model.py --fit TERMS RESULT.json ...      the weights, as in src/formats/*/costs/weights.hpp
     fit_cost_model.py --store DIR TERMS RESULT.json ...  the table as DIR/predictions.md, and a picture per device
 
 TERMS is the program polyad_cost_terms of the build folder: the terms are the library's own. The tensors' facts come from

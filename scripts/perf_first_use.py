@@ -6,7 +6,7 @@ formats share kernels:
     scripts/perf_first_use.py POLYAD_PERF TENSOR... -o RESULT.json      times as polyad_perf writes them
 
 Each entry first_use<format,backend,scalar>/TENSOR is the first build and the first iteration of CP-ALS, less what repeated
-ones take. Small tensors show it best. The weights `load_s` of src/formats/*/weights.hpp come from it (fit_cost_model.py)."""
+ones take. Small tensors show it best. The weights `load_s` of src/formats/*/costs/weights.hpp come from it (fit_cost_model.py)."""
 
 import argparse
 import json

@@ -372,6 +372,7 @@ def fast_tucker(
         ``bins``, 0 for biases that stay, and ``damping`` in observations (30), of all modes or of each: ``16``,
         ``{"bins": 16, "damping": 10}``, ``[(16, 10), 4, 0]``. That of the mode of time itself is the number of bins in which
         times share a bias; 0, as with one number for all modes: each time has its own.
+        Its damping X determines how drifts fade out: k bins after the last time with entries, 1 / (1 + X k) of them is left.
         Without it held-out entries choose, or, if they choose nothing, 30 bins, fewer for sparse rows.
     implicit : bool or float, optional
         Implicit feedback, such as clicks or counts: the alpha of Hu, Koren and Volinsky (2008), or True for 40. An entry

@@ -450,7 +450,7 @@ deterministic
         """What is expected at some places.
 
         A place with a row that was not there in fit (a new user) gets the mean and the biases of its other rows, and
-        what these drift by. A time after the last counts as the last.
+        what these drift by. A time after the last has no drift.
 
         Returns
         -------

@@ -77,6 +77,7 @@ def test_gaps_and_what_was_chosen():
     folded = polyad.fold_in(model, polyad.SparseTensor([[21, 3], [21, 7]], [5.0, 1.0]))
     assert folded.observed[0][21] and not folded.observed[0][20]
     assert np.array_equal(folded.factors[0][20], model.factors[0][20])
+    assert model.biases[0][21] == 0 and folded.biases[0][21] != 0
     choice = model.choice
     same = polyad.fold_in(
         model,

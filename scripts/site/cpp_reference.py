@@ -347,9 +347,9 @@ def write(include, out, examples):
         if not of_folder:
             continue
         index.append(f"## {title}")
-        index.append("| header | contents |\n| --- | --- |\n" + "\n".join(
-            f"| [{escape(h.removeprefix('polyad/'))}]({page_of[h]}.md) | "
-            f"{summary((include / h).read_text(encoding='utf-8').splitlines())} |" for h in of_folder))
+        index.append("\n".join(
+            f"* **[{escape(h.removeprefix('polyad/'))}]({page_of[h]}.md)** "
+            f"{summary((include / h).read_text(encoding='utf-8').splitlines())}" for h in of_folder))
         index.append("```{toctree}\n:hidden:\n\n" + "\n".join(
             f"{h.removeprefix('polyad/')} <{page_of[h]}>" for h in of_folder) + "\n```")
     index.append("```{toctree}\n:hidden:\n\nnames\n```")

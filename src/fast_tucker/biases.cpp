@@ -8,6 +8,7 @@
 #include "fast_tucker/drift.hpp"
 #include "fast_tucker/entries.hpp"
 #include "fast_tucker/largest_entry.hpp"
+#include "fast_tucker/row_classes.hpp"
 #include "polyad/core/instances.hpp"
 #include "tensor/coordinates_inside.hpp"
 
@@ -29,6 +30,13 @@ struct Remainder {
   int skipped_drift;
   double mean;
 
+  template <class Space>
+  /// \param times  that the bins of drifts cover
+  Remainder(CooTensor<Scalar, Index, Space> const& X, FastTuckerModel<Scalar, Space> const& model,
+            int without_bias, int without_drift, count_t times)
+      : Remainder(X, model, without_bias, without_drift) {
+    drift.times = times;
+  }
   template <class Space>
   Remainder(CooTensor<Scalar, Index, Space> const& X, FastTuckerModel<Scalar, Space> const& model,
             int without_bias, int without_drift)
@@ -103,6 +111,34 @@ struct SetBias {
     double const weight = damping + static_cast<double>(sums(from, 1));
     double const sum    = static_cast<double>(sums(from, 0)) / scale;
     matrix[at]          = static_cast<Scalar>(weight > 0 ? sum / weight : 0.0);
+  }
+};
+
+template <class Counts>
+struct LastTime {
+  Counts counts;
+  KOKKOS_FUNCTION void operator()(count_t t, count_t& last) const {
+    if (counts(t) > 0 && t > last) last = t;
+  }
+};
+
+/// Entry (i, b) of `to`, whose bins cover all times, from the drift at the middle of bin b. The bins of
+/// `from` cover the first `seen` times. k of these bins later 1 / (1 + fade k) of the last drift is left.
+template <class Scalar, class Space>
+struct SpreadDrift {
+  FactorMatrix<Scalar, Space> from, to;
+  count_t times;
+  count_t bin;  // the length of a bin of `from`, if all times are 2 x the bins of `from` x those of `to` long
+  double fade;
+  KOKKOS_FUNCTION void operator()(count_t k) const {
+    count_t const bins = from.extent(1), i = k / to.extent(1), b = k % to.extent(1);
+    count_t const middle = (2 * b + 1) * times * bins, whole = middle / bin;
+    if (whole < bins) {
+      to(i, b) = from(i, whole);
+      return;
+    }
+    double const later = static_cast<double>(middle - bins * bin) / static_cast<double>(bin);
+    to(i, b)           = static_cast<Scalar>(from(i, bins - 1) / (1 + fade * later));
   }
 };
 
@@ -183,6 +219,41 @@ count_t clear_biases(Space const& space, Extents const& extents, std::vector<Bia
   return longest;
 }
 
+/// The times up to the last one that an entry of any rank has. \throws MemoryError
+template <class Space, class Scalar, class Index>
+count_t seen_times(Space const& space, Entries<Scalar, Index, Space> const& X, int time_mode,
+                   RowDistribution<Scalar, Space> const& rows) {
+  auto const counts = entries_of_rows(space, X, time_mode, rows);
+  count_t last      = 0;
+  Kokkos::parallel_reduce("polyad::last_time",
+                          Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, counts.extent(0)),
+                          LastTime<RowCounts<Space>>{counts}, Kokkos::Max<count_t>(last));
+  return last + 1;
+}
+
+/// Gives the drifts bins over all times, where they were fitted to the first `seen` ones, and lets them fade
+/// out after these. \throws MemoryError
+template <class Space, class Scalar>
+void fade_drifts(Space const& space, count_t seen, double fade, FastTuckerModel<Scalar, Space>& model) {
+  count_t const times = model.extents()[model.time_mode];
+  if (seen >= times) return;
+  for (int n = 0; n < model.order(); ++n) {
+    auto const fitted = model.drift(n);
+    if (fitted.extent(1) == 0) continue;
+    count_t const bins = bins_over_all(fitted.extent(1), seen, times);
+    count_t const size = checked_product("the drift", fitted.extent(0), bins);
+    // SpreadDrift multiplies them, and time_bin some of them.
+    static_cast<void>(checked_product(
+        "the bins of time", checked_product("the bins of time", 2 * bins, times), fitted.extent(1)));
+    auto const all = make_factor_matrix<Scalar>(space, "polyad::drift", fitted.extent(0), bins);
+    Kokkos::parallel_for("polyad::fade_drifts",
+                         Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, size),
+                         SpreadDrift<Scalar, Space>{fitted, all, times, 2 * bins * seen, fade});
+    model.drift(n) = all;
+  }
+  space.fence("polyad::fade_drifts");  // the fitted drifts go
+}
+
 template <class Space, class Scalar, class Index>
 void fit_biases(Space const& space, Entries<Scalar, Index, Space> const& X, BiasOptions const& options,
                 FastTuckerModel<Scalar, Space>& model, RowDistribution<Scalar, Space> const& rows,
@@ -198,7 +269,10 @@ void fit_biases(Space const& space, Entries<Scalar, Index, Space> const& X, Bias
   POLYAD_EXPECTS(nnz > 0, "there are no values to fit a mean to");
   double const largest = rows.largest(largest_value(space, X));
   if (!std::isfinite(largest)) throw NumericalError("a value of the training set is not a finite number");
-  auto const drift   = drift_of_modes(options, X.extents(), nnz);
+  auto drift         = drift_of_modes(options, X.extents(), nnz);
+  bool const drifts  = std::any_of(drift.begin(), drift.end(), [](auto const& d) { return d.bins > 0; });
+  count_t const seen = drifts ? seen_times(space, X, options.time_mode, rows) : 0;
+  for (auto& of_mode : drift) of_mode.bins = std::min<count_t>(of_mode.bins, seen);
   auto const pooled  = [&](int n) { return n == options.time_mode ? bins_of_time(options, X.extents()) : 0; };
   int const terms    = X.order() + static_cast<int>(std::count_if(drift.begin(), drift.end(),
                                                                   [](auto const& d) { return d.bins > 0; }));
@@ -217,7 +291,7 @@ void fit_biases(Space const& space, Entries<Scalar, Index, Space> const& X, Bias
     Kokkos::deep_copy(space, Kokkos::subview(sums, Kokkos::make_pair(count_t(0), count), Kokkos::ALL),
                       Sum(0));
     X.for_each_stretch(space, [&](Space const& on, Stretch const& stretch, count_t /*first*/) {
-      Rest const remainder(stretch, model, drifts ? -1 : n, drifts ? n : -1);
+      Rest const remainder(stretch, model, drifts ? -1 : n, drifts ? n : -1, seen);
       Kokkos::parallel_for(
           "polyad::sum_of_rows", Range(on, 0, stretch.nnz()),
           SumOfRows<Rest, Sums>{remainder, n, drifts, scale, sums, pooled(n), X.extents()[n]});
@@ -236,6 +310,9 @@ void fit_biases(Space const& space, Entries<Scalar, Index, Space> const& X, Bias
              static_cast<count_t>(moving.stride(0)), 0, X.extents()[n]});
     }
   space.fence("polyad::fit_biases");
+  if (!drifts) return;
+  double const fade = options.drift.empty() ? BiasDrift{}.damping : options.drift[options.time_mode].damping;
+  rows.together([&] { fade_drifts(space, seen, fade, model); });
 }
 
 template <class Space, class Scalar, class Index>

@@ -22,10 +22,12 @@ struct DriftTerms {
   int time_mode;
   int modes;  // 0: nothing drifts, else all modes
 
-  /// The drifts of an entry at its time. \param index  N of them  \param skipped  a mode, or -1
+  /// The drifts of an entry at its time: none at a later time than the model has.
+  /// \param index  N of them  \param skipped  a mode, or -1
   template <class Index>
   [[nodiscard]] KOKKOS_FUNCTION double at(Index const* index, int skipped) const {
     double sum = 0;
+    if (modes > 0 && index[time_mode] >= times) return sum;
     for (int n = 0; n < modes; ++n)
       if (drift[n] != nullptr && n != skipped)
         sum += static_cast<double>(drift[n][static_cast<count_t>(index[n]) * stride[n] + bin(n, index)]);
@@ -59,6 +61,24 @@ DriftTerms<Scalar> drift_terms(FastTuckerModel<Scalar, Space> const& model) {
 inline count_t most_bins(Extents const& extents, count_t entries, int n, int time_mode) {
   count_t const room = 2 * (entries / std::max<count_t>(extents[n], 1));
   return n == time_mode ? 0 : std::min(extents[time_mode], std::max<count_t>(room, 8));
+}
+
+/// The bins of a drift over all times, of a drift that was fitted to `bins` bins of the first `seen` times.
+/// These bins are about as long or up to half as long, and one of them ends as near as possible to the last
+/// seen time.
+inline count_t bins_over_all(count_t bins, count_t seen, count_t times) {
+  if (bins == 0 || seen >= times) return bins;
+  count_t const of_all = checked_product("the bins of time", bins, times);
+  count_t const least  = std::min(times, of_all / seen + (of_all % seen > 0 ? 1 : 0));
+  count_t best = least, best_off = times;
+  for (count_t count = least; count <= std::min(times, 2 * least); ++count) {
+    count_t const over = checked_product("the bins of time", seen, count) % times;
+    count_t const off  = std::min(over, times - over);  // in parts of 1 / count of a time
+    if (off * best >= best_off * count) continue;
+    best     = count;
+    best_off = off;
+  }
+  return best;
 }
 
 /// Thirty bins, as in Koren's model for items, but at most most_bins.

@@ -176,6 +176,8 @@ FastTuckerOptions with_chosen(FastTuckerOptions options, FastTuckerState const& 
   }
   if (state.shrinkage.size() == 3)
     options.shrinkage = Shrinkage{state.shrinkage[0], state.shrinkage[1], state.shrinkage[2]};
+  // A search that takes a ridge keeps the cores as they are: steps of the cores would fit the noise.
+  if (state.ridge.size() == 1 && !options.ridge) options.update_cores = false;
   if (state.ridge.size() == 1) options.ridge = state.ridge[0];
   options.ridge_per_entry = state.ridge_per_entry;
   if (state.drift_bins.size() != state.drift_damping.size())

@@ -7,10 +7,10 @@
 //   seconds of a mode = w_launch launch + w_stream bytes/copy + w_gather rows/gather + ...
 //                       + w_hot rows/atomic
 //
-// The costs of a family are in src/formats/<family>/costs.cpp: the rows and bytes that it moves. Its weights
-// are in weights.hpp next to that file; scripts/fit_cost_model.py fits them to stored measurements. The test
-// `cost_model` compares predictions with measurements (docs/which-format.md).
-// Names: P nonzeros, N modes, I_n rows, R columns, s bytes per value.
+// The costs of a family are in formats/<family>/costs/costs.cpp: the rows and bytes that it moves. Its
+// weights are in weights.hpp next to that file; scripts/fit_cost_model.py fits them to stored measurements.
+// The test `cost_model` compares predictions with measurements (docs/which-format.md). Names: P nonzeros, N
+// modes, I_n rows, R columns, s bytes per value.
 #pragma once
 
 #include <algorithm>
@@ -298,7 +298,7 @@ void add_atomics(ModeTerms& terms, CostInput const& input, int mode, double rows
 
 }  // namespace costs
 
-// Each defined in src/formats/<family>/costs.cpp.
+// Each defined in src/formats/<family>/costs/costs.cpp.
 [[nodiscard]] std::vector<FormatCosts> coo_costs();
 [[nodiscard]] std::vector<FormatCosts> csf_costs();
 [[nodiscard]] std::vector<FormatCosts> fcoo_costs();

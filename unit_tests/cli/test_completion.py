@@ -6,6 +6,7 @@ import json
 import math
 import pathlib
 import random
+import re
 import signal
 import struct
 import subprocess
@@ -40,7 +41,8 @@ def drift(model, at):
             time = int(model["time_mode"][1][0])
             times = model[f"factor_{time}"][0][0]
             bins = model[f"drift_{n}"][0][1]
-            total += model[f"drift_{n}"][1][i * bins + min(at[time], times - 1) * bins // times]
+            if at[time] < times:  # nothing is known of later times
+                total += model[f"drift_{n}"][1][i * bins + at[time] * bins // times]
     return total
 
 
@@ -230,6 +232,27 @@ class Completion(ToolTest):
         self.assertIn("too few entries to hold any out", result.stdout)
         self.assertNotIn("held out 0", result.stdout)
         self.assertNotIn("all values are equal", result.stderr)
+
+    def test_chosen_options_by_hand(self):
+        generator = random.Random(9)
+        left = [[generator.gauss(0, 1) for _ in range(2)] for _ in range(60)]
+        right = [[generator.gauss(0, 0.5) for _ in range(2)] for _ in range(50)]
+        with_ridge = 0
+        for seed in range(3):
+            lines = []
+            for _ in range(3000):
+                i, j = generator.randrange(60), generator.randrange(50)
+                lines.append(([i, j], 3 + sum(a * b for a, b in zip(left[i], right[j])) + generator.gauss(0, 0.6)))
+            ratings = self.write("by_hand.tns", text(lines))
+            first = self.succeed("fast-tucker", ratings, "--split", 0.1, "--seed", seed, "--report", "r.json").stdout
+            chosen = re.search(r"^chosen +(.*)$", first, re.M).group(1).split()
+            with_ridge += "--reg-per-entry" in chosen
+            # The search fixes the cores with a ridge. If they moved, they would learn the noise.
+            self.assertEqual("--fixed-cores" in chosen, "--reg-per-entry" in chosen)
+            rmse = json.loads((self.folder / "r.json").read_text())["result"]["rmse"]["test"]
+            again = self.report_of("fast-tucker", ratings, "--split", 0.1, "--seed", seed, *chosen)["result"]
+            self.assertLess(again["rmse"]["test"], 1.05 * rmse)
+        self.assertGreater(with_ridge, 0)
 
     def test_values_that_differ_by_a_few_units_of_a_large_number(self):
         generator = random.Random(3)
@@ -569,7 +592,7 @@ class Completion(ToolTest):
                                *result["drift"].split())["result"]
         self.assertAlmostEqual(again["biases"]["rmse"]["test"], result["biases"]["rmse"]["test"], places=5)
 
-        # Entries at any time are predicted; a time after the last has the last bin's drift.
+        # Entries at any time are predicted; a time after the last has no drift.
         places = self.write("places.tns", "".join(f"{i} {t} {f} 0\n" for i in (1, 7) for t in (1, 12, 40) for f in (1, 9)))
         self.assertIn("4 entries have an index", self.succeed("predict", "m.npz", places, "--index-base", 1, "-o",
                                                               "p.tns").stderr)

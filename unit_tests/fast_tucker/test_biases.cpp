@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "fast_tucker/drift.hpp"
 #include "fast_tucker/oracle.hpp"
 #include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
@@ -108,6 +109,45 @@ TEST_CASE("times lie in bins of equal length, later ones in the last", "[fast_tu
   CHECK(time_bin(9, 3, 10) == 2);
   CHECK(time_bin(10, 3, 10) == 2);
   CHECK(time_bin(~count_t(0), 3, 10) == 2);
+}
+
+TEST_CASE("drifts fade out after the last time with entries", "[fast_tucker]") {
+  TestSpace const space;
+  Random random(7);
+  std::vector<std::uint64_t> const seen_extents{15, 20, 12}, all_extents{15, 20, 20};
+  auto X         = random_tensor(random, seen_extents, 900);
+  auto const fit = [&](std::vector<std::uint64_t> const& extents, double fade) {
+    X.extents = extents;
+    FastTuckerModel<double, TestSpace> model(space, Extents{std::span<count_t const>(extents)},
+                                             std::vector<count_t>{1, 1, 1}, 1, true);
+    fit_biases(space, to_device<double, std::uint32_t>(space, X),
+               {.sweeps = 3, .damping = 2, .time_mode = 2, .drift = {{3, 2}, {0, 30}, {0, fade}}}, model);
+    return model;
+  };
+  auto const of_seen = fit(seen_extents, 30), faded = fit(all_extents, 0.5), kept = fit(all_extents, 0);
+  REQUIRE(of_seen.drift(0).extent(1) == 3);
+  REQUIRE(faded.drift(0).extent(1) == 5);  // as long as the three bins of twelve times
+  CHECK(faded.drift(1).extent(1) == 0);
+  auto const three = to_host<double>(space, of_seen.drift(0)), five = to_host<double>(space, faded.drift(0)),
+             same = to_host<double>(space, kept.drift(0));
+  for (std::size_t i = 0; i < 15; ++i) {
+    for (std::size_t b = 0; b < 3; ++b) CHECK(five[5 * i + b] == Approx(three[3 * i + b]));
+    // The middles of the last two bins are half a bin and a bin and a half after the end.
+    CHECK(five[5 * i + 3] == Approx(three[3 * i + 2] / 1.25));
+    CHECK(five[5 * i + 4] == Approx(three[3 * i + 2] / 1.75));
+    CHECK(same[5 * i + 4] == Approx(three[3 * i + 2]));
+  }
+  // Bins end at the last seen time, or near it, and are not longer than those of the fit.
+  CHECK(detail::bins_over_all(4, 18, 24) == 8);
+  CHECK(detail::bins_over_all(4, 24, 24) == 4);
+  CHECK(detail::bins_over_all(0, 18, 24) == 0);
+  CHECK(detail::bins_over_all(18, 18, 24) == 24);
+  for (count_t const bins : {2, 7, 30})
+    for (count_t const seen : {101, 500, 999}) {
+      count_t const all = detail::bins_over_all(bins, seen, 1000);
+      CHECK(all * seen >= bins * 1000);
+      CHECK(all <= 1000);
+    }
 }
 
 TEST_CASE("drifts without a number have thirty bins or fewer", "[fast_tucker]") {

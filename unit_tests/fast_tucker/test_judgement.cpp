@@ -62,13 +62,28 @@ TEST_CASE("a class of rows for which the model loses is left to the biases", "[f
   CHECK((found.classes[1] & 4) == 0);  // mode 1 gains
   CHECK(found.gain.sum > 0);
   CHECK(found.gain.in_errors() > 3);
-  REQUIRE(found.by_class.size() == 4);  // three of mode 0, and the one class of mode 1
+  REQUIRE(found.by_class.size() == 4);     // three of mode 0, and the one class of mode 1
+  CHECK(!detail::is_undecided(found, 1));  // the class that is left out loses
   CHECK(!found.by_class[0].learns);
   CHECK(found.by_class[0].model.rmse > found.by_class[0].biases.rmse);
   CHECK(found.by_class[1].learns);
   CHECK(!found.harms_new_places);
   // No class of a mode of time is judged.
   CHECK(detail::judge(entries, 0).classes[0] == 0);
+}
+
+TEST_CASE("a class that gains too little to stay is undecided", "[fast_tucker]") {
+  // Rows of class 0 gain and lose by turns, and a little more often gain.
+  auto const entries = judged_entries(
+      300, 10, [](std::size_t row, std::size_t) { return row % 3 > 0    ? 0.3
+                                                         : row % 2 == 0 ? 0.3
+                                                                        : -0.204; },
+      [](std::size_t row) { return row % 3; });
+  auto const found = detail::judge(entries, -1);
+  REQUIRE(!found.by_class[0].learns);
+  REQUIRE(found.by_class[0].model.rmse < found.by_class[0].biases.rmse);
+  CHECK(detail::is_undecided(found, 1000));
+  CHECK(!detail::is_undecided(found, 1001));
 }
 
 TEST_CASE("a gain at places that occur again does not outweigh a loss at others", "[fast_tucker]") {

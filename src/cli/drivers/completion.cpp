@@ -67,9 +67,8 @@ double predict_by_biases(io::HostFastTucker const& model, io::CoordinateList con
     std::uint64_t const time  = index_of(places, p, model.time_mode);
     for (int n = 0; n < model.order(); ++n) {
       std::uint64_t const bins = model.bins[n], i = index_of(places, p, n);
-      if (bins == 0 || i >= model.extents[n]) continue;
-      std::uint64_t const bin = time < times ? time * bins / times : bins - 1;
-      prediction += model.drifts[n][i * bins + bin];
+      if (bins == 0 || i >= model.extents[n] || time >= times) continue;
+      prediction += model.drifts[n][i * bins + time * bins / times];
     }
   }
   return std::min(std::max(prediction, model.lowest), model.highest);

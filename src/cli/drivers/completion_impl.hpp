@@ -86,7 +86,9 @@ inline std::vector<BiasDrift> drift_of(TrainOptions const& options, int order) {
     // A single number applies to the modes that drift, but not to the time mode.
     bool const is_time = options.bias.time_mode == static_cast<int>(n);
     made.bins          = bins.size() > 1 ? bins[n] : is_time ? 0 : bins[0];
-    if (!damping.empty()) made.damping = damping[damping.size() == 1 ? 0 : n];
+    // That of the mode of time is another number: how drifts fade out.
+    if (damping.size() > 1) made.damping = damping[n];
+    if (damping.size() == 1 && !is_time) made.damping = damping[0];
   }
   return drift;
 }
@@ -103,7 +105,12 @@ std::string drift_text(Model const& model, BiasOptions const& options) {
     char const* const comma = n > 0 ? "," : "";
     BiasDrift drift;  // nvcc 13 rejects a braced initializer in a conditional expression
     if (!options.drift.empty()) drift = options.drift[n];
-    bins << comma << (n == options.time_mode ? drift.bins : model.drift(n).extent(1));
+    // If the last times have no entries, the model's bins are finer than those of the fit.
+    count_t const of_model = model.drift(n).extent(1);
+    bins << comma
+         << (n == options.time_mode  ? drift.bins
+             : options.drift.empty() ? of_model
+                                     : std::min<count_t>(of_model, drift.bins));
     damping << comma << drift.damping;
   }
   return "--time-mode " + std::to_string(options.time_mode) + " --time-bins " + bins.str() + " --time-reg " +
@@ -121,6 +128,7 @@ CompletionReport report_of(FastTuckerOptions const& options, std::optional<Choic
                                 : target == RowTarget::one ? "one"
                                                            : "out");
   report.regularization = regularization_text(options);
+  if (choice && !choice->options.update_cores) report.regularization += " --fixed-cores";
   if (choice) {
     ChoiceReport& made = report.choice.emplace();  // nvcc 13 does not assign a braced one to the optional
     made.learns        = choice->learns;

@@ -208,9 +208,8 @@ public:
       auto const& drift = m_drifts[n];
       if (i < bias.extent(0)) sum += static_cast<double>(bias(i));
       if (drift.extent(1) == 0 || i >= drift.extent(0)) continue;
-      count_t const time = entries.index(p, m_model.time_mode);
-      sum += static_cast<double>(
-          drift(i, time_bin(time, drift.extent(1), m_model.extents()[m_model.time_mode])));
+      count_t const time = entries.index(p, m_model.time_mode), times = m_model.extents()[m_model.time_mode];
+      if (time < times) sum += drift(i, time_bin(time, drift.extent(1), times));
     }
     return std::min(std::max(sum, m_model.range.lowest), m_model.range.highest);
   }

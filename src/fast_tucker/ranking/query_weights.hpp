@@ -17,10 +17,11 @@ template <class Space>
 struct TimeBins {
   QueryDoubles<Space> shares;  // for each bin, the share that it has of all times with entries
   count_t times;
-  /// The share of bin b in a query's time. It is 0 or 1 for one time, and the bin's share for every_row.
+  /// The share of bin b in a query's time. It is 0 or 1 for one time, 0 for times after the last, and the
+  /// bin's share for every_row.
   [[nodiscard]] KOKKOS_FUNCTION double share(count_t time, count_t b) const {
     if (time == every_row) return shares(b);
-    return time_bin(time, shares.extent(0), times) == b ? 1 : 0;
+    return time < times && time_bin(time, shares.extent(0), times) == b ? 1 : 0;
   }
 };
 

@@ -14,6 +14,7 @@
 #include "fast_tucker/search/candidate.hpp"
 #include "fast_tucker/search/held_out.hpp"
 #include "fast_tucker/search/judgement.hpp"
+#include "fast_tucker/search/last_times.hpp"
 #include "fast_tucker/search/row_classes.hpp"
 #include "fast_tucker/search/sample_rows.hpp"
 #include "fast_tucker/search/search_watch.hpp"
@@ -39,6 +40,12 @@ constexpr double least_gain_of_chosen = 3, least_gain = 1.5;
 /// options to the rest. They take this many epochs.
 constexpr count_t enough_judged = 4000;
 constexpr int epochs_of_judged  = 16;
+/// Where a class of rows gains, but not clearly, other parts judge it even if enough entries are held out for
+/// the whole. More held-out entries than these judge alone.
+constexpr count_t most_judged_again  = 10000;
+constexpr std::size_t least_of_class = 100;
+/// A search takes finer times in so many steps. Of powers of two bins are the same in both.
+constexpr count_t most_steps_of_time = 1024;
 /// The least relative fall of the held-out error that makes a candidate better. If the error is still falling
 /// faster from epoch to epoch, any change would look good. A change that adds a mode needs a larger fall.
 constexpr double better_by = 1e-3, worth_a_mode = 3e-3;
@@ -63,9 +70,14 @@ std::vector<int> shortest_first(Extents const& extents, int before = -1) {
 template <class Scalar, class Index, class Space>
 class Search {
 public:
+  /// \param fine_time  the mode of time, if its times have too few entries for the product; or -1
   Search(Space const& space, Evidence<Scalar, Index, Space> const& evidence, FastTuckerOptions const& options,
-         SearchWatch& watch)
-      : m_space(space), m_evidence(evidence), m_options(options), m_watch(watch) {}
+         int fine_time, SearchWatch& watch)
+      : m_space(space),
+        m_evidence(evidence),
+        m_options(options),
+        m_fine_time(options.columns.size() > 2 ? fine_time : -1),
+        m_watch(watch) {}
 
   /// \param chooses_ridge  whether to try a ridge, which suits only one scale of the values
   void run(bool chooses_rank, bool chooses_ridge) {
@@ -140,10 +152,11 @@ private:
         small.columns.assign(small.columns.size(), small.rank);
       }
       small.targets.assign(small.columns.size(), RowTarget::zero);
+      leave_out_fine_time(small);
       m_best = start(small, first_epochs, first_epochs);
       // Time says least about an interaction, and finely divided it is the longest mode.
       auto const modes = shortest_first(m_evidence.X.extents(), m_options.bias.time_mode);
-      for (std::size_t left_out = 0; left_out + 2 < modes.size(); ++left_out) {
+      for (std::size_t left_out = m_fine_time >= 0 ? 1 : 0; left_out + 2 < modes.size(); ++left_out) {
         small.targets[static_cast<std::size_t>(modes[left_out])] = RowTarget::left_out;
         auto other                                               = start(small, first_epochs, first_epochs);
         if (other->least().rmse < m_best->least().rmse * (1 + worth_a_mode)) m_best = std::move(other);
@@ -156,6 +169,10 @@ private:
       }
     }
     m_best = start(options, first_epochs, most_epochs);
+  }
+
+  void leave_out_fine_time(FastTuckerOptions& options) const {
+    if (m_fine_time >= 0) options.targets[m_fine_time] = RowTarget::left_out;
   }
 
   /// Weakens the shrinkage until the error rises. If the first step does not help, tries stronger shrinkage.
@@ -184,10 +201,10 @@ private:
   /// Tries the modes that were left out again, with rows drawn to one: strongly at first, then more weakly.
   void draw_to_one() {
     auto next = options();
-    if (std::find(next.targets.begin(), next.targets.end(), RowTarget::left_out) == next.targets.end() ||
-        !m_options.targets.empty())
-      return;
+    if (!m_options.targets.empty()) return;
     std::replace(next.targets.begin(), next.targets.end(), RowTarget::left_out, RowTarget::one);
+    leave_out_fine_time(next);
+    if (std::find(next.targets.begin(), next.targets.end(), RowTarget::one) == next.targets.end()) return;
     next.shrinkage->to_one = 1000;
     if (!improves(next, worth_a_mode, 4)) return;
     for (double const to_one : {300., 100., 30., 10.}) {
@@ -279,6 +296,7 @@ private:
   Space m_space;
   Evidence<Scalar, Index, Space> const& m_evidence;
   FastTuckerOptions m_options;
+  int m_fine_time;
   SearchWatch& m_watch;
   std::unique_ptr<Run> m_best;
   std::vector<FastTuckerOptions> m_previous;  // the best before, and those before it
@@ -329,46 +347,8 @@ public:
       if (m_best.damping != begin) return;
     }
   }
-  [[nodiscard]] BiasOptions const& best() const { return m_best; }
-
-  void choose_drift() {
-    choose_bins_of_time();
-    for (int const n : shortest_first(m_kept.extents())) {
-      count_t const most = most_bins(m_kept.extents(), m_kept.nnz(), n, m_best.time_mode);
-      auto best          = m_best;
-      double least       = m_least;
-      auto const better  = [&](BiasDrift const& drift) {
-        auto options                               = best;
-        options.drift[static_cast<std::size_t>(n)] = drift;
-        double const found                         = error(options);
-        if (!(found < least)) return false;
-        best  = options;
-        least = found;
-        return true;
-      };
-      for (count_t bins : {2, 4, 16, 64, 256, 1024})
-        if (bins == 2 || bins / 4 < most)
-          static_cast<void>(better({std::min<count_t>(bins, most), BiasDrift{}.damping}));
-      BiasDrift const found = best.drift[static_cast<std::size_t>(n)];
-      for (double const factor : {1. / 3, 3.}) {
-        double damping = found.damping * factor;
-        while (found.bins > 0 && better({found.bins, damping}) && damping < 1000 && damping > 0.2)
-          damping *= factor;
-        if (best.drift[static_cast<std::size_t>(n)].damping != found.damping) break;
-      }
-      // Two bins fit any trend of the noise.
-      bool const are_two = best.drift[n].bins == 2;
-      if (least < m_least * (1 - (are_two ? 0.01 : better_by))) {
-        m_best  = best;
-        m_least = least;
-      }
-    }
-  }
-
-private:
-  static constexpr int few_sweeps = 4;  // enough to tell candidates apart
-
   /// A bias for each time, or one for each of some bins: whether days or seconds are counted must not decide.
+  /// Before the damping is chosen: biases of single times would ask for the damping of noise.
   void choose_bins_of_time() {
     count_t const times = m_kept.extents()[m_best.time_mode];
     for (count_t const bins : {1, 4, 16, 64, 256}) {
@@ -382,10 +362,115 @@ private:
     }
   }
 
-  double error(BiasOptions const& options) {
-    fit_biases(m_space, m_kept, options, m_model, RowDistribution<Scalar, Space>(m_space, m_kept.extents()),
+  /// Evaluates the drifts on the last times, by fits to the times before: how fast they fade out after the
+  /// end, which is what the damping of the mode of time says. A drift may last until the end of a short test
+  /// and not of a longer one, so that two tests have to agree. If biases that drift predict later times worse
+  /// than those that stay, none drift, unless they gain much more at the times that the entries have.
+  void evaluate_on_last_times(CooTensor<Scalar, Index, Space> const& all) {
+    int const time = m_best.time_mode;
+    auto steady    = m_best;
+    bool drifts    = false;
+    for (int n = 0; n < m_kept.order(); ++n) {
+      if (n == time) continue;
+      drifts          = drifts || m_best.drift[n].bins > 0;
+      steady.drift[n] = BiasDrift{};
+    }
+    if (!drifts) return;
+    std::vector<LastTimes> tests;
+    for (count_t const part : {10, 3})
+      if (auto test = last_times(all, time, part, steady)) tests.push_back(std::move(*test));
+    if (tests.empty()) return;
+    // The largest error in a test, as a share of that of biases that stay.
+    auto const worst = [&](BiasOptions const& options) {
+      double largest = 0;
+      for (auto const& test : tests)
+        largest = std::max(largest, error(options, test.early, test.late, test.sums) / test.steady);
+      return largest;
+    };
+    auto best    = m_best;
+    double least = worst(best);
+    for (double const fade : {3., 0.3}) {
+      auto options                = m_best;
+      options.drift[time].damping = fade;
+      double const found          = worst(options);
+      if (!(found < least * (1 - better_by))) break;
+      best  = options;
+      least = found;
+    }
+    double const gain = 1 - m_least / error(steady);
+    m_best            = least < 1 + std::max(better_by, gain / 10) ? best : steady;
+  }
+
+  [[nodiscard]] BiasOptions const& best() const { return m_best; }
+
+  void choose_drift() {
+    for (int const n : shortest_first(m_kept.extents())) {
+      count_t const most = most_bins(m_kept.extents(), m_kept.nnz(), n, m_best.time_mode);
+      auto best          = m_best;
+      double least       = m_least;
+      auto const better  = [&](BiasDrift const& drift, double share = 0) {
+        auto options                               = best;
+        options.drift[static_cast<std::size_t>(n)] = drift;
+        double const found                         = error(options);
+        if (!(found < least * (1 - share))) return false;
+        best  = options;
+        least = found;
+        return true;
+      };
+      for (count_t bins : {2, 4, 16, 64, 256, 1024})
+        if (bins == 2 || bins / 4 < most)
+          static_cast<void>(better({std::min<count_t>(bins, most), BiasDrift{}.damping}));
+      BiasDrift const found = best.drift[static_cast<std::size_t>(n)];
+      for (double const factor : {1. / 3, 3.}) {
+        double damping = found.damping * factor;
+        while (found.bins > 0 && better({found.bins, damping}, worth_damping) && damping < 1000 &&
+               damping > 0.2)
+          damping *= factor;
+        if (best.drift[static_cast<std::size_t>(n)].damping != found.damping) break;
+      }
+      // Two bins fit any trend of the noise.
+      bool const are_two = best.drift[n].bins == 2;
+      if (least < m_least * (1 - (are_two ? 0.01 : worth_a_drift))) {
+        m_best  = best;
+        m_least = least;
+      }
+    }
+  }
+
+private:
+  static constexpr int few_sweeps = 4;  // enough to tell candidates apart
+  /// Falls of the held-out error. Below that, one more step of a damping follows the noise.
+  static constexpr double worth_a_drift = 5e-4, worth_damping = 3e-4;
+
+  /// The last times, the entries before, and the error of biases that stay.
+  struct LastTimes {
+    Entries<Scalar, Index, Space> early;
+    CooTensor<Scalar, Index, Space> late;
+    ErrorSums<Space> sums;
+    double steady;
+  };
+  /// Nothing if there are too few entries.
+  std::optional<LastTimes> last_times(CooTensor<Scalar, Index, Space> const& all, int time, count_t part,
+                                      BiasOptions const& steady) {
+    auto const cut = begin_of_last_times(m_space, all, time, part);
+    if (!cut) return std::nullopt;
+    LastTimes test{Entries<Scalar, Index, Space>(entries_at_times(m_space, all, time, *cut, false)),
+                   entries_at_times(m_space, all, time, *cut, true),
+                   {},
+                   0};
+    if (test.late.nnz() < least_held_out || test.early.nnz() == 0) return std::nullopt;
+    test.sums   = make_error_sums(m_space, test.late.nnz());
+    test.steady = error(steady, test.early, test.late, test.sums);
+    if (!(test.steady > 0)) return std::nullopt;
+    return test;
+  }
+
+  double error(BiasOptions const& options) { return error(options, m_kept, m_held, m_sums); }
+  double error(BiasOptions const& options, Entries<Scalar, Index, Space> const& kept,
+               CooTensor<Scalar, Index, Space> const& held, ErrorSums<Space> const& sums) {
+    fit_biases(m_space, kept, options, m_model, RowDistribution<Scalar, Space>(m_space, kept.extents()),
                m_between);
-    return polyad::errors(m_space, m_model, m_nothing, m_held, m_sums).rmse;
+    return polyad::errors(m_space, m_model, m_nothing, held, sums).rmse;
   }
 
   Space m_space;
@@ -430,11 +515,14 @@ FastTuckerModel<Scalar, Space> model_of_biases(Space const& space, Entries<Scala
 }
 
 /// Chooses the damping of the biases and their drift, as far as the options leave them open.
+/// \param all   the kept and the held-out entries; drifts are evaluated on their last times, unless they are
+///              in host memory
 /// \param bias  gets what is chosen
 template <class Scalar, class Index, class Space>
-void choose_biases(Space const& space, Entries<Scalar, Index, Space> const& kept,
-                   CooTensor<Scalar, Index, Space> const& held, FastTuckerOptions const& options,
-                   std::function<void()> const& between, BiasOptions& bias) {
+void choose_biases(Space const& space, Entries<Scalar, Index, Space> const& all,
+                   Entries<Scalar, Index, Space> const& kept, CooTensor<Scalar, Index, Space> const& held,
+                   FastTuckerOptions const& options, std::function<void()> const& between,
+                   BiasOptions& bias) {
   bool const drifts = bias.time_mode >= 0 && bias.drift.empty();
   bool const damped = bias.damping == BiasOptions{}.damping;
   if (!options.biases || !(drifts || damped)) return;
@@ -445,8 +533,10 @@ void choose_biases(Space const& space, Entries<Scalar, Index, Space> const& kept
     if (drifts) bias.drift = search.best().drift;
   };
   try {
+    if (drifts) search.choose_bins_of_time();
     if (damped) search.choose_damping();
     if (drifts) search.choose_drift();
+    if (drifts && !all.on_host()) search.evaluate_on_last_times(all.tensor());
   } catch (SearchStopped const&) {
     take();
     throw;
@@ -544,9 +634,17 @@ void decide(JudgedEntries const& first, count_t all, Again const& again, Choice&
     classes           = learns ? judgement.classes : std::vector<std::uint64_t>();
   };
   JudgedEntries others;
+  auto const wants_more = [&] {
+    count_t const judged = first.size() + others.size();
+    if (judged < std::min<count_t>(enough_judged, all)) return true;
+    return first.size() < most_judged_again &&
+           is_undecided(judge(others.size() > 0 ? others : first, time), least_of_class);
+  };
+  constexpr int most_parts = 5;
   try {
-    for (int fold = 1; first.size() + others.size() < std::min<count_t>(enough_judged, all) &&
-                       static_cast<std::size_t>(fold + 1) * first.size() <= all + first.size() / 2;
+    for (int fold = 1;
+         fold < most_parts && static_cast<std::size_t>(fold + 1) * first.size() <= all + first.size() / 2 &&
+         wants_more();
          ++fold) {
       auto const more = again(fold);
       if (more.size() == 0) break;
@@ -572,13 +670,15 @@ public:
   using Choice = FastTuckerChoice<Scalar, Space>;
 
   /// \param chooses_ridge  whether the search may take a ridge
+  /// \param fine_time      as in Search
   Choosing(Space const& space, Entries<Scalar, Index, Space> const& train, FastTuckerOptions const& options,
-           AnyFormatOptions const& format, bool chooses_ridge, SearchWatch& watch)
+           AnyFormatOptions const& format, bool chooses_ridge, int fine_time, SearchWatch& watch)
       : m_space(space),
         m_train(train),
         m_options(options),
         m_format(format),
         m_chooses_ridge(chooses_ridge),
+        m_fine_time(fine_time),
         m_watch(watch),
         m_choice(choice_of_biases<Scalar, Space>(options, train.order())) {
     m_between               = [this] { m_watch.check(m_space); };
@@ -620,7 +720,8 @@ private:
   /// Whether the search for biases came to its end.
   bool chooses_biases() {
     try {
-      choose_biases(m_space, m_judges->kept(), m_judges->held(), m_options, m_between, m_choice.options.bias);
+      choose_biases(m_space, m_train, m_judges->kept(), m_judges->held(), m_options, m_between,
+                    m_choice.options.bias);
       return true;
     } catch (SearchStopped const& stopped) {
       m_choice.reason = stopped.reason;
@@ -664,7 +765,7 @@ private:
 
   /// Whether at least one candidate was finished.
   bool finds_candidate() {
-    m_search.emplace(m_space, *m_evidence, m_searched, m_watch);
+    m_search.emplace(m_space, *m_evidence, m_searched, m_fine_time, m_watch);
     try {
       m_search->run(leaves_rank(m_options), m_chooses_ridge);
     } catch (SearchStopped const& stopped) {
@@ -710,6 +811,7 @@ private:
   FastTuckerOptions const& m_options;
   AnyFormatOptions m_format;
   bool m_chooses_ridge;
+  int m_fine_time;
   SearchWatch& m_watch;
   std::function<void()> m_between;
   Choice m_choice;
@@ -729,7 +831,20 @@ FastTuckerChoice<Scalar, Space> choose_as_they_are(Space const& space,
                                                    FastTuckerOptions const& options,
                                                    AnyFormatOptions const& format, bool chooses_ridge,
                                                    SearchWatch& watch) {
-  return Choosing<Scalar, Index, Space>(space, train, options, format, chooses_ridge, watch).run();
+  int const time    = options.bias.time_mode;
+  bool const coarse = time >= 0 && !train.on_host() && train.extents()[time] > most_steps_of_time;
+  if (!coarse)
+    return Choosing<Scalar, Index, Space>(space, train, options, format, chooses_ridge, -1, watch).run();
+  Entries<Scalar, Index, Space> const in_steps(
+      with_coarse_times(space, train.tensor(), time, most_steps_of_time));
+  auto choice =
+      Choosing<Scalar, Index, Space>(space, in_steps, options, format, chooses_ridge, time, watch).run();
+  if (choice.start.order() > 0) choice.start = with_fine_times(space, choice.start, time, train.extents());
+  // Each step had a bias. A bias for each time would follow the noise.
+  auto& drift = choice.options.bias.drift;
+  if (options.bias.drift.empty() && !drift.empty() && drift[time].bins == 0)
+    drift[time].bins = most_steps_of_time;
+  return choice;
 }
 
 /// The same for values of any scale.

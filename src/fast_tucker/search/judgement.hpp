@@ -138,8 +138,11 @@ inline PredictionErrors errors_of_entries(JudgedEntries const& entries, std::vec
 /// which the choice was not made.
 inline bool class_learns(JudgedEntries const& entries, int k, std::size_t count, Gain const& gain) {
   // The least gain of a class in standard errors.
-  constexpr double least_of_few = 2.5, least_of_many = 1, large_share = 0.25;
-  constexpr std::size_t least_rows = 10;
+  constexpr double least_of_many = 1, large_share = 0.25;
+  // If there are many entries, they are those of several parts, which chose nothing.
+  constexpr std::size_t many_entries = 8000;
+  double const least_of_few          = entries.size() < many_entries ? 2.5 : 2;
+  constexpr std::size_t least_rows   = 10;
   if (k == row_classes - 1 && static_cast<double>(count) >= large_share * static_cast<double>(entries.size()))
     return gain.in_errors() > least_of_many;
   return gain.in_errors() > least_of_few && gain.rows >= least_rows;
@@ -172,6 +175,13 @@ inline Judgement judge(JudgedEntries entries, int time_mode) {
   result.harms_new_places =
       at_new.entries < entries.size() && at_new.in_errors() < -1.5 && at_new.sum < -0.02 * at_new.squares;
   return result;
+}
+
+/// Whether the model gains for a class of rows with at least `least` entries, but too little to stay.
+[[nodiscard]] inline bool is_undecided(Judgement const& judgement, std::size_t least) {
+  return std::any_of(judgement.by_class.begin(), judgement.by_class.end(), [&](RowClass const& of_class) {
+    return !of_class.learns && of_class.model.entries >= least && of_class.model.rmse < of_class.biases.rmse;
+  });
 }
 
 }  // namespace polyad::detail
