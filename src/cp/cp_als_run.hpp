@@ -117,8 +117,7 @@ public:
       if (is_fixed(m_options, n)) continue;
       auto const V        = m_work.output(m_tensor->extents()[n]);
       bool const is_trial = !m_scale_is_known && m_updates.chooses_scale(n);
-      if (m_updates.is_looked_at(n) || starts_from_factor(n))
-        m_solved_change.keep_weights(m_space, m_work.scales.weights);
+      if (m_updates.is_looked_at(n)) m_solved_change.keep_weights(m_space, m_work.scales.weights);
       if (is_trial) Kokkos::deep_copy(m_space, m_work.scales.weights, 0.0);
       prepare(n, is_trial ? trial_fallbacks : gram_fallbacks);
       m_timer(m_space, "mttkrp", [&] {
@@ -131,7 +130,7 @@ public:
         prepare(n, gram_fallbacks);
       }
       apply(n, sums, false);
-      m_scale_is_known = m_scale_is_known || !m_updates[n].keeps_scale();
+      m_scale_is_known = true;
       m_rows.gather_rows(n, factor(n));
     }
     m_timer(m_space, "fit", [&] {
@@ -321,7 +320,7 @@ private:
     for (int n = 0; n < order(); ++n) counts.push_back(m_rows.rows(n));
     return counts;
   }
-  int order() const { return m_tensor->extents().order(); }
+  [[nodiscard]] int order() const { return m_tensor->extents().order(); }
   [[nodiscard]] FactorMatrix<Scalar, Space> const& factor(int n) const { return m_result.model.factors[n]; }
   [[nodiscard]] FactorMatrix<Scalar, Space> owned_rows(int n) const { return m_rows.owned(n, factor(n)); }
   /// The Gram matrix of mode n of the start.
@@ -357,14 +356,10 @@ private:
       auto const problem = m_work.problem(n, is_trial ? trial_fallbacks : gram_fallbacks);
       if (m_updates.is_looked_at(n) && (is_trial || m_scale_is_known))  // the first of two updates
         m_solved_change.measure(m_space, problem, V, owned_rows(n), m_updates.ridge(n));
-      m_updates.apply(m_space, n, problem, m_solved_change.weights(starts_from_factor(n)), V, owned_rows(n),
-                      m_work.sums(n, is_trial));
+      m_updates[n].apply(m_space, problem, V, owned_rows(n), m_work.sums(n, is_trial));
     });
     sum_over_ranks(n);
     if (m_updates.is_scaled_after(n)) scale(n, owned_rows(n), 4);
-  }
-  [[nodiscard]] bool starts_from_factor(int n) const {
-    return m_scale_is_known && m_updates.starts_from_factor(n, m_result.gram_fallbacks);
   }
   /// Brings the columns' norms near their target, unless they are within a factor `slack` of it.
   void scale(int n, FactorMatrix<Scalar, Space> const& A, double slack) {

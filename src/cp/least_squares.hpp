@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // LeastSquares: the update of a mode by least squares, with a ridge or without one. prepare() inverts H, so
-// that apply() is one product with V, in the same pass as its sums (dense/update_factor.hpp). If H is
-// singular, correct_rows starts from the factor that is there.
+// that apply() is one product with V, in the same pass as its sums (dense/update_factor.hpp).
 #pragma once
 
 #include <Kokkos_Core.hpp>
 #include <memory>
-#include <type_traits>
 #include <utility>
 
-#include "cp/correct_rows.hpp"
 #include "cp/update_memory.hpp"
 #include "dense/normal_equations.hpp"
 #include "dense/update_factor.hpp"
@@ -40,9 +37,6 @@ public:
   using Matrix  = FactorMatrix<Scalar, Space>;
   using Sums    = UpdateSums<Space>;
 
-  /// Its kernels end when their launch returns, so that the host knows whether H was singular.
-  static constexpr bool is_on_host = std::is_same_v<typename Space::memory_space, Kokkos::HostSpace>;
-
   /// \param penalty  of the ridge; 0: none
   LeastSquares(Memory memory, double penalty) : m_memory(std::move(memory)), m_penalty(penalty) {}
 
@@ -66,39 +60,15 @@ public:
       update_factor(space, V, m_memory->inverse, A, sums.memory->gram_sums, sums.gram, inner);
   }
 
-  /// apply(), for a factor A that has the given weights, if H is singular or nearly. A host knows whether it
-  /// is. A device's H may be, so it is asked for this only after an H that was.
-  void apply_from(Space const& space, Problem const& problem, DeviceNumbers<Space> const& weights,
-                  Matrix const& V, Matrix const& A, Sums const& sums) {
-    if (!m_may_be_singular) return apply(space, problem, V, A, sums);
-    correct_rows(space, problem, m_penalty, weights, m_memory->inverse, V, A);
-    sum_update(space, problem, V, A, sums);
-  }
-
 private:
   void invert(Space const& space, Problem const& problem, HadamardOfGrams<Space> const* hadamard) {
     ScaledHadamard<Space> const matrix{problem.H, problem.weights, problem.scale, problem.of_tensor,
                                        m_penalty};
-    if constexpr (!is_on_host) {
-      normal_equations(space, matrix, m_memory->scratch, problem.fallbacks, m_memory->inverse, hadamard);
-    } else {
-      double const before = problem.fallbacks(0);
-      normal_equations(space, matrix, m_memory->scratch, problem.fallbacks, m_memory->inverse, hadamard);
-      m_may_be_singular = problem.fallbacks(0) > before || is_nearly_singular(problem);
-    }
-  }
-  /// On a host, whose kernels end when their launch returns. The rounding of W grows with the condition of the
-  /// scaled H, which is at least the product of their diagonal entries, and at most R^2 times the largest.
-  [[nodiscard]] bool is_nearly_singular(Problem const& problem) const {
-    for (count_t r = 0; r < problem.H.extent(0); ++r)
-      if (problem.H(r, r) * problem.weights(r) * static_cast<double>(m_memory->inverse(r, r)) > 0x1p20)
-        return true;
-    return false;
+    normal_equations(space, matrix, m_memory->scratch, problem.fallbacks, m_memory->inverse, hadamard);
   }
 
   Memory m_memory;
   double m_penalty;
-  bool m_may_be_singular = true;
 };
 
 }  // namespace polyad::detail

@@ -106,16 +106,6 @@ public:
     hadamard_of_grams(space, hadamard);
     (*this)[n].prepare(space, problem);
   }
-  /// Overwrites A, the factor of mode n, and `sums`. Launches on `space` and returns without waiting.
-  /// \param before  the weights of A, from which least squares then starts if H is singular; or none
-  void apply(Space const& space, int n, ModeProblem<Space> const& problem, DeviceNumbers<Space> const& before,
-             FactorMatrix<Scalar, Space> const& V, FactorMatrix<Scalar, Space> const& A,
-             UpdateSums<Space> const& sums) const {
-    auto* const least_squares = dynamic_cast<LeastSquares<Scalar, Space>*>(&(*this)[n]);
-    if (least_squares != nullptr && before.extent(0) > 0)
-      return least_squares->apply_from(space, problem, before, V, A, sums);
-    (*this)[n].apply(space, problem, V, A, sums);
-  }
   /// Whether all are least squares without a penalty, and none is fixed. Then the scales of single modes do
   /// not matter.
   [[nodiscard]] bool are_plain() const { return m_are_plain; }
@@ -131,12 +121,6 @@ public:
   /// Whether the KKT violation needs a look at mode n, whose own update says nothing about it.
   [[nodiscard]] bool is_looked_at(int n) const {
     return m_are_constrained && m_solved[static_cast<std::size_t>(n)];
-  }
-  /// Whether least squares starts from the factor of mode n if H is singular. A device does so once an H was
-  /// singular: before, one pass is enough. The scale of a start means nothing to the first update.
-  [[nodiscard]] bool starts_from_factor(int n, count_t fallbacks) const {
-    return m_solved[static_cast<std::size_t>(n)] &&
-           (LeastSquares<Scalar, Space>::is_on_host || fallbacks > 0);
   }
   [[nodiscard]] double ridge(int n) const { return m_ridges[n]; }
   /// Whether the factor of mode n is computed anew, so that its scale may be chosen before.

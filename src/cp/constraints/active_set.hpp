@@ -149,10 +149,9 @@ private:
     m_count = 0;
     sync();
   }
-  /// If V left the range of Scalar, the clipped entries could look like numbers: g - g makes them NaN.
   KOKKOS_FUNCTION void store(Scalar* a) const {
     for (int t = m_lane; t < m_rank; t += Lanes)
-      a[t] = static_cast<Scalar>(clipped(m_x[t] / m_weights(t), m_lower, m_upper) + (m_g[t] - m_g[t]));
+      a[t] = static_cast<Scalar>(clipped(m_x[t] / m_weights(t), m_lower, m_upper));
     sync();  // before the next row overwrites x
   }
 

@@ -117,9 +117,7 @@ struct DescendRows {
         if (lane == 0) x[r] = next;
         sync_lanes<lanes>();
       }
-    // If V left the range of Scalar, the clipped entries could look like numbers: g - g makes them NaN.
-    for (int t = lane; t < rank; t += lanes)
-      a[t] = static_cast<Scalar>(x[t] * columns(inverse_weight, t) + (g[t] - g[t]));
+    for (int t = lane; t < rank; t += lanes) a[t] = static_cast<Scalar>(x[t] * columns(inverse_weight, t));
     sync_lanes<lanes>();  // before the next row overwrites x
     return most;
   }

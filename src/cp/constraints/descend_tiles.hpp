@@ -150,8 +150,7 @@ struct DescendTiles : UpdateTile<Space, double, Block> {
       Pack16 a;
       unrolled<pack>([&](auto e) {
         product += x[p * pack + e] * v.element[e];
-        // If V left the range of Scalar, the clipped entries could look like numbers: g - g makes them NaN.
-        a.element[e] = x[p * pack + e] * inverse[p * pack + e] + (g[p * pack + e] - g[p * pack + e]);
+        a.element[e] = x[p * pack + e] * inverse[p * pack + e];
       });
       *reinterpret_cast<Pack16*>(row + p * pack) = a;
     });

@@ -55,10 +55,6 @@ public:
   void keep_weights(Space const& space, DeviceNumbers<Space> const& weights) const {
     Kokkos::deep_copy(space, m_weights, weights);
   }
-  /// Those kept, or none.
-  [[nodiscard]] DeviceNumbers<Space> weights(bool are_wanted) const {
-    return are_wanted ? m_weights : DeviceNumbers<Space>();
-  }
   /// Before the update: raises problem.largest_change. Launches on `space` and returns without waiting.
   template <class Scalar>
   void measure(Space const& space, ModeProblem<Space> const& problem, FactorMatrix<Scalar, Space> const& V,
