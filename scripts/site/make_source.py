@@ -71,12 +71,24 @@ def python_reference(out):
     (out / "python.md").write_text("\n\n".join(page) + "\n", encoding="utf-8")
 
 
+def with_versions(text):
+    """The change log with the version in every heading below it, as no two sections of a page have the same name."""
+    version = ""
+    lines = text.split("\n")
+    for k, line in enumerate(lines):
+        if line.startswith("## "):
+            version = re.split("[ ,]", line[3:])[0]
+        elif line.startswith("### "):
+            lines[k] = f"{line} in {version}"
+    return "\n".join(lines)
+
+
 def mirror(source):
     """Copies the pages. Links to folders lead to their page; links to other files of the repository to a copy."""
     pages = PAGES + sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))
     for name in pages:
         text = (ROOT / name).read_text(encoding="utf-8")
-        write(source, name, text)
+        write(source, name, with_versions(text) if name == "CHANGELOG.md" else text)
     for path in (ROOT / "docs").rglob("*"):
         if path.suffix in (".png", ".svg"):
             to = source / path.relative_to(ROOT)

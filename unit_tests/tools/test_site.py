@@ -46,6 +46,14 @@ class Links(unittest.TestCase):
         self.assertEqual(self.check(f"<h1 id='here'>A{sign}</h1><h2>B{sign}</h2>", "<h1 id='here'>A</h1>")[0], 0)
 
 
+class Pages(unittest.TestCase):
+    def test_change_log(self):
+        import make_source
+
+        self.assertEqual(make_source.with_versions("# Changes\n\n## 0.2.0, soon\n### Added\nx\n## 0.1.0\n### Added\n"),
+                         "# Changes\n\n## 0.2.0, soon\n### Added in 0.2.0\nx\n## 0.1.0\n### Added in 0.1.0\n")
+
+
 class Gallery(unittest.TestCase):
     def test_pairs(self):
         import gallery
