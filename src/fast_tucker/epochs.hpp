@@ -14,7 +14,6 @@
 #include "fast_tucker/als.hpp"
 #include "fast_tucker/optimizer.hpp"
 #include "fast_tucker/sgd.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
 
 namespace polyad::detail {
