@@ -38,8 +38,8 @@ FactorMatrix<Scalar, Space> copy_of(FactorMatrix<Scalar, Space> const& given,
                                     std::vector<StoredRows> const& given_rows, Extents const& whole,
                                     std::vector<StoredRows> const& rows, int n) {
   StoredRows const all(whole[n]);
-  return look_up_rows<Scalar, Space>(Space(), given, given_rows.empty() ? all : of_mode(given_rows, n),
-                                     rows.empty() ? all : of_mode(rows, n));
+  return look_up_rows<Scalar, Space>(Space(), given, given_rows.empty() ? all : given_rows[n],
+                                     rows.empty() ? all : rows[n]);
 }
 
 /// \param stored  the tensor's extents, of which it has the rows `rows`
@@ -231,8 +231,8 @@ TuckerResult tucker(TensorPtr const& tensor, TuckerOptions const& wanted, Start 
       Extents const whole = whole_extents(coo.extents(), options.rows);
       static_cast<void>(compact_extents(whole, start.rows));  // whose order and sizes it checks
       for (int n = 0; n < coo.order(); ++n)
-        begin.push_back(copy_of<Scalar>(matrix_view<Scalar>(of_mode(start.factors, n)), start.rows, whole,
-                                        options.rows, n));
+        begin.push_back(
+            copy_of<Scalar>(matrix_view<Scalar>(start.factors[n]), start.rows, whole, options.rows, n));
     } else {
       begin = start.singular_vectors ? hosvd_tucker_start(Space(), coo, options)
                                      : random_tucker_start<Scalar>(Space(), coo.extents(), options);

@@ -252,7 +252,7 @@ Array ttmc(TensorPtr const& tensor, std::vector<Array> const& matrices, int mode
                    " matrices for a tensor of order ", of.coo.order());
     std::vector<FactorMatrix<Scalar, Space>> U(matrices.size());
     for (int n = 0; n < of.coo.order(); ++n)
-      if (n != mode) of_mode(U, n) = matrix_view<Scalar>(of_mode(matrices, n));
+      if (n != mode) U[n] = matrix_view<Scalar>(matrices[n]);
     auto const Y =
         make_spttmc_output(Space(), of.coo.extents(), U, mode);  // refused before anything is sorted
     AnyFormatOptions options;

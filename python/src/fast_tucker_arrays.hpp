@@ -20,13 +20,13 @@ FastTuckerModel<Scalar, Space> model_of(FastTuckerArrays const& arrays) {
   POLYAD_EXPECTS(arrays.factors.size() == one.size() && arrays.cores.size() == one.size(), "a model of ",
                  one.size(), " modes has as many factors and cores");
   for (int n = 0; n < model.order(); ++n) {
-    model.A(n) = packed_matrix_view<Scalar>(of_mode(arrays.factors, n));
-    model.B(n) = packed_matrix_view<Scalar>(of_mode(arrays.cores, n));
+    model.A(n) = packed_matrix_view<Scalar>(arrays.factors[n]);
+    model.B(n) = packed_matrix_view<Scalar>(arrays.cores[n]);
     POLYAD_EXPECTS(model.A(n).extent(0) == extents[n] && model.B(n).extent(0) == model.A(n).extent(1) &&
                        model.B(n).extent(1) == arrays.rank,
                    "the factor and the core of mode ", n, " do not fit");
     if (!arrays.biases.empty()) {
-      model.bias(n) = vector_view<Scalar>(of_mode(arrays.biases, n));
+      model.bias(n) = vector_view<Scalar>(arrays.biases[n]);
       POLYAD_EXPECTS(model.bias(n).extent(0) == extents[n], "the biases of mode ", n, " do not fit");
     }
   }
@@ -40,7 +40,7 @@ FastTuckerModel<Scalar, Space> model_of(FastTuckerArrays const& arrays) {
                  arrays.drifts.size(), " drifts");
   model.time_mode = arrays.time_mode;
   for (int n = 0; n < model.order(); ++n) {
-    Array const& drift = of_mode(arrays.drifts, n);
+    Array const& drift = arrays.drifts[n];
     POLYAD_EXPECTS(drift.shape.size() == 2 && drift.shape[0] == extents[n], "the drift of mode ", n,
                    " does not fit");
     // time_bin multiplies them

@@ -9,7 +9,6 @@
 
 #include "engine.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/formats/any_format.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
@@ -144,7 +143,7 @@ FactorMatrices<T, Space> matrix_views(std::vector<Array> const& arrays, Extents 
   // Allocated empty: only order and rank are needed.
   std::vector<count_t> const none(arrays.size(), 0);
   FactorMatrices<T, Space> factors(Space(), Extents(std::span<count_t const>(none)), rank);
-  for (int n = 0; n < extents.order(); ++n) factors[n] = matrix_view<T>(of_mode(arrays, n));
+  for (int n = 0; n < extents.order(); ++n) factors[n] = matrix_view<T>(arrays[n]);
   return factors;
 }
 template <class T>

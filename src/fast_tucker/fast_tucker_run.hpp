@@ -20,7 +20,6 @@
 #include "fast_tucker/optimizers/epochs.hpp"
 #include "fast_tucker/resume.hpp"
 #include "fast_tucker/search/row_classes.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/io/checkpoint.hpp"
 #include "run/row_distribution.hpp"
 #include "run/run_loop.hpp"

@@ -6,7 +6,6 @@
 #include <Kokkos_Core.hpp>
 #include <array>
 
-#include "polyad/core/per_mode.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 #include "polyad/tensor/fast_tucker_model.hpp"
 

@@ -14,7 +14,6 @@
 #include "formats/plan_owned_formats.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/core/memory_plan.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/core/rank.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
 

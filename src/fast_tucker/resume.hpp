@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "polyad/core/per_mode.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
 #include "polyad/tensor/fast_tucker_model.hpp"
 #include "polyad/tensor/fast_tucker_state.hpp"

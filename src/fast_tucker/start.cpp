@@ -10,7 +10,6 @@
 #include "fast_tucker/entries.hpp"
 #include "polyad/core/counter_rng.hpp"
 #include "polyad/core/instances.hpp"
-#include "polyad/core/per_mode.hpp"
 
 namespace polyad {
 

@@ -13,7 +13,6 @@
 #include "kernel/launch.hpp"
 #include "kernel/launch_shape.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
 #include "tensor/coordinates_inside.hpp"
 

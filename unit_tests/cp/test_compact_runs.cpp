@@ -27,9 +27,9 @@ void expect_same_model(Ktensor<Scalar, TestSpace> const& stored, Ktensor<Scalar,
   for (std::size_t r = 0; r < whole.weights.size(); ++r)
     CHECK(std::abs(stored.weights[r] - whole.weights[r]) <= tolerance * whole.weights[0]);
   for (int n = 0; n < 3; ++n) {
-    REQUIRE(stored.factors[n].extent(0) == of_mode(stored.rows, n).size());
-    auto const all   = look_up_rows<Scalar, TestSpace>(space, stored.factors[n], of_mode(stored.rows, n),
-                                                       StoredRows(of_mode(stored.rows, n).extent()));
+    REQUIRE(stored.factors[n].extent(0) == stored.rows[n].size());
+    auto const all   = look_up_rows<Scalar, TestSpace>(space, stored.factors[n], stored.rows[n],
+                                                       StoredRows(stored.rows[n].extent()));
     auto const found = flat(all), expected = flat(whole.factors[n]);
     REQUIRE(found.size() == expected.size());
     double worst = 0;
@@ -51,8 +51,7 @@ void expect_same_run(double tolerance) {
   FactorMatrices<Scalar, TestSpace> stored(space, small.tensor.extents(), 3), start(space, X.extents(), 3);
   fill_random(space, stored, small.rows, 4);
   for (int n = 0; n < 3; ++n)  // the same numbers, and zeros
-    start[n] =
-        look_up_rows<Scalar, TestSpace>(space, stored[n], of_mode(small.rows, n), StoredRows(X.extents()[n]));
+    start[n] = look_up_rows<Scalar, TestSpace>(space, stored[n], small.rows[n], StoredRows(X.extents()[n]));
   for (int const iterations : {0, 1, 6}) {
     CAPTURE(iterations, sizeof(Scalar));
     options.max_iterations = iterations;

@@ -133,13 +133,13 @@ TEST_CASE("Each row has one owner", "[distributed]") {
   REQUIRE(partition.ranks() == 12);
   for (int n = 0; n < 3; ++n) {
     std::vector<int> owners(partition.extents[n], 0);
-    std::vector<std::vector<int>> numbers(static_cast<std::size_t>(of_mode(partition.grid, n)));
+    std::vector<std::vector<int>> numbers(static_cast<std::size_t>(partition.grid[n]));
     for (int rank = 0; rank < 12; ++rank) {
       int const number = partition.number_among_sharers(rank, n);
-      auto const owned = of_mode(partition.owned_rows(rank, n), number);
+      auto const owned = partition.owned_rows(rank, n)[number];
       for (count_t i = 0; i < owned; ++i) ++owners[partition.first_owned_row(rank, n) + i];
       CHECK(partition.first_owned_row(rank, n) >= partition.first_row(rank, n));
-      of_mode(numbers, partition.block_of(rank, n)).push_back(number);
+      numbers[partition.block_of(rank, n)].push_back(number);
     }
     for (int const count : owners) CHECK(count == 1);
     // The sharers of a range are numbered in the order of the ranks.

@@ -167,7 +167,7 @@ TEST_CASE("stored rows start with the numbers of the original rows", "[tensor]")
     for (count_t i = 0; i < factors[n].extent(0); ++i)
       for (count_t r = 0; r < 4; ++r)
         REQUIRE(numbers[i * 4 + r] ==
-                counter_uniform(11, static_cast<std::uint64_t>(n), of_mode(rows, n).number(i), r));
+                counter_uniform(11, static_cast<std::uint64_t>(n), rows[n].number(i), r));
   }
   REQUIRE_THROWS_AS(fill_random(space, factors, {StoredRows(2)}, 11), UsageError);
   REQUIRE_THROWS_AS(fill_random(space, factors, {StoredRows(3), StoredRows(3)}, 11), UsageError);

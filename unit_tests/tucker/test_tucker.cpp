@@ -315,8 +315,8 @@ TEST_CASE("Tucker of the rows that occur is that of all rows", "[tucker]") {
                              : random_tucker_start<double>(space, small.tensor.extents(), stored);
     TuckerStart<double, TestSpace> all;
     for (int n = 0; n < 3; ++n)
-      all.push_back(look_up_rows<double, TestSpace>(space, of_mode(begin, n), of_mode(small.rows, n),
-                                                    StoredRows(X.extents()[n])));
+      all.push_back(
+          look_up_rows<double, TestSpace>(space, begin[n], small.rows[n], StoredRows(X.extents()[n])));
     auto const found = tucker(space, small.tensor, stored, begin);
     auto const whole = tucker(space, X, options, all);
     CHECK(std::abs(found.fit - whole.fit) < 1e-9);

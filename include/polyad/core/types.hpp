@@ -13,7 +13,6 @@
 #include <string>
 
 #include "polyad/core/error.hpp"
-#include "polyad/core/per_mode.hpp"
 
 namespace polyad {
 

@@ -30,7 +30,6 @@
 #include "cli/tensors/read_on_ranks.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/core/quantity_text.hpp"
 #include "polyad/io/atomic_file.hpp"
 #include "polyad/io/checkpoint.hpp"

@@ -13,7 +13,6 @@
 #include "cli/tensors/tensor_facts.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/core/per_mode.hpp"
 
 namespace polyad::cli {
 

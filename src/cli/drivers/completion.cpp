@@ -10,7 +10,6 @@
 #include "cli/tensors/entries.hpp"
 #include "cli/tensors/read_on_ranks.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/core/per_mode.hpp"
 
 namespace polyad::cli {
 

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "cli/tensors/device_tensor.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/formats/any_format.hpp"
 #include "polyad/io/model_file.hpp"
 #include "polyad/tensor/factor_matrices.hpp"

@@ -19,7 +19,6 @@
 #include "cli/tensors/empty_slices.hpp"
 #include "cli/tensors/read_on_ranks.hpp"
 #include "polyad/core/memory_plan.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/distributed/distribute.hpp"
 #include "polyad/formats/any_format.hpp"
 #include "polyad/formats/semi_sparse.hpp"

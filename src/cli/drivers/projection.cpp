@@ -8,7 +8,6 @@
 
 #include "cli/drivers/products.hpp"
 #include "cli/tensors/device_tensor.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/cp/project.hpp"
 #include "polyad/formats/any_format.hpp"
 #include "polyad/tensor/ktensor.hpp"

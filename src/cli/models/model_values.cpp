@@ -9,7 +9,6 @@
 
 #include "cli/tensors/device_tensor.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/fit/predict.hpp"
 #include "polyad/io/saved_models.hpp"
 

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "polyad/core/error.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/core/printable.hpp"
 
 namespace polyad::cli {

@@ -5,7 +5,6 @@
 
 #include "cli/streams/standard_streams.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/io/clean_list.hpp"
 
 namespace polyad::cli {

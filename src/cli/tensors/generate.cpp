@@ -8,7 +8,6 @@
 #include <span>
 
 #include "polyad/core/counter_rng.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 #include "polyad/tensor/generate.hpp"
 

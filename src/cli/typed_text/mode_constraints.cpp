@@ -12,7 +12,6 @@
 #include "cli/names/words.hpp"
 #include "cli/typed_text/numbers.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/core/printable.hpp"
 
 namespace polyad::cli {

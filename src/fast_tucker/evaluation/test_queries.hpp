@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "polyad/core/error.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/fast_tucker/evaluation.hpp"
 #include "polyad/fast_tucker/recommend.hpp"
 #include "polyad/tensor/coo_tensor.hpp"

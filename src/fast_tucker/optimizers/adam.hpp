@@ -11,7 +11,6 @@
 #include "dense/intermediates.hpp"
 #include "fast_tucker/optimizers/gradients.hpp"
 #include "fast_tucker/optimizers/optimizer.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 

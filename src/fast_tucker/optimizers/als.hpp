@@ -18,7 +18,6 @@
 #include "fast_tucker/optimizers/optimizer.hpp"
 #include "fast_tucker/optimizers/orthogonal_squares.hpp"
 #include "fast_tucker/shrinkage.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
 
 namespace polyad::detail {

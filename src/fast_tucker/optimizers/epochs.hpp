@@ -14,7 +14,6 @@
 #include "fast_tucker/optimizers/als.hpp"
 #include "fast_tucker/optimizers/optimizer.hpp"
 #include "fast_tucker/optimizers/sgd.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
 
 namespace polyad::detail {

@@ -12,7 +12,6 @@
 
 #include "dense/intermediates.hpp"
 #include "fast_tucker/snapshot_matrix.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
 #include "run/row_distribution.hpp"
 

@@ -16,7 +16,6 @@
 #include "dense/transposed_product.hpp"
 #include "fast_tucker/optimizers/gradients.hpp"
 #include "fast_tucker/optimizers/optimizer.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
 #include "polyad/formats/format.hpp"
 

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <vector>
 
-#include "polyad/core/per_mode.hpp"
 #include "polyad/fast_tucker/recommend.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 

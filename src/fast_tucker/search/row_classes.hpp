@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "fast_tucker/entries.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "run/row_distribution.hpp"
 
 namespace polyad::detail {

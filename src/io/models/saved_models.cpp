@@ -15,7 +15,6 @@
 #include "io/models/fast_tucker_blocks.hpp"
 #include "io/models/ktensor_blocks.hpp"
 #include "polyad/core/instances.hpp"
-#include "polyad/core/per_mode.hpp"
 #include "polyad/io/array_npz.hpp"
 #include "polyad/io/atomic_file.hpp"
 #include "polyad/io/input_file.hpp"

@@ -10,7 +10,6 @@
 #include "io/text/line_parser.hpp"
 #include "io/text/matrix_market.hpp"
 #include "io/text/tokens.hpp"
-#include "polyad/core/per_mode.hpp"
 
 namespace polyad::io {
 

@@ -12,7 +12,6 @@
 #include "io/quoted.hpp"
 #include "io/text/text_header.hpp"
 #include "io/text/tokens.hpp"
-#include "polyad/core/per_mode.hpp"
 
 namespace polyad::io {
 

@@ -13,8 +13,6 @@
 #include <limits>
 #include <utility>
 
-#include "polyad/core/per_mode.hpp"
-
 namespace polyad::io {
 
 namespace {
