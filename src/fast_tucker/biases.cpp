@@ -190,7 +190,7 @@ inline double scale_of_sums(double largest, int terms, count_t nnz) {
 
 /// The sum of the scaled values of all ranks.
 template <class Space, class Scalar, class Index>
-Sum sum_of_values(Space const& space, Entries<Scalar, Index, Space> const& X, double scale,
+Sum sum_of_values(Space const& space, TrainingSet<Scalar, Index, Space> const& X, double scale,
                   RunRanks const& ranks) {
   using Range = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
   Sum sum     = 0;
@@ -221,7 +221,7 @@ count_t clear_biases(Space const& space, Extents const& extents, std::vector<Bia
 
 /// The times up to the last one that an entry of any rank has. \throws MemoryError
 template <class Space, class Scalar, class Index>
-count_t seen_times(Space const& space, Entries<Scalar, Index, Space> const& X, int time_mode,
+count_t seen_times(Space const& space, TrainingSet<Scalar, Index, Space> const& X, int time_mode,
                    RowDistribution<Scalar, Space> const& rows) {
   auto const counts = entries_of_rows(space, X, time_mode, rows);
   count_t last      = 0;
@@ -255,7 +255,7 @@ void fade_drifts(Space const& space, count_t seen, double fade, FastTuckerModel<
 }
 
 template <class Space, class Scalar, class Index>
-void fit_biases(Space const& space, Entries<Scalar, Index, Space> const& X, BiasOptions const& options,
+void fit_biases(Space const& space, TrainingSet<Scalar, Index, Space> const& X, BiasOptions const& options,
                 FastTuckerModel<Scalar, Space>& model, RowDistribution<Scalar, Space> const& rows,
                 std::function<void()> const& between) {
   using Range   = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
@@ -316,9 +316,10 @@ void fit_biases(Space const& space, Entries<Scalar, Index, Space> const& X, Bias
 }
 
 template <class Space, class Scalar, class Index>
-Entries<Scalar, Index, Space> without_biases(Space const& space, Entries<Scalar, Index, Space> const& X,
-                                             FastTuckerModel<Scalar, Space> const& model) {
-  if (!X.on_host()) return Entries<Scalar, Index, Space>(remainder_of(space, X.tensor(), model));
+TrainingSet<Scalar, Index, Space> without_biases(Space const& space,
+                                                 TrainingSet<Scalar, Index, Space> const& X,
+                                                 FastTuckerModel<Scalar, Space> const& model) {
+  if (!X.on_host()) return TrainingSet<Scalar, Index, Space>(remainder_of(space, X.tensor(), model));
   expect_same_extents(X.extents(), model);
   if (!model.has_biases() && model.mean == 0) return X;
   using Rest        = Remainder<Scalar, Index>;
@@ -343,7 +344,7 @@ template <class Space, class Scalar, class Index>
 void fit_biases(Space const& space, CooTensor<Scalar, Index, Space> const& X, BiasOptions const& options,
                 FastTuckerModel<Scalar, Space>& model) {
   expect_coordinates_inside(space, X);
-  detail::fit_biases(space, Entries<Scalar, Index, Space>(X), options, model,
+  detail::fit_biases(space, TrainingSet<Scalar, Index, Space>(X), options, model,
                      RowDistribution<Scalar, Space>(space, X.extents()), {});
 }
 
@@ -362,11 +363,13 @@ CooTensor<Scalar, Index, Space> without_biases(Space const& space, CooTensor<Sca
       Kokkos::DefaultExecutionSpace const&, CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
       FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&);                                       \
   template void detail::fit_biases(                                                                         \
-      Kokkos::DefaultExecutionSpace const&, Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,   \
-      BiasOptions const&, FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace>&,                          \
+      Kokkos::DefaultExecutionSpace const&,                                                                 \
+      TrainingSet<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, BiasOptions const&,                 \
+      FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace>&,                                              \
       RowDistribution<Scalar, Kokkos::DefaultExecutionSpace> const&, std::function<void()> const&);         \
-  template Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> detail::without_biases(                    \
-      Kokkos::DefaultExecutionSpace const&, Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,   \
+  template TrainingSet<Scalar, Index, Kokkos::DefaultExecutionSpace> detail::without_biases(                \
+      Kokkos::DefaultExecutionSpace const&,                                                                 \
+      TrainingSet<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                                     \
       FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_BIASES);
 

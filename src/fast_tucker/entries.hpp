@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Entries: a training set on the device, or in host memory. A set in host memory may be larger than the
+// TrainingSet: a training set on the device, or in host memory. A set in host memory may be larger than the
 // device, which takes it in stretches. A pass over it sends the next stretch while kernels work on the
 // current one.
 #pragma once
@@ -103,15 +103,15 @@ struct EntryBuffers {
 };
 
 template <class Scalar, class Index, class Space>
-class Entries {
+class TrainingSet {
 public:
   using Tensor  = CooTensor<Scalar, Index, Space>;
   using Pinned  = PinnedTensor<Scalar, Index, Space>;
   using Buffers = EntryBuffers<Scalar, Index, Space>;
 
-  Entries() = default;
-  explicit Entries(Tensor tensor) : m_tensor(std::move(tensor)) {}
-  Entries(Pinned pinned, std::shared_ptr<Buffers> buffers)
+  TrainingSet() = default;
+  explicit TrainingSet(Tensor tensor) : m_tensor(std::move(tensor)) {}
+  TrainingSet(Pinned pinned, std::shared_ptr<Buffers> buffers)
       : m_pinned(std::move(pinned)), m_buffers(std::move(buffers)) {}
 
   [[nodiscard]] bool on_host() const { return m_buffers != nullptr; }
@@ -172,8 +172,8 @@ private:
 /// memory that allows it.
 /// \throws MemoryError
 template <class Scalar, class Index, class Space>
-Entries<Scalar, Index, Space> entries_on_host(Space const& space,
-                                              CooTensor<Scalar, Index, HostOf<Space>> const& tensor) {
+TrainingSet<Scalar, Index, Space> entries_on_host(Space const& space,
+                                                  CooTensor<Scalar, Index, HostOf<Space>> const& tensor) {
   using Buffers = EntryBuffers<Scalar, Index, Space>;
   PinnedTensor<Scalar, Index, Space> pinned;
   if constexpr (std::is_same_v<typename HostOf<Space>::memory_space, PinnedSpace>) {
@@ -196,7 +196,7 @@ inline constexpr int last_epochs = 6;
 /// \param rows  if there are several ranks, X is this rank's part, and all get the same biases
 /// \param between  called before the update of each mode; its exception ends the fit
 template <class Space, class Scalar, class Index>
-void fit_biases(Space const& space, Entries<Scalar, Index, Space> const& X, BiasOptions const& options,
+void fit_biases(Space const& space, TrainingSet<Scalar, Index, Space> const& X, BiasOptions const& options,
                 FastTuckerModel<Scalar, Space>& model, RowDistribution<Scalar, Space> const& rows,
                 std::function<void()> const& between = {});
 /// fill_start for A^(n) that have only some of the rows.
@@ -207,8 +207,9 @@ void fill_start_of_rows(Space const& space, FastTuckerModel<Scalar, Space> const
                         std::span<count_t const> first_rows);
 /// Waits for `space` if X is in host memory, and leaves the result there.
 template <class Space, class Scalar, class Index>
-Entries<Scalar, Index, Space> without_biases(Space const& space, Entries<Scalar, Index, Space> const& X,
-                                             FastTuckerModel<Scalar, Space> const& model);
+TrainingSet<Scalar, Index, Space> without_biases(Space const& space,
+                                                 TrainingSet<Scalar, Index, Space> const& X,
+                                                 FastTuckerModel<Scalar, Space> const& model);
 /// The errors of some entries, summed.
 struct SummedErrors {
   double entries = 0, squares = 0, magnitudes = 0;
@@ -223,20 +224,20 @@ struct SummedErrors {
 /// \param alpha  0, or of implicit feedback: then the target of a value above 0 is 1, and that of others 0
 template <class Space, class Scalar, class Index>
 SummedErrors summed_errors(Space const& space, FastTuckerModel<Scalar, Space> const& model,
-                           FactorMatrices<Scalar, Space> const& C, Entries<Scalar, Index, Space> const& X,
+                           FactorMatrices<Scalar, Space> const& C, TrainingSet<Scalar, Index, Space> const& X,
                            ErrorSums<Space> const& sums, double alpha);
 template <class Space, class Scalar, class Index>
 SummedErrors summed_errors(Space const& space, FastTuckerModel<Scalar, Space> const& model,
-                           FactorMatrices<Scalar, Space> const& C, Entries<Scalar, Index, Space> const& X,
+                           FactorMatrices<Scalar, Space> const& C, TrainingSet<Scalar, Index, Space> const& X,
                            ErrorSums<Space> const& sums) {
   return summed_errors(space, model, C, X, sums, 0.0);
 }
 template <class Scalar, class Index, class Space>
-double value_scale(Space const& space, Entries<Scalar, Index, Space> const& X,
+double value_scale(Space const& space, TrainingSet<Scalar, Index, Space> const& X,
                    FastTuckerOptions const& options, RunRanks const& ranks);
 template <class Scalar, class Index, class Space>
-Entries<Scalar, Index, Space> scaled(Space const& space, Entries<Scalar, Index, Space> const& X,
-                                     double factor);
+TrainingSet<Scalar, Index, Space> scaled(Space const& space, TrainingSet<Scalar, Index, Space> const& X,
+                                         double factor);
 /// If a training set is larger, a search uses a sample of about this many entries. For 3.7 million ratings
 /// like those of Netflix, a fifteenth chose a model of test RMSE 0.8040; all of them chose one of 0.8027.
 inline constexpr count_t most_searched = 2000000;
@@ -244,7 +245,7 @@ inline constexpr count_t most_searched = 2000000;
 inline constexpr count_t searched_ranks[] = {16, 32};
 /// The first rank chooses; the others get an empty choice.
 template <class Scalar, class Index, class Space>
-FastTuckerChoice<Scalar, Space> choose(Space const& space, Entries<Scalar, Index, Space> const& train,
+FastTuckerChoice<Scalar, Space> choose(Space const& space, TrainingSet<Scalar, Index, Space> const& train,
                                        FastTuckerOptions const& options, AnyFormatOptions const& format,
                                        NonzeroDistribution<Scalar, Index, Space> const& rows,
                                        count_t most                              = most_searched,
@@ -263,8 +264,9 @@ inline AnyFormatOptions asked_of(AnyFormatOptions format, FastTuckerOptions cons
 /// X without the model's mean and biases, in formats. If X is in host memory, it is a format that streams.
 template <class Scalar, class Index, class Space>
 TensorByRank<Scalar, Space> interactions(
-    Space const& space, Entries<Scalar, Index, Space> const& X, FastTuckerModel<Scalar, Space> const& model,
-    AnyFormatOptions const& format, std::shared_ptr<NonzeroDistribution<Scalar, Index, Space>> const& rows) {
+    Space const& space, TrainingSet<Scalar, Index, Space> const& X,
+    FastTuckerModel<Scalar, Space> const& model, AnyFormatOptions const& format,
+    std::shared_ptr<NonzeroDistribution<Scalar, Index, Space>> const& rows) {
   using Format    = AnyFormat<Scalar, Space>;
   auto const rest = rows->together([&] { return without_biases(space, X, model); });
   auto formats    = X.on_host() ? std::vector<Format>{Format::stream(space, rest.pinned().tensor, format)}
@@ -277,7 +279,7 @@ TensorByRank<Scalar, Space> interactions(
 }
 /// The same on one rank.
 template <class Scalar, class Index, class Space>
-TensorByRank<Scalar, Space> interactions(Space const& space, Entries<Scalar, Index, Space> const& X,
+TensorByRank<Scalar, Space> interactions(Space const& space, TrainingSet<Scalar, Index, Space> const& X,
                                          FastTuckerModel<Scalar, Space> const& model,
                                          AnyFormatOptions const& format) {
   return interactions(space, X, model, format,

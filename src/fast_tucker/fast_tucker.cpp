@@ -56,7 +56,7 @@ DataSplits<Scalar, Index, Space> sets_of(Space const& space, FastTuckerData<Scal
             data.validation, data.test};
   }
   auto const& all = data.train;
-  return {Entries<Scalar, Index, Space>(sums ? sum_duplicates(space, all).tensor : all), data.validation,
+  return {TrainingSet<Scalar, Index, Space>(sums ? sum_duplicates(space, all).tensor : all), data.validation,
           data.test};
 }
 
@@ -213,9 +213,11 @@ StopReason reason_after_choice(FastTuckerOptions const& asked, FastTuckerOptions
 
 /// Resumes a run from its state.
 template <class Scalar, class Index, class Space>
-FastTuckerResult<Scalar, Space> go_on(Space const& space, DataSplits<Scalar, Index, Space> const& sets,
-                                      FastTuckerOptions const& options, FastTuckerCallback const& callback,
-                                      AnyFormatOptions const& given, Rows<Scalar, Index, Space> const& rows) {
+FastTuckerResult<Scalar, Space> continue_run(Space const& space, DataSplits<Scalar, Index, Space> const& sets,
+                                             FastTuckerOptions const& options,
+                                             FastTuckerCallback const& callback,
+                                             AnyFormatOptions const& given,
+                                             Rows<Scalar, Index, Space> const& rows) {
   auto format = given;
   auto state  = state_to_resume<Scalar, Index, Space>(options, rows);
   auto chosen = with_shape(with_chosen(options, state), rows->extents().order());
@@ -527,7 +529,7 @@ FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
   rows->expect_supported(facts.runs_on_ranks, facts.name);
   auto const sets = rows->together([&] { return sets_of(space, data, options.implicit.has_value()); });
   if (options.implicit) expect_implicit_values(space, sets.train, *rows);
-  auto result = !options.resume.empty()  ? go_on(space, sets, options, callback, format, rows)
+  auto result = !options.resume.empty()  ? continue_run(space, sets, options, callback, format, rows)
                 : leaves_choice(options) ? fit_chosen(space, sets, options, callback, format, rows, on_search)
                                          : fit_random(space, sets, options, callback, format, rows);
   for (int n = 0; n < result.model.order(); ++n)

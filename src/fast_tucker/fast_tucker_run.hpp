@@ -29,7 +29,7 @@ namespace polyad::detail {
 /// The training set, and the sets that judge the model: of several ranks this one's parts.
 template <class Scalar, class Index, class Space>
 struct DataSplits {
-  Entries<Scalar, Index, Space> train;
+  TrainingSet<Scalar, Index, Space> train;
   CooTensor<Scalar, Index, Space> validation, test;
 };
 
@@ -46,8 +46,8 @@ std::array<SummedErrors, 3> errors_of_part(Space const& space, FastTuckerModel<S
                                            DataSplits<Scalar, Index, Space> const& sets,
                                            ErrorSums<Space> const& sums, double alpha = 0) {
   return {summed_errors(space, model, C, sets.train, sums, alpha),
-          summed_errors(space, model, C, Entries(sets.validation), sums, alpha),
-          summed_errors(space, model, C, Entries(sets.test), sums, alpha)};
+          summed_errors(space, model, C, TrainingSet(sets.validation), sums, alpha),
+          summed_errors(space, model, C, TrainingSet(sets.test), sums, alpha)};
 }
 
 /// The sums over all ranks' parts.

@@ -12,7 +12,7 @@ namespace polyad::detail {
 
 /// Waits for `space`.
 template <class Scalar, class Index, class Space>
-double largest_value(Space const& space, Entries<Scalar, Index, Space> const& X) {
+double largest_value(Space const& space, TrainingSet<Scalar, Index, Space> const& X) {
   double largest = 0;
   X.for_each_stretch(space,
                      [&](Space const& on, CooTensor<Scalar, Index, Space> const& stretch, count_t /*first*/) {

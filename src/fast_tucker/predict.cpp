@@ -198,7 +198,7 @@ void predict(Space const& space, FastTuckerModel<Scalar, Space> const& model,
 template <class Space, class Scalar, class Index>
 SummedErrors detail::summed_errors(Space const& space, FastTuckerModel<Scalar, Space> const& model,
                                    FactorMatrices<Scalar, Space> const& C,
-                                   Entries<Scalar, Index, Space> const& X, ErrorSums<Space> const& sums,
+                                   TrainingSet<Scalar, Index, Space> const& X, ErrorSums<Space> const& sums,
                                    double alpha) {
   constexpr count_t chunk = predict_chunk<Space>;
   static_assert(EntryBuffers<Scalar, Index, Space>::step % chunk == 0);
@@ -228,7 +228,7 @@ PredictionErrors errors(Space const& space, FastTuckerModel<Scalar, Space> const
                         FactorMatrices<Scalar, Space> const& C, CooTensor<Scalar, Index, Space> const& X,
                         ErrorSums<Space> const& sums) {
   expect_coordinates_inside(space, X);
-  return detail::summed_errors(space, model, C, Entries<Scalar, Index, Space>(X), sums).means();
+  return detail::summed_errors(space, model, C, TrainingSet<Scalar, Index, Space>(X), sums).means();
 }
 
 #define POLYAD_INTERMEDIATES(Scalar)                                                                   \
@@ -243,17 +243,17 @@ PredictionErrors errors(Space const& space, FastTuckerModel<Scalar, Space> const
                         FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,   \
                         CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
                         Kokkos::View<Scalar*, Kokkos::DefaultExecutionSpace::device_type> const&)
-#define POLYAD_ERRORS(Scalar, Index)                                                                         \
-  template PredictionErrors errors(Kokkos::DefaultExecutionSpace const&,                                     \
-                                   FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,            \
-                                   FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,             \
-                                   CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,           \
-                                   ErrorSums<Kokkos::DefaultExecutionSpace> const&);                         \
-  template SummedErrors detail::summed_errors(Kokkos::DefaultExecutionSpace const&,                          \
-                                              FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&, \
-                                              FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,  \
-                                              Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,  \
-                                              ErrorSums<Kokkos::DefaultExecutionSpace> const&, double)
+#define POLYAD_ERRORS(Scalar, Index)                                                                       \
+  template PredictionErrors errors(Kokkos::DefaultExecutionSpace const&,                                   \
+                                   FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,          \
+                                   FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,           \
+                                   CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,         \
+                                   ErrorSums<Kokkos::DefaultExecutionSpace> const&);                       \
+  template SummedErrors detail::summed_errors(                                                             \
+      Kokkos::DefaultExecutionSpace const&, FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&, \
+      FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,                                        \
+      TrainingSet<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                                    \
+      ErrorSums<Kokkos::DefaultExecutionSpace> const&, double)
 POLYAD_EACH_SCALAR(, POLYAD_INTERMEDIATES);
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_PREDICT);
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_ERRORS);

@@ -54,9 +54,9 @@ CooTensor<Scalar, Index, Space> scaled_entries(Space const& space, CooTensor<Sca
 }  // namespace
 
 template <class Scalar, class Index, class Space>
-Entries<Scalar, Index, Space> detail::scaled(Space const& space, Entries<Scalar, Index, Space> const& X,
-                                             double factor) {
-  if (!X.on_host()) return Entries<Scalar, Index, Space>(scaled_entries(space, X.tensor(), factor));
+TrainingSet<Scalar, Index, Space> detail::scaled(Space const& space,
+                                                 TrainingSet<Scalar, Index, Space> const& X, double factor) {
+  if (!X.on_host()) return TrainingSet<Scalar, Index, Space>(scaled_entries(space, X.tensor(), factor));
   auto const values = make_pinned_values<Scalar, Space>(X.nnz());
   auto const host   = host_instance(space);
   scale_numbers(host, factor, static_cast<Scalar const*>(X.pinned().values.data()), values.data(), X.nnz(), 1,
@@ -66,7 +66,7 @@ Entries<Scalar, Index, Space> detail::scaled(Space const& space, Entries<Scalar,
 }
 
 template <class Scalar, class Index, class Space>
-double detail::value_scale(Space const& space, Entries<Scalar, Index, Space> const& X,
+double detail::value_scale(Space const& space, TrainingSet<Scalar, Index, Space> const& X,
                            FastTuckerOptions const& options, RunRanks const& ranks) {
   double const largest = ranks.largest(largest_value(space, X));
   if (!draws_rows(options) || !std::isfinite(largest) || largest == 0) return 1;
@@ -77,7 +77,7 @@ double detail::value_scale(Space const& space, Entries<Scalar, Index, Space> con
 template <class Scalar, class Index, class Space>
 double value_scale(Space const& space, CooTensor<Scalar, Index, Space> const& X,
                    FastTuckerOptions const& options) {
-  return detail::value_scale(space, Entries<Scalar, Index, Space>(X), options, RunRanks());
+  return detail::value_scale(space, TrainingSet<Scalar, Index, Space>(X), options, RunRanks());
 }
 
 template <class Scalar, class Index, class Space>
@@ -120,19 +120,19 @@ void scale_predictions(Space const& space, double factor, FastTuckerModel<Scalar
   space.fence("polyad::scale_predictions");
 }
 
-#define POLYAD_VALUE_SCALE(Scalar, Index)                                                                 \
-  template double value_scale(Kokkos::DefaultExecutionSpace const&,                                       \
-                              CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,             \
-                              FastTuckerOptions const&);                                                  \
-  template FastTuckerData<Scalar, Index, Kokkos::DefaultExecutionSpace> scaled(                           \
-      Kokkos::DefaultExecutionSpace const&,                                                               \
-      FastTuckerData<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, double);                       \
-  template double detail::value_scale(Kokkos::DefaultExecutionSpace const&,                               \
-                                      Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,       \
-                                      FastTuckerOptions const&, RunRanks const&);                         \
-  template Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> detail::scaled(                          \
-      Kokkos::DefaultExecutionSpace const&, Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-      double)
+#define POLYAD_VALUE_SCALE(Scalar, Index)                                                               \
+  template double value_scale(Kokkos::DefaultExecutionSpace const&,                                     \
+                              CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,           \
+                              FastTuckerOptions const&);                                                \
+  template FastTuckerData<Scalar, Index, Kokkos::DefaultExecutionSpace> scaled(                         \
+      Kokkos::DefaultExecutionSpace const&,                                                             \
+      FastTuckerData<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, double);                     \
+  template double detail::value_scale(Kokkos::DefaultExecutionSpace const&,                             \
+                                      TrainingSet<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
+                                      FastTuckerOptions const&, RunRanks const&);                       \
+  template TrainingSet<Scalar, Index, Kokkos::DefaultExecutionSpace> detail::scaled(                    \
+      Kokkos::DefaultExecutionSpace const&,                                                             \
+      TrainingSet<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, double)
 #define POLYAD_SCALE_PREDICTIONS(Scalar)                                                   \
   template void scale_predictions(Kokkos::DefaultExecutionSpace const&, double,            \
                                   FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace>&, \

@@ -42,7 +42,7 @@ typename F::options_type options_of(std::string const& text, AnyFormatOptions co
   if (wish.deterministic) expect(Capability::fixed_order);
   if constexpr (offers<F>(Capability::fixed_order))
     options.deterministic = options.deterministic || wish.deterministic;
-  FormatRequest const request{wish.needs, wish.as_named, buffer_bytes, wish.only_mode};
+  FormatRequest const request{wish.needs, wish.no_fallback, buffer_bytes, wish.only_mode};
   if constexpr (requires { options.serve(request); }) options.serve(request);
   return options;
 }
@@ -257,7 +257,7 @@ auto AnyFormat<Scalar, Space>::build(Space const& space, TensorSource<Scalar, In
     return X;
   }
   AnyFormatOptions as = options;
-  as.as_named         = true;  // a format to replace it is a candidate of its own
+  as.no_fallback      = true;  // a format to replace it is a candidate of its own
   if (auto const stored = stored_format(options, list)) {
     build_as(stored->format, stored->because, as);
   } else {

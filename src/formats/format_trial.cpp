@@ -24,7 +24,7 @@ TrialTimes time_format(Space const& space, CooTensor<Scalar, Index, Space> const
   auto const timed_build = [&] {
     // The format that would replace one that does not fit is a candidate of its own.
     return Tensor::build(space, coo,
-                         {.rank = rank, .format = name, .as_named = true, .duplicates = Duplicates::keep});
+                         {.rank = rank, .format = name, .no_fallback = true, .duplicates = Duplicates::keep});
   };
   std::optional<Tensor> built(timed_build());
   // A short build is repeated. The first one also pays one-time costs of the process, such as loading a

@@ -75,8 +75,8 @@ DescentDraw draw_descent(std::uint64_t seed) {
   return draw;
 }
 
-/// What draw_descent leaves out: modes of least squares, R above the rows, exact fits, values of any scale, and
-/// starts and bounds that are far from each other.
+/// What draw_descent leaves out: modes of least squares, R above the rows, exact fits, values of any scale,
+/// and starts and bounds that are far from each other.
 DescentDraw draw_awkward(std::uint64_t seed, int most_exponent) {
   auto draw = draw_descent(seed);
   Random random(seed + 0x5eed);

@@ -120,7 +120,7 @@ TEST_CASE("a sample has all entries of some rows of the longest mode", "[fast_tu
   CHECK(detail::row_sample(Extents{5, 5}, 0, 10).share == 1);
   auto const X     = ratings({1, 1, 1}, 6000, 1, {30, 2000, 5}).train;
   auto const train = to_device<double, std::uint32_t>(space, X);
-  using Train      = detail::Entries<double, std::uint32_t, TestSpace>;
+  using Train      = detail::TrainingSet<double, std::uint32_t, TestSpace>;
   auto const taken = detail::sample_rows(space, Train(train), 1, 0.25).tensor();
   CHECK(taken.nnz() > 1200);
   CHECK(taken.nnz() < 1800);
@@ -156,7 +156,7 @@ TEST_CASE("a search through a sample chooses what one through all entries does",
   TestSpace const space;
   auto const data  = ratings({0.5, 1, 0.3}, 60000, 1, {4000, 60, 5});
   auto const train = to_device<double, std::uint32_t>(space, data.train);
-  detail::Entries<double, std::uint32_t, TestSpace> const entries(train);
+  detail::TrainingSet<double, std::uint32_t, TestSpace> const entries(train);
   FastTuckerOptions options;
   options.rank       = 4;
   auto const all     = choose_of_most(entries, options, 60000);
@@ -173,7 +173,7 @@ TEST_CASE("a search through a sample chooses what one through all entries does",
   std::uint64_t row      = 0;
   auto const without_row = [&] {  // a row that a sample misses
     for (std::size_t p = 0; p < one_row.nnz(); ++p) one_row.indices[3 * p] = row;
-    return detail::Entries<double, std::uint32_t, TestSpace>(
+    return detail::TrainingSet<double, std::uint32_t, TestSpace>(
         to_device<double, std::uint32_t>(space, one_row));
   };
   auto of_one_row = without_row();

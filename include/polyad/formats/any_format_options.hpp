@@ -69,8 +69,8 @@ struct AnyFormatOptions {
   /// Unset: build makes the survey, for which it copies a device's coordinates to the host.
   std::optional<TensorSurvey> survey = {};
   /// Refuse to build a format if its storage would differ from what its name says.
-  bool as_named = false;
-  int only_mode = -1;  // the one mode whose operations are called; -1: all modes
+  bool no_fallback = false;
+  int only_mode    = -1;  // the one mode whose operations are called; -1: all modes
   /// Formats that sort by all modes find duplicates while they are built. For the others (coo-scratch,
   /// coo-tiny-vec, coo-permuted) the coordinates are compared with their neighbours, and sorted if they are
   /// not in lexicographic order.
@@ -102,7 +102,8 @@ void for_each_option(Options& options, Visitor&& visit) {
   visit(of_the_run("loading_bytes", "Bytes that are held while the tensor is loaded", by_driver),
         options.loading_bytes);
   visit(of_the_run("survey", "The survey of the tensor", by_driver), options.survey);
-  visit(of_the_run("as_named", "Refuse storage that differs from the name", by_driver), options.as_named);
+  visit(of_the_run("no_fallback", "Refuse storage that differs from the name", by_driver),
+        options.no_fallback);
   visit(of_the_run("only_mode", "The one mode whose operations are called", by_driver), options.only_mode);
   visit(of_the_run(
             "duplicates", "What becomes of nonzeros at the same coordinates",

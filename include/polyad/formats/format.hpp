@@ -105,7 +105,7 @@ struct NoWorkspace {
 /// The requirements of a run on its format.
 struct FormatRequest {
   std::vector<Capability> needs;  // in addition to the MTTKRP
-  bool as_named        = false;   // refuse to build if the storage would differ from the name
+  bool no_fallback     = false;   // refuse to build if the storage would differ from the name
   count_t buffer_bytes = 0;       // device buffer of a streaming format; 0: all free memory
   int only_mode        = -1;      // the run uses only this mode, so a format may keep less
 

@@ -35,9 +35,9 @@ void check(EstimateOptions const& options) {
 
 }  // namespace
 
-ChoiceCommands::ChoiceCommands(CLI::App& app, MeantCommands const& meant) : m_app(app) {
-  if (meant.have("estimate")) add_estimate();
-  if (meant.have("tune")) add_tune();
+ChoiceCommands::ChoiceCommands(CLI::App& app, SelectedCommands const& meant) : m_app(app) {
+  if (meant.contains("estimate")) add_estimate();
+  if (meant.contains("tune")) add_tune();
 }
 
 void ChoiceCommands::add_estimate() {

@@ -14,7 +14,7 @@ namespace polyad::cli {
 class ChoiceCommands {
 public:
   /// Adds the selected commands; must live while `app` parses.
-  ChoiceCommands(CLI::App& app, MeantCommands const& meant);
+  ChoiceCommands(CLI::App& app, SelectedCommands const& meant);
   ChoiceCommands(ChoiceCommands const&)            = delete;
   ChoiceCommands& operator=(ChoiceCommands const&) = delete;
 

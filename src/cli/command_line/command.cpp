@@ -13,7 +13,7 @@
 
 namespace polyad::cli {
 
-MeantCommands::MeantCommands(std::string_view first_word) {
+SelectedCommands::SelectedCommands(std::string_view first_word) {
   if (std::find(command_names.begin(), command_names.end(), first_word) != command_names.end())
     m_only = first_word;
 }

@@ -65,11 +65,11 @@ inline constexpr std::array command_names = {"cpd",     "stats",       "tucker",
 
 /// The commands that a command line may mean: the one that its first word names, or all of them where it
 /// names none. Fuzzing parses four times as many lines when the options of the others are not declared.
-class MeantCommands {
+class SelectedCommands {
 public:
   /// \param first_word  the word after the program's name, or nothing
-  explicit MeantCommands(std::string_view first_word);
-  [[nodiscard]] bool have(std::string_view command) const { return m_only.empty() || m_only == command; }
+  explicit SelectedCommands(std::string_view first_word);
+  [[nodiscard]] bool contains(std::string_view command) const { return m_only.empty() || m_only == command; }
 
 private:
   std::string_view m_only;

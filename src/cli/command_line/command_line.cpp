@@ -178,16 +178,16 @@ std::optional<Options> parse_command_line(int argc, char const* const* argv) {
   InfoOptions info;
   std::string const first_word = argc > 1 ? argv[1] : "";
   expect_command(first_word);
-  MeantCommands const meant(first_word);
-  if (meant.have("cpd"))
+  SelectedCommands const meant(first_word);
+  if (meant.contains("cpd"))
     add_cpd({app, "cpd", "Canonical polyadic decomposition by alternating least squares", cpd.common}, cpd);
-  if (meant.have("stats"))
+  if (meant.contains("stats"))
     add_stats({app, "stats", "Show the sizes, the sparsity and the values of a tensor", stats.common}, stats);
   ProductCommands products(app, meant);
   CompletionCommands completion(app, meant);
   FileCommands files(app, meant);
   ChoiceCommands choices(app, meant);
-  if (meant.have("info"))
+  if (meant.contains("info"))
     add_info({app, "info", "Show the version, the backend, and the devices that were found and compiled for",
               info.common});
 

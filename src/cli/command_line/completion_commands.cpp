@@ -388,25 +388,25 @@ void check(PredictOptions const& options) {
 
 }  // namespace
 
-CompletionCommands::CompletionCommands(CLI::App& app, MeantCommands const& meant) : m_app(app) {
-  if (meant.have("fast-tucker"))
+CompletionCommands::CompletionCommands(CLI::App& app, SelectedCommands const& meant) : m_app(app) {
+  if (meant.contains("fast-tucker"))
     add_fast_tucker(
         {app, "fast-tucker", "Fit a FastTucker model to observed entries, to predict others", m_train.common},
         m_train);
-  if (meant.have("predict"))
+  if (meant.contains("predict"))
     add_predict({app, "predict", "Predict entries by a model, and compare", m_predict.common}, m_predict);
-  if (meant.have("recommend"))
+  if (meant.contains("recommend"))
     add_recommend({app, "recommend", "Find the rows of a mode with the highest predictions of a model",
                    m_recommend.common},
                   m_recommend);
-  if (meant.have("similar"))
+  if (meant.contains("similar"))
     add_similar({app, "similar", "Find the rows of a mode that are most alike in a model", m_similar.common},
                 m_similar);
-  if (meant.have("evaluate"))
+  if (meant.contains("evaluate"))
     add_evaluate(
         {app, "evaluate", "Measure the recommendations of a model on test entries", m_evaluate.common},
         m_evaluate);
-  if (meant.have("update"))
+  if (meant.contains("update"))
     add_update({app, "update", "Add entries to a model: solve the rows that have new ones", m_update.common},
                m_update);
 }

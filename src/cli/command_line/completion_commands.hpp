@@ -14,7 +14,7 @@ namespace polyad::cli {
 class CompletionCommands {
 public:
   /// Adds those that are meant; must live while `app` parses.
-  CompletionCommands(CLI::App& app, MeantCommands const& meant);
+  CompletionCommands(CLI::App& app, SelectedCommands const& meant);
   CompletionCommands(CompletionCommands const&)            = delete;
   CompletionCommands& operator=(CompletionCommands const&) = delete;
 

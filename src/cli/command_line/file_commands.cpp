@@ -49,12 +49,12 @@ void add_input(Command& command, TensorInput& input, char const* duplicates) {
 
 }  // namespace
 
-FileCommands::FileCommands(CLI::App& app, MeantCommands const& meant) : m_app(app) {
-  if (meant.have("convert")) add_convert();
-  if (meant.have("check")) add_check();
-  if (meant.have("compare")) add_compare();
-  if (meant.have("gen")) add_gen();
-  if (meant.have("mttkrp")) add_mttkrp();
+FileCommands::FileCommands(CLI::App& app, SelectedCommands const& meant) : m_app(app) {
+  if (meant.contains("convert")) add_convert();
+  if (meant.contains("check")) add_check();
+  if (meant.contains("compare")) add_compare();
+  if (meant.contains("gen")) add_gen();
+  if (meant.contains("mttkrp")) add_mttkrp();
 }
 
 void FileCommands::add_convert() {

@@ -14,7 +14,7 @@ namespace polyad::cli {
 class FileCommands {
 public:
   /// Adds the selected commands; must live while `app` parses.
-  FileCommands(CLI::App& app, MeantCommands const& meant);
+  FileCommands(CLI::App& app, SelectedCommands const& meant);
   FileCommands(FileCommands const&)            = delete;
   FileCommands& operator=(FileCommands const&) = delete;
 

@@ -20,11 +20,11 @@ constexpr auto matrices = "values and matrices: f32 or f64";
 
 }  // namespace
 
-ProductCommands::ProductCommands(CLI::App& app, MeantCommands const& meant) : m_app(app) {
-  if (meant.have("tucker")) add_tucker();
-  if (meant.have("ttm")) add_ttm();
-  if (meant.have("ttmc")) add_ttmc();
-  if (meant.have("project")) add_project();
+ProductCommands::ProductCommands(CLI::App& app, SelectedCommands const& meant) : m_app(app) {
+  if (meant.contains("tucker")) add_tucker();
+  if (meant.contains("ttm")) add_ttm();
+  if (meant.contains("ttmc")) add_ttmc();
+  if (meant.contains("project")) add_project();
 }
 
 void ProductCommands::add_ttm() {

@@ -14,7 +14,7 @@ namespace polyad::cli {
 class ProductCommands {
 public:
   /// Adds the selected commands; must live while `app` parses.
-  ProductCommands(CLI::App& app, MeantCommands const& meant);
+  ProductCommands(CLI::App& app, SelectedCommands const& meant);
   ProductCommands(ProductCommands const&)            = delete;
   ProductCommands& operator=(ProductCommands const&) = delete;
 

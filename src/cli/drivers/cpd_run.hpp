@@ -40,7 +40,7 @@ inline AnyFormatOptions format_options_of(CpdOptions const& options) {
   format.time_limit_s  = options.restarts * options.time_limit_s;
   format.deterministic = options.deterministic;
   format.duplicates    = Duplicates::keep;
-  format.as_named      = options.format == "auto";  // auto says itself what takes its place
+  format.no_fallback   = options.format == "auto";  // auto says itself what takes its place
   return format;
 }
 

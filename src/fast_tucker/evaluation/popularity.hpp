@@ -20,7 +20,7 @@ struct Popularity {
 
 /// Counts entries of users, and writes pairs of user and item.
 template <class Index, class Space>
-struct TakePairs {
+struct GatherPairs {
   Kokkos::View<Index**, Kokkos::LayoutRight, typename Space::device_type> indices;
   int user_mode;
   int item_mode;
@@ -64,7 +64,7 @@ Popularity popularity(Space const& space, CooTensor<Scalar, Index, Space> const&
   auto const users_of_items   = numbers("polyad::users_of_items", item_rows);
   Kokkos::parallel_for(
       "polyad::take_pairs", Range(space, 0, seen.nnz()),
-      TakePairs<Index, Space>{seen.indices(), user_mode, item_mode, entries_of_users, users, items});
+      GatherPairs<Index, Space>{seen.indices(), user_mode, item_mode, entries_of_users, users, items});
   // The second sort is stable.
   sort_pairs(space, items, users, bits_for(item_rows));
   sort_pairs(space, users, items, bits_for(user_rows));

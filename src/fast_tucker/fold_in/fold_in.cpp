@@ -43,7 +43,7 @@ public:
       extents.push_back(std::max(model.extents()[n], m_entries.extents()[n]));
     m_entries = Tensor(Extents(std::span<count_t const>(extents)), m_entries.indices(), m_entries.values());
     if (options.implicit) {
-      expect_implicit_values(space, Entries<Scalar, Index, Space>(m_entries), RunRanks());
+      expect_implicit_values(space, TrainingSet<Scalar, Index, Space>(m_entries), RunRanks());
       m_entries = sum_duplicates(space, m_entries).tensor;
     }
     extend(model, extents);

@@ -77,7 +77,7 @@ void detail::expect_implicit_options(FastTuckerOptions const& options) {
 }
 
 template <class Scalar, class Index, class Space>
-void detail::expect_implicit_values(Space const& space, Entries<Scalar, Index, Space> const& X,
+void detail::expect_implicit_values(Space const& space, TrainingSet<Scalar, Index, Space> const& X,
                                     RunRanks const& ranks) {
   double least = 0;
   X.for_each_stretch(space, [&](Space const& on, CooTensor<Scalar, Index, Space> const& stretch,
@@ -88,10 +88,10 @@ void detail::expect_implicit_values(Space const& space, Entries<Scalar, Index, S
                  ": a dislike cannot be a weight. Leave such entries out");
 }
 
-#define POLYAD_IMPLICIT(Scalar, Index)                                                                       \
-  template void detail::expect_implicit_values(Kokkos::DefaultExecutionSpace const&,                         \
-                                               Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-                                               RunRanks const&)
+#define POLYAD_IMPLICIT(Scalar, Index)          \
+  template void detail::expect_implicit_values( \
+      Kokkos::DefaultExecutionSpace const&,     \
+      TrainingSet<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, RunRanks const&)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_IMPLICIT);
 
 }  // namespace polyad

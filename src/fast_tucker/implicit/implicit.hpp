@@ -19,7 +19,7 @@ void expect_implicit_options(FastTuckerOptions const& options);
 
 /// Waits for `space`. \throws UsageError, on all ranks, for a value below 0 or NaN
 template <class Scalar, class Index, class Space>
-void expect_implicit_values(Space const& space, Entries<Scalar, Index, Space> const& X,
+void expect_implicit_values(Space const& space, TrainingSet<Scalar, Index, Space> const& X,
                             RunRanks const& ranks);
 
 }  // namespace polyad::detail

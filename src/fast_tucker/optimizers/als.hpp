@@ -46,7 +46,7 @@ public:
     if (run.options.implicit) m_cells.emplace(run.space, model.order(), model.rank());
   }
 
-  void go_on() override {
+  void continue_run() override {
     for (int n = 0; n < m_run.order(); ++n) update_squares(n);
     update_cells();
   }

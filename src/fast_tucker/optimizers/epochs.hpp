@@ -47,7 +47,7 @@ public:
       : m_run(made(space, X, model, options)) {
     m_run->form_C();
     m_optimizer = m_run->rows().together([&] { return make_optimizer(*m_run); });
-    m_optimizer->go_on();
+    m_optimizer->continue_run();
     space.fence("polyad::fast_tucker");
   }
   /// The same on one rank.
@@ -57,7 +57,7 @@ public:
 
   /// Continues with other targets, shrinkage or ridge from the current model, which the caller may have
   /// changed. Launches on the space and returns without waiting.
-  void go_on_with(FastTuckerOptions const& options) {
+  void change_options(FastTuckerOptions const& options) {
     auto& own           = m_run->options;
     own.targets         = options.targets;
     own.shrinkage       = options.shrinkage;
@@ -65,7 +65,7 @@ public:
     own.ridge_per_entry = options.ridge_per_entry;
     own.update_cores    = own.update_cores && options.update_cores;  // else without their scratch
     m_run->form_C();
-    m_optimizer->go_on();
+    m_optimizer->continue_run();
   }
 
   /// Calls this before each mode's update from now on (FastTuckerOptimization::between_modes).

@@ -85,7 +85,7 @@ private:
   std::vector<AnyWorkspace> m_workspaces;  // one for each format
 };
 
-/// One optimizer. Its constructor takes the run and allocates everything; go_on() follows before the
+/// One optimizer. Its constructor takes the run and allocates everything; continue_run() follows before the
 /// first epoch.
 class Optimizer {
 public:
@@ -95,7 +95,7 @@ public:
   /// nothing.
   virtual void run(int epoch) = 0;
   /// Called after the model, C or the options have changed.
-  virtual void go_on() {}
+  virtual void continue_run() {}
   /// Brings C up to date, if epochs do not.
   virtual void form_C() const {}
   /// With implicit feedback: the part of the objective that does not come from the entries, which is the loss

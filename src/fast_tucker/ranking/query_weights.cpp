@@ -187,7 +187,7 @@ void QueryWeights<Scalar, Space>::form(std::vector<count_t> const& indices,
     auto const& A   = m_model.A(n);
     auto const rows = first(m_rows[n]);
     Kokkos::parallel_for("polyad::take_rows", range(Q * A.extent(1)),
-                         TakeRows<Scalar, Space>{on_device, width, position, A, m_mean_row[n], rows});
+                         GatherRows<Scalar, Space>{on_device, width, position, A, m_mean_row[n], rows});
     intermediates(m_space, rows, m_model.B(n), first(position == 0 ? products : m_factors));
     if (position > 0)
       Kokkos::parallel_for("polyad::query_weights", range(Q * m_model.rank()),

@@ -64,7 +64,7 @@ inline count_t observed_count(ObservedRows const& observed, int n, count_t exten
 
 /// rows(q, :) = the query's row of A: the mean of all rows, or zeros if the mode has no such row.
 template <class Scalar, class Space>
-struct TakeRows {
+struct GatherRows {
   QueryNumbers<Space> indices;  // number i of each of the batch's queries
   count_t stride;               // numbers of a query
   count_t position;             // i
@@ -81,11 +81,11 @@ struct TakeRows {
   }
 };
 
-/// Turned(r, k) = C(k, r), of rows that are scaled to length 1 where cosines are asked for.
+/// Transposed(r, k) = C(k, r), of rows that are scaled to length 1 where cosines are asked for.
 template <class Scalar, class Space>
-struct TurnRows {
+struct TransposeRows {
   FactorMatrix<Scalar, Space> C;
-  FactorMatrix<Scalar, Space> turned;
+  FactorMatrix<Scalar, Space> transposed;
   bool unit_rows;
   KOKKOS_FUNCTION void operator()(count_t k) const {
     double scale = 1;
@@ -99,11 +99,11 @@ struct TurnRows {
       }
       scale = squares > 0 ? 1 / Kokkos::sqrt(squares) : 0;
       for (count_t r = 0; r < C.extent(1); ++r)
-        turned(r, k) =
+        transposed(r, k) =
             largest > 0 ? static_cast<Scalar>(static_cast<double>(C(k, r)) / largest * scale) : Scalar(0);
       return;
     }
-    for (count_t r = 0; r < C.extent(1); ++r) turned(r, k) = C(k, r);
+    for (count_t r = 0; r < C.extent(1); ++r) transposed(r, k) = C(k, r);
   }
 };
 

@@ -26,21 +26,21 @@ struct LeaveOutEmpty {
   }
 };
 
-/// turned(b, k): the drift of row first + k in bin b; if times are ranked, whether time first + k is in
+/// transposed(b, k): the drift of row first + k in bin b; if times are ranked, whether time first + k is in
 /// bin b.
 template <class Scalar, class Space>
-struct TurnDrifts {
+struct TransposeDrifts {
   FactorMatrix<Scalar, Space> drift;  // the ranked mode's
   bool ranks_times;
   count_t first;
   count_t times;
-  FactorMatrix<Scalar, Space> turned;  // bins x K
+  FactorMatrix<Scalar, Space> transposed;  // bins x K
   KOKKOS_FUNCTION void operator()(count_t k) const {
-    count_t const bins = turned.extent(0);
+    count_t const bins = transposed.extent(0);
     for (count_t b = 0; b < bins; ++b)
-      turned(b, k) = !ranks_times                            ? drift(first + k, b)
-                     : time_bin(first + k, bins, times) == b ? Scalar(1)
-                                                             : Scalar(0);
+      transposed(b, k) = !ranks_times                            ? drift(first + k, b)
+                         : time_bin(first + k, bins, times) == b ? Scalar(1)
+                                                                 : Scalar(0);
   }
 };
 
@@ -86,7 +86,7 @@ Ranking<Scalar, Space>::Ranking(Space const& space, FastTuckerModel<Scalar, Spac
   count_t const columns = cosines ? R : columns_of_weights(model, mode);
   weights               = make_factor_matrix<Scalar>(space, "polyad::query_weights", Q, columns);
   m_C                   = make_factor_matrix<Scalar>(space, "polyad::scored_rows", K, R);
-  m_turned              = make_factor_matrix<Scalar>(space, "polyad::turned_rows", columns, K);
+  m_transposed          = make_factor_matrix<Scalar>(space, "polyad::turned_rows", columns, K);
   m_products            = make_factor_matrix<Scalar>(space, "polyad::scores", Q, K);
   base                  = QueryDoubles<Space>("polyad::query_base", Q);
   expect_fits(space, "the columns that are kept", checked_product("the columns that are kept", Q, K),
@@ -130,16 +130,16 @@ void Ranking<Scalar, Space>::score(count_t first, count_t columns, count_t first
   auto const C = first_rows(m_C, columns);
   FactorMatrix<Scalar, Space> const A =
       Kokkos::subview(m_model.A(m_mode), Kokkos::make_pair(first, first + columns), Kokkos::ALL);
-  FactorMatrix<Scalar, Space> const turned =
-      Kokkos::subview(m_turned, Kokkos::ALL, Kokkos::make_pair(count_t(0), columns));
+  FactorMatrix<Scalar, Space> const transposed =
+      Kokkos::subview(m_transposed, Kokkos::ALL, Kokkos::make_pair(count_t(0), columns));
   FactorMatrix<Scalar, Space> const products = Kokkos::subview(
       m_products, Kokkos::make_pair(count_t(0), queries), Kokkos::make_pair(count_t(0), columns));
   intermediates(m_space, A, m_model.B(m_mode), C);
   Kokkos::parallel_for("polyad::turn_rows",
                        Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(m_space, 0, columns),
-                       TurnRows<Scalar, Space>{C, turned, m_cosines});
+                       TransposeRows<Scalar, Space>{C, transposed, m_cosines});
   if (weights.extent(1) > m_model.rank()) turn_drifts(first, columns);
-  multiply_rows(m_space, first_rows(weights, queries), turned, products);
+  multiply_rows(m_space, first_rows(weights, queries), transposed, products);
   if (m_observed.extent(0) > 0)
     Kokkos::parallel_for("polyad::leave_out_empty",
                          Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(m_space, 0, columns),
@@ -172,11 +172,12 @@ void Ranking<Scalar, Space>::turn_drifts(count_t first, count_t columns) const {
   for (int n = 0; n < m_model.order(); ++n) {
     count_t const bins = m_model.drift(n).extent(1);
     if (bins == 0 || (of_times ? n == m_mode : n != m_mode)) continue;
-    FactorMatrix<Scalar, Space> const turned =
-        Kokkos::subview(m_turned, Kokkos::make_pair(row, row + bins), Kokkos::make_pair(count_t(0), columns));
-    Kokkos::parallel_for(
-        "polyad::turn_drifts", Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(m_space, 0, columns),
-        TurnDrifts<Scalar, Space>{m_model.drift(n), of_times, first, m_model.extents()[time], turned});
+    FactorMatrix<Scalar, Space> const transposed = Kokkos::subview(
+        m_transposed, Kokkos::make_pair(row, row + bins), Kokkos::make_pair(count_t(0), columns));
+    Kokkos::parallel_for("polyad::turn_drifts",
+                         Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(m_space, 0, columns),
+                         TransposeDrifts<Scalar, Space>{m_model.drift(n), of_times, first,
+                                                        m_model.extents()[time], transposed});
     row += bins;
   }
 }

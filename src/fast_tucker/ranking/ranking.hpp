@@ -69,9 +69,9 @@ private:
   Observed<Space> m_observed;
   count_t m_wanted;
   RankingBlocks m_blocks;
-  FactorMatrix<Scalar, Space> m_C;         // K x R
-  FactorMatrix<Scalar, Space> m_turned;    // R x K
-  FactorMatrix<Scalar, Space> m_products;  // Q x K
+  FactorMatrix<Scalar, Space> m_C;           // K x R
+  FactorMatrix<Scalar, Space> m_transposed;  // R x K
+  FactorMatrix<Scalar, Space> m_products;    // Q x K
   Kokkos::View<std::uint32_t**, Kokkos::LayoutRight, typename Space::device_type> m_kept;
   Kokkos::View<int, typename Space::device_type> m_not_finite;
   BestLists<Space> m_best, m_next;

@@ -105,15 +105,15 @@ Rankings similar(Space const& space, FastTuckerModel<Scalar, Space> const& given
       return Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, end);
     };
     Kokkos::parallel_for("polyad::take_rows", range(count * A.extent(1)),
-                         TakeRows<Scalar, Space>{on_device, 1, 0, A, QueryDoubles<Space>(), own});
+                         GatherRows<Scalar, Space>{on_device, 1, 0, A, QueryDoubles<Space>(), own});
     intermediates(space, ranking.first_rows(own, count), model.B(mode), ranking.first_rows(C, count));
     // Turned twice: the first turn scales the rows.
-    FactorMatrix<Scalar, Space> const turned =
+    FactorMatrix<Scalar, Space> const transposed =
         Kokkos::subview(by_rows, Kokkos::ALL, Kokkos::make_pair(count_t(0), count));
     Kokkos::parallel_for("polyad::turn_rows", range(count),
-                         TurnRows<Scalar, Space>{ranking.first_rows(C, count), turned, true});
+                         TransposeRows<Scalar, Space>{ranking.first_rows(C, count), transposed, true});
     Kokkos::parallel_for("polyad::turn_rows", range(model.rank()),
-                         TurnRows<Scalar, Space>{turned, ranking.weights, false});
+                         TransposeRows<Scalar, Space>{transposed, ranking.weights, false});
     // A query has seen its own row.
     SeenRows<Space> seen;
     std::vector<count_t> starts(count + 1);

@@ -54,8 +54,8 @@ public:
   /// Runs from `least` to `most` epochs. Stops when two epochs lower the held-out error by less than a
   /// thousandth; the first two are compared with the least error so far. Returns the errors at the end. Keeps
   /// the model with the least error.
-  PredictionErrors go_on(FastTuckerOptions const& options, int least, int most) {
-    m_epochs.go_on_with(options);
+  PredictionErrors continue_run(FastTuckerOptions const& options, int least, int most) {
+    m_epochs.change_options(options);
     double before = m_has_best && !m_forgotten ? m_least.rmse : std::numeric_limits<double>::infinity();
     PredictionErrors found;
     for (int epoch = 0; epoch < most; epoch += 2) {

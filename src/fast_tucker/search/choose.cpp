@@ -48,7 +48,7 @@ constexpr std::size_t least_of_class = 100;
 constexpr count_t most_steps_of_time = 1024;
 /// The least relative fall of the held-out error that makes a candidate better. If the error is still falling
 /// faster from epoch to epoch, any change would look good. A change that adds a mode needs a larger fall.
-constexpr double better_by = 1e-3, worth_a_mode = 3e-3;
+constexpr double min_gain = 1e-3, min_gain_per_mode = 3e-3;
 
 double share_held_out(count_t nnz) {
   auto const entries = static_cast<double>(nnz);
@@ -118,18 +118,18 @@ private:
   std::unique_ptr<Run> start(FastTuckerOptions const& options, int least, int most) {
     count_candidate();
     auto run = std::make_unique<Run>(m_space, m_evidence, options);
-    run->go_on(options, least, at_most(most));
+    run->continue_run(options, least, at_most(most));
     return run;
   }
   /// No candidate has more epochs at a time than the run may have.
   [[nodiscard]] int at_most(int epochs) const { return std::min(epochs, m_options.max_epochs); }
   /// Continues from the best model. Returns whether the error fell by at least that share.
-  bool improves(FastTuckerOptions const& options, double share = better_by, int least = 2) {
+  bool improves(FastTuckerOptions const& options, double share = min_gain, int least = 2) {
     count_candidate();
     m_best->restore();
     double const before = m_best->least().rmse;
     auto const previous = m_best->best();
-    m_best->go_on(options, least, at_most(more_epochs));
+    m_best->continue_run(options, least, at_most(more_epochs));
     if (!(m_best->least().rmse < before * (1 - share))) {
       m_best->recall(previous);
       return false;
@@ -159,12 +159,12 @@ private:
       for (std::size_t left_out = m_fine_time >= 0 ? 1 : 0; left_out + 2 < modes.size(); ++left_out) {
         small.targets[static_cast<std::size_t>(modes[left_out])] = RowTarget::left_out;
         auto other                                               = start(small, first_epochs, first_epochs);
-        if (other->least().rmse < m_best->least().rmse * (1 + worth_a_mode)) m_best = std::move(other);
+        if (other->least().rmse < m_best->least().rmse * (1 + min_gain_per_mode)) m_best = std::move(other);
       }
       options.targets = m_best->best().targets;
       if (small.rank == options.rank) {
         m_best->restore();
-        m_best->go_on(m_best->best(), 2, at_most(most_epochs - first_epochs));
+        m_best->continue_run(m_best->best(), 2, at_most(most_epochs - first_epochs));
         return;
       }
     }
@@ -180,7 +180,7 @@ private:
     auto const step = [&](double factor) {
       auto next = options();
       next.shrinkage->observations *= factor;
-      return improves(next, factor < 1 ? better_by : worth_a_mode);
+      return improves(next, factor < 1 ? min_gain : min_gain_per_mode);
     };
     bool weaker = false;
     for (int steps = 0; steps < 8 && step(1. / 3); ++steps) weaker = true;
@@ -195,7 +195,7 @@ private:
     next.shrinkage->share = 0.2;
     if (improves(next)) return;
     next.shrinkage->share = 0;
-    if (improves(next, worth_a_mode, 4)) walk_shrinkage();
+    if (improves(next, min_gain_per_mode, 4)) walk_shrinkage();
   }
 
   /// Tries the modes that were left out again, with rows drawn to one: strongly at first, then more weakly.
@@ -206,7 +206,7 @@ private:
     leave_out_fine_time(next);
     if (std::find(next.targets.begin(), next.targets.end(), RowTarget::one) == next.targets.end()) return;
     next.shrinkage->to_one = 1000;
-    if (!improves(next, worth_a_mode, 4)) return;
+    if (!improves(next, min_gain_per_mode, 4)) return;
     for (double const to_one : {300., 100., 30., 10.}) {
       next.shrinkage->to_one = to_one;
       if (!improves(next)) break;
@@ -220,34 +220,34 @@ private:
       m_best->restore();
       auto const now      = options();
       double const before = m_best->least().rmse;
-      double after        = m_best->go_on(now, more_epochs, at_most(more_epochs)).rmse;
+      double after        = m_best->continue_run(now, more_epochs, at_most(more_epochs)).rmse;
       m_predictions       = m_best->predictions();
-      if (after <= before * (1 + better_by) || m_previous.empty()) {
-        go_on_while_better(now, before, after);
+      if (after <= before * (1 + min_gain) || m_previous.empty()) {
+        continue_while_better(now, before, after);
         return;
       }
       auto previous    = m_previous.back();
       previous.rank    = now.rank;
       previous.columns = now.columns;
       m_previous.pop_back();
-      if (!(m_best->go_on(previous, more_epochs, at_most(more_epochs)).rmse < after)) {
+      if (!(m_best->continue_run(previous, more_epochs, at_most(more_epochs)).rmse < after)) {
         m_best->recall(now);
         return;
       }
       m_predictions = m_best->predictions();
       m_best->forget();
-      m_best->go_on(previous, 2, 2);
+      m_best->continue_run(previous, 2, 2);
     }
   }
 
   /// More epochs, if the error still falls much in the ones before, as it does with little noise. Sets how
   /// many there will be with all entries.
-  void go_on_while_better(FastTuckerOptions const& options, double before, double after) {
+  void continue_while_better(FastTuckerOptions const& options, double before, double after) {
     constexpr double worth_epochs = 0.02;
     while (after < before * (1 - worth_epochs) && m_epochs < m_options.max_epochs) {
       int const more = std::min(more_epochs, m_options.max_epochs - m_epochs);
       before         = after;
-      after          = m_best->go_on(options, more, more).rmse;
+      after          = m_best->continue_run(options, more, more).rmse;
       if (!(after < before)) return;
       m_predictions = m_best->predictions();
       m_epochs += more;
@@ -266,7 +266,7 @@ private:
     next.ridge           = 0.2 * std::pow(m_evidence.deviation, 2 - 2 / modes);
     next.ridge_per_entry = true;
     next.update_cores    = false;
-    if (!improves(next, better_by, 4)) return;
+    if (!improves(next, min_gain, 4)) return;
     for (double const factor : {0.8, 1.25}) {
       auto step = options();
       *step.ridge *= factor;
@@ -287,7 +287,7 @@ private:
       } catch (MemoryError const&) {  // the best so far is a result all the same
         return;
       }
-      bool const better = other->least().rmse < m_best->least().rmse * (1 - better_by);
+      bool const better = other->least().rmse < m_best->least().rmse * (1 - min_gain);
       if (!better) return;
       m_best = std::move(other);
     }
@@ -311,7 +311,7 @@ private:
 template <class Scalar, class Index, class Space>
 class BiasSearch {
 public:
-  BiasSearch(Space const& space, Entries<Scalar, Index, Space> const& kept,
+  BiasSearch(Space const& space, TrainingSet<Scalar, Index, Space> const& kept,
              CooTensor<Scalar, Index, Space> const& held, BiasOptions const& options,
              FastTuckerModel<Scalar, Space> const& biases, std::function<void()> const& between)
       : m_space(space),
@@ -393,12 +393,12 @@ public:
       auto options                = m_best;
       options.drift[time].damping = fade;
       double const found          = worst(options);
-      if (!(found < least * (1 - better_by))) break;
+      if (!(found < least * (1 - min_gain))) break;
       best  = options;
       least = found;
     }
     double const gain = 1 - m_least / error(steady);
-    m_best            = least < 1 + std::max(better_by, gain / 10) ? best : steady;
+    m_best            = least < 1 + std::max(min_gain, gain / 10) ? best : steady;
   }
 
   [[nodiscard]] BiasOptions const& best() const { return m_best; }
@@ -444,7 +444,7 @@ private:
 
   /// The last times, the entries before, and the error of biases that stay.
   struct LastTimes {
-    Entries<Scalar, Index, Space> early;
+    TrainingSet<Scalar, Index, Space> early;
     CooTensor<Scalar, Index, Space> late;
     ErrorSums<Space> sums;
     double steady;
@@ -454,7 +454,7 @@ private:
                                       BiasOptions const& steady) {
     auto const cut = begin_of_last_times(m_space, all, time, part);
     if (!cut) return std::nullopt;
-    LastTimes test{Entries<Scalar, Index, Space>(entries_at_times(m_space, all, time, *cut, false)),
+    LastTimes test{TrainingSet<Scalar, Index, Space>(entries_at_times(m_space, all, time, *cut, false)),
                    entries_at_times(m_space, all, time, *cut, true),
                    {},
                    0};
@@ -466,7 +466,7 @@ private:
   }
 
   double error(BiasOptions const& options) { return error(options, m_kept, m_held, m_sums); }
-  double error(BiasOptions const& options, Entries<Scalar, Index, Space> const& kept,
+  double error(BiasOptions const& options, TrainingSet<Scalar, Index, Space> const& kept,
                CooTensor<Scalar, Index, Space> const& held, ErrorSums<Space> const& sums) {
     fit_biases(m_space, kept, options, m_model, RowDistribution<Scalar, Space>(m_space, kept.extents()),
                m_between);
@@ -474,7 +474,7 @@ private:
   }
 
   Space m_space;
-  Entries<Scalar, Index, Space> m_kept;
+  TrainingSet<Scalar, Index, Space> m_kept;
   CooTensor<Scalar, Index, Space> m_held;
   ErrorSums<Space> m_sums;
   FastTuckerModel<Scalar, Space> m_model;  // its biases are fitted anew for each candidate
@@ -485,7 +485,7 @@ private:
 };
 
 template <class Scalar, class Index, class Space>
-double squares_of(Space const& space, Entries<Scalar, Index, Space> const& X) {
+double squares_of(Space const& space, TrainingSet<Scalar, Index, Space> const& X) {
   double sum = 0;
   X.for_each_stretch(space, [&](Space const& on, CooTensor<Scalar, Index, Space> const& stretch,
                                 count_t /*first*/) { sum += norm_squared(on, stretch); });
@@ -506,7 +506,8 @@ FastTuckerChoice<Scalar, Space> choice_of_biases(FastTuckerOptions const& option
 
 /// Mean and biases of the entries that are kept.
 template <class Scalar, class Index, class Space>
-FastTuckerModel<Scalar, Space> model_of_biases(Space const& space, Entries<Scalar, Index, Space> const& kept,
+FastTuckerModel<Scalar, Space> model_of_biases(Space const& space,
+                                               TrainingSet<Scalar, Index, Space> const& kept,
                                                FastTuckerOptions const& options) {
   std::vector<count_t> const one_column(static_cast<std::size_t>(kept.order()), 1);
   FastTuckerModel<Scalar, Space> biases(space, kept.extents(), one_column, 1, options.biases);
@@ -519,8 +520,8 @@ FastTuckerModel<Scalar, Space> model_of_biases(Space const& space, Entries<Scala
 ///              in host memory
 /// \param bias  gets what is chosen
 template <class Scalar, class Index, class Space>
-void choose_biases(Space const& space, Entries<Scalar, Index, Space> const& all,
-                   Entries<Scalar, Index, Space> const& kept, CooTensor<Scalar, Index, Space> const& held,
+void choose_biases(Space const& space, TrainingSet<Scalar, Index, Space> const& all,
+                   TrainingSet<Scalar, Index, Space> const& kept, CooTensor<Scalar, Index, Space> const& held,
                    FastTuckerOptions const& options, std::function<void()> const& between,
                    BiasOptions& bias) {
   bool const drifts = bias.time_mode >= 0 && bias.drift.empty();
@@ -549,12 +550,12 @@ template <class Scalar, class Index, class Space>
 class Judges {
 public:
   using Parts = decltype(detail::hold_out(std::declval<Space>(),
-                                          std::declval<Entries<Scalar, Index, Space> const&>(), 0.5));
+                                          std::declval<TrainingSet<Scalar, Index, Space> const&>(), 0.5));
 
-  Judges(Space const& space, Entries<Scalar, Index, Space> const& train, double share, int fold)
+  Judges(Space const& space, TrainingSet<Scalar, Index, Space> const& train, double share, int fold)
       : m_space(space), m_parts(detail::hold_out(space, train, share, fold)) {}
 
-  [[nodiscard]] Entries<Scalar, Index, Space> const& kept() const { return m_parts.kept; }
+  [[nodiscard]] TrainingSet<Scalar, Index, Space> const& kept() const { return m_parts.kept; }
   [[nodiscard]] CooTensor<Scalar, Index, Space> const& held() const { return m_parts.held; }
   [[nodiscard]] bool are_enough() const { return held().nnz() >= least_held_out && kept().nnz() > 0; }
 
@@ -617,7 +618,7 @@ JudgedEntries judged_again(Space const& space, Judges<Scalar, Index, Space> cons
 
 /// Whether a gain exceeds chance and a minimal share.
 bool is_gain(Gain const& gain, double least) {
-  return gain.in_errors() > least && gain.sum > 2 * better_by * gain.squares;  // half of that for their roots
+  return gain.in_errors() > least && gain.sum > 2 * min_gain * gain.squares;  // half of that for their roots
 }
 
 /// Decides whether the best candidate is better than mean and biases, and for which rows.
@@ -671,8 +672,9 @@ public:
 
   /// \param chooses_ridge  whether the search may take a ridge
   /// \param fine_time      as in Search
-  Choosing(Space const& space, Entries<Scalar, Index, Space> const& train, FastTuckerOptions const& options,
-           AnyFormatOptions const& format, bool chooses_ridge, int fine_time, SearchWatch& watch)
+  Choosing(Space const& space, TrainingSet<Scalar, Index, Space> const& train,
+           FastTuckerOptions const& options, AnyFormatOptions const& format, bool chooses_ridge,
+           int fine_time, SearchWatch& watch)
       : m_space(space),
         m_train(train),
         m_options(options),
@@ -807,7 +809,7 @@ private:
   }
 
   Space m_space;
-  Entries<Scalar, Index, Space> const& m_train;
+  TrainingSet<Scalar, Index, Space> const& m_train;
   FastTuckerOptions const& m_options;
   AnyFormatOptions m_format;
   bool m_chooses_ridge;
@@ -827,7 +829,7 @@ private:
 
 template <class Scalar, class Index, class Space>
 FastTuckerChoice<Scalar, Space> choose_as_they_are(Space const& space,
-                                                   Entries<Scalar, Index, Space> const& train,
+                                                   TrainingSet<Scalar, Index, Space> const& train,
                                                    FastTuckerOptions const& options,
                                                    AnyFormatOptions const& format, bool chooses_ridge,
                                                    SearchWatch& watch) {
@@ -835,7 +837,7 @@ FastTuckerChoice<Scalar, Space> choose_as_they_are(Space const& space,
   bool const coarse = time >= 0 && !train.on_host() && train.extents()[time] > most_steps_of_time;
   if (!coarse)
     return Choosing<Scalar, Index, Space>(space, train, options, format, chooses_ridge, -1, watch).run();
-  Entries<Scalar, Index, Space> const in_steps(
+  TrainingSet<Scalar, Index, Space> const in_steps(
       with_coarse_times(space, train.tensor(), time, most_steps_of_time));
   auto choice =
       Choosing<Scalar, Index, Space>(space, in_steps, options, format, chooses_ridge, time, watch).run();
@@ -850,7 +852,7 @@ FastTuckerChoice<Scalar, Space> choose_as_they_are(Space const& space,
 /// The same for values of any scale.
 template <class Scalar, class Index, class Space>
 FastTuckerChoice<Scalar, Space> choose_of_any_scale(Space const& space,
-                                                    Entries<Scalar, Index, Space> const& train,
+                                                    TrainingSet<Scalar, Index, Space> const& train,
                                                     FastTuckerOptions const& options,
                                                     AnyFormatOptions const& format, SearchWatch& watch) {
   double const factor = detail::value_scale(space, train, options, RunRanks());
@@ -885,7 +887,8 @@ bool leaves_rank(FastTuckerOptions const& options) {
 }
 
 template <class Scalar, class Index, class Space>
-FastTuckerChoice<Scalar, Space> detail::choose(Space const& space, Entries<Scalar, Index, Space> const& all,
+FastTuckerChoice<Scalar, Space> detail::choose(Space const& space,
+                                               TrainingSet<Scalar, Index, Space> const& all,
                                                FastTuckerOptions const& options,
                                                AnyFormatOptions const& format,
                                                NonzeroDistribution<Scalar, Index, Space> const& rows,
@@ -900,7 +903,7 @@ FastTuckerChoice<Scalar, Space> detail::choose(Space const& space, Entries<Scala
   if (sampled.share < 1)
     train = rows.together([&] { return sample_rows(space, all, sampled.mode, sampled.share); });
   if (of_all_ranks(train.nnz()) < most / 4) train = all;  // few rows have nearly all
-  if (!train.on_host()) train = Entries<Scalar, Index, Space>(rows.to_root(train.tensor()));
+  if (!train.on_host()) train = TrainingSet<Scalar, Index, Space>(rows.to_root(train.tensor()));
   return rows.on_root([&] { return choose_of_any_scale(space, train, options, format, watch); });
 }
 
@@ -910,7 +913,7 @@ FastTuckerChoice<Scalar, Space> choose_fast_tucker(Space const& space,
                                                    FastTuckerOptions const& options, AnyFormatOptions format,
                                                    FastTuckerSearchCallback const& on_search) {
   expect_coordinates_inside(space, train);
-  return detail::choose(space, Entries<Scalar, Index, Space>(train), options, format,
+  return detail::choose(space, TrainingSet<Scalar, Index, Space>(train), options, format,
                         NonzeroDistribution<Scalar, Index, Space>(space, train.extents()), most_searched,
                         on_search);
 }
@@ -920,10 +923,10 @@ FastTuckerChoice<Scalar, Space> choose_fast_tucker(Space const& space,
       Kokkos::DefaultExecutionSpace const&, CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
       FastTuckerOptions const&, AnyFormatOptions, FastTuckerSearchCallback const&);                         \
   template FastTuckerChoice<Scalar, Kokkos::DefaultExecutionSpace> detail::choose(                          \
-      Kokkos::DefaultExecutionSpace const&, Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,   \
-      FastTuckerOptions const&, AnyFormatOptions const&,                                                    \
-      NonzeroDistribution<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, count_t,                    \
-      FastTuckerSearchCallback const&)
+      Kokkos::DefaultExecutionSpace const&,                                                                 \
+      TrainingSet<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, FastTuckerOptions const&,           \
+      AnyFormatOptions const&, NonzeroDistribution<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,    \
+      count_t, FastTuckerSearchCallback const&)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_CHOOSE);
 
 }  // namespace polyad

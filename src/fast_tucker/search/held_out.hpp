@@ -177,11 +177,11 @@ auto hold_out(Space const& space, CooTensor<Scalar, Index, Space> const& X, doub
                   [&](count_t kept) { return make_coo_tensor<Scalar, Index>(space, X.extents(), kept); });
 }
 
-/// The same for Entries: kept ones stay on the host or the device, held-out ones are on the device.
+/// The same for TrainingSet: kept ones stay on the host or the device, held-out ones are on the device.
 template <class Scalar, class Index, class Space>
-auto hold_out(Space const& space, Entries<Scalar, Index, Space> const& X, double share, int fold = 0) {
+auto hold_out(Space const& space, TrainingSet<Scalar, Index, Space> const& X, double share, int fold = 0) {
   using Held   = CooTensor<Scalar, Index, Space>;
-  using Kept   = Entries<Scalar, Index, Space>;
+  using Kept   = TrainingSet<Scalar, Index, Space>;
   using Result = HeldOut<Kept, Held, RepeatFlags<Space>>;
   if (!X.on_host()) {
     auto const parts = hold_out(space, X.tensor(), share, fold);

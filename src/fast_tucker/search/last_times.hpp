@@ -67,7 +67,7 @@ CooTensor<Scalar, Index, Space> entries_at_times(Space const& space, CooTensor<S
 template <class Scalar, class Index, class Space>
 std::optional<count_t> begin_of_last_times(Space const& space, CooTensor<Scalar, Index, Space> const& X,
                                            int time_mode, count_t part) {
-  auto const on_device = entries_of_rows(space, Entries<Scalar, Index, Space>(X), time_mode,
+  auto const on_device = entries_of_rows(space, TrainingSet<Scalar, Index, Space>(X), time_mode,
                                          RowDistribution<Scalar, Space>(space, X.extents()));
   auto const counts    = Kokkos::create_mirror_view(on_device);
   Kokkos::deep_copy(space, counts, on_device);

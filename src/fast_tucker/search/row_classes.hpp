@@ -37,7 +37,7 @@ struct CountEntriesOfRows {
 
 /// The number of entries of each row of mode n on all ranks. \throws MemoryError
 template <class Scalar, class Index, class Space>
-RowCounts<Space> entries_of_rows(Space const& space, Entries<Scalar, Index, Space> const& X, int n,
+RowCounts<Space> entries_of_rows(Space const& space, TrainingSet<Scalar, Index, Space> const& X, int n,
                                  RowDistribution<Scalar, Space> const& rows) {
   using Counts        = RowCounts<Space>;
   count_t const count = X.extents()[n];
@@ -72,7 +72,7 @@ struct ZeroRowsOfClasses {
 /// this rank owns. \param classes  one number per mode, bit k for class k; or none
 /// \throws MemoryError
 template <class Scalar, class Index, class Space>
-void leave_to_biases(Space const& space, Entries<Scalar, Index, Space> const& X,
+void leave_to_biases(Space const& space, TrainingSet<Scalar, Index, Space> const& X,
                      std::vector<std::uint64_t> const& classes, FastTuckerModel<Scalar, Space> const& model,
                      RowDistribution<Scalar, Space> const& rows) {
   for (int n = 0; n < static_cast<int>(classes.size()); ++n) {

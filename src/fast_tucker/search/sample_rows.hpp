@@ -15,7 +15,7 @@ namespace polyad::detail {
 
 /// A scan: the number of sampled entries before p gives the place of entry p.
 template <class Scalar, class Index>
-struct TakeSample {
+struct GatherSample {
   Index const* indices;
   Scalar const* values;
   count_t order;
@@ -43,14 +43,14 @@ template <class Scalar, class Index, class Space, class Make>
 CooTensor<Scalar, Index, Space> sample_rows(Space const& space, CooTensor<Scalar, Index, Space> const& X,
                                             int mode, double share, Make const& make) {
   using Range = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
-  TakeSample<Scalar, Index> take{X.indices().data(),
-                                 X.values().data(),
-                                 static_cast<count_t>(X.order()),
-                                 static_cast<count_t>(mode),
-                                 share,
-                                 false,
-                                 nullptr,
-                                 nullptr};
+  GatherSample<Scalar, Index> take{X.indices().data(),
+                                   X.values().data(),
+                                   static_cast<count_t>(X.order()),
+                                   static_cast<count_t>(mode),
+                                   share,
+                                   false,
+                                   nullptr,
+                                   nullptr};
   count_t taken = 0;
   Kokkos::parallel_scan("polyad::count_sample", Range(space, 0, X.nnz()), take, taken);
   auto const result  = make(taken);
@@ -61,12 +61,12 @@ CooTensor<Scalar, Index, Space> sample_rows(Space const& space, CooTensor<Scalar
   return result;
 }
 
-/// The same for Entries, which stay on the host or the device.
+/// The same for TrainingSet, which stay on the host or the device.
 template <class Scalar, class Index, class Space>
-Entries<Scalar, Index, Space> sample_rows(Space const& space, Entries<Scalar, Index, Space> const& X,
-                                          int mode, double share) {
+TrainingSet<Scalar, Index, Space> sample_rows(Space const& space, TrainingSet<Scalar, Index, Space> const& X,
+                                              int mode, double share) {
   if (!X.on_host())
-    return Entries<Scalar, Index, Space>(sample_rows(space, X.tensor(), mode, share, [&](count_t nnz) {
+    return TrainingSet<Scalar, Index, Space>(sample_rows(space, X.tensor(), mode, share, [&](count_t nnz) {
       return make_coo_tensor<Scalar, Index>(space, X.extents(), nnz);
     }));
   DeviceMemoryAccount::HostArrays const in_host_memory;

@@ -104,7 +104,7 @@ NpyArray parse_npy(std::string const& file, std::string const& name, std::string
   auto const refuse = [&](std::string const& reason) {
     throw InputError(file, 0, 0, in_quotes(name) + reason);
   };
-  if (content.size() < 12 || !content.starts_with(npy_magic)) refuse(" is no array of numpy");
+  if (content.size() < 12 || !content.starts_with(npy_magic)) refuse(" is not an array of numpy");
   auto const byte  = [&](std::size_t k) -> std::size_t { return static_cast<unsigned char>(content[k]); };
   bool const first = content[6] == 1;
   std::size_t const start = first ? 10 : 12;

@@ -226,7 +226,7 @@ TensorFile read_delimited(RawInput& input, ReadOptions const& options, TableLayo
   file.report.text_bytes = reader.text_bytes();
   file.report.file_bytes = input.consumed();
   file.report.table      = layout.report;
-  file.report.zeros      = settle_zeros(file.tensor, options.drop_zeros, input.name());
+  file.report.zeros      = drop_or_count_zeros(file.tensor, options.drop_zeros, input.name());
   file.report.seconds    = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return file;
 }

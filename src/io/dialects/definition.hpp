@@ -39,7 +39,7 @@ struct DialectDefinition {
   std::optional<TextHeader> (*read_header)(LeadingBlocks& lines, std::optional<Fault>& fault) = nullptr;
 
   /// Reads a file that `begins` or `recognise` knows. \throws as io::read_tensor
-  TensorFile (*read)(RawInput& input, ReadOptions const& options, Stretch const& stretch) = nullptr;
+  TensorFile (*read)(RawInput& input, ReadOptions const& options, FileRange const& stretch) = nullptr;
   /// Whether `read` can also read a part of a file.
   bool reads_parts = false;
 

@@ -12,7 +12,7 @@ constinit DialectDefinition const delimited_dialect = {
     .recognise = [](RawInput& input,
                     ReadOptions const& options) { return find_table(input, options).has_value(); },
     .read =
-        [](RawInput& input, ReadOptions const& options, Stretch const&) {
+        [](RawInput& input, ReadOptions const& options, FileRange const&) {
           auto const layout = find_table(input, options);
           if (!layout) throw InputError(input.name(), 0, 0, "has changed while it was read");
           return read_delimited(input, options, *layout);

@@ -8,7 +8,7 @@ namespace polyad::io {
 constinit DialectDefinition const genten_binary_dialect = {
     .name   = "genten-binary",
     .begins = begins_genten_binary,
-    .read   = [](RawInput& input, ReadOptions const& options, Stretch const&) {
+    .read   = [](RawInput& input, ReadOptions const& options, FileRange const&) {
       return read_genten_binary(input, options);
     }};
 

@@ -21,7 +21,7 @@ constinit DialectDefinition const npz_dialect = {
     .holds_floats = true,
     .begins       = [](std::string_view start) { return start.starts_with("PK"); },
     .read         = [](RawInput& input, ReadOptions const& options,
-                       Stretch const&) { return read_tensor_npz(input, options); },
+                       FileRange const&) { return read_tensor_npz(input, options); },
     .write =
         [](std::filesystem::path const& path, CoordinateList const& tensor, WriteOptions const& options) {
           write_tensor_npz(path, tensor, options.single_precision, {options.index_base, options.labels});

@@ -23,7 +23,7 @@ constinit DialectDefinition const pten_dialect = {
     .can_pack     = true,
     .begins       = [](std::string_view start) { return start.starts_with(pten::magic); },
     .read         = [](RawInput& input, ReadOptions const& options,
-                       Stretch const& stretch) { return read_pten(input, options, stretch); },
+                       FileRange const& stretch) { return read_pten(input, options, stretch); },
     .reads_parts  = true,
     .write =
         [](std::filesystem::path const& path, CoordinateList const& tensor, WriteOptions const& options) {

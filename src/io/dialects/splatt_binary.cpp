@@ -8,7 +8,7 @@ namespace polyad::io {
 constinit DialectDefinition const splatt_binary_dialect = {
     .name   = "splatt-binary",
     .begins = begins_splatt_binary,
-    .read   = [](RawInput& input, ReadOptions const& options, Stretch const&) {
+    .read   = [](RawInput& input, ReadOptions const& options, FileRange const&) {
       return read_splatt_binary(input, options);
     }};
 

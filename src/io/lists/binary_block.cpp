@@ -48,7 +48,7 @@ bool FirstFault::is_before(std::uint64_t block) {
   return m_block < block;
 }
 
-void FirstFault::throw_if_any(std::string const& file, Stretch const& stretch) {
+void FirstFault::throw_if_any(std::string const& file, FileRange const& stretch) {
   std::optional<Fault> fault;
   {
     std::scoped_lock const lock(m_mutex);
@@ -77,8 +77,9 @@ std::string value_not_exact(std::uint64_t nonzero, std::string const& value) {
 }
 
 void finish_binary(RawInput const& input, ReadOptions const& options,
-                   std::chrono::steady_clock::time_point start, TensorFile& result, Stretch const& stretch) {
-  result.report.zeros      = settle_zeros(result.tensor, options.drop_zeros, input.name(), stretch);
+                   std::chrono::steady_clock::time_point start, TensorFile& result,
+                   FileRange const& stretch) {
+  result.report.zeros      = drop_or_count_zeros(result.tensor, options.drop_zeros, input.name(), stretch);
   result.report.file_bytes = input.size();
   result.report.seconds    = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }

@@ -37,7 +37,7 @@ public:
   [[nodiscard]] bool is_before(std::uint64_t block);
   /// If the file is read in parts, each part throws the first part's fault.
   /// \throws InputError
-  void throw_if_any(std::string const& file, Stretch const& stretch = {});
+  void throw_if_any(std::string const& file, FileRange const& stretch = {});
 
 private:
   std::mutex m_mutex;
@@ -117,6 +117,6 @@ std::string copy_values(BinaryBlock const& block, char const* bytes, ReadOptions
 /// Settles zeros and fills the report, once the list is full.
 void finish_binary(RawInput const& input, ReadOptions const& options,
                    std::chrono::steady_clock::time_point start, TensorFile& result,
-                   Stretch const& stretch = {});
+                   FileRange const& stretch = {});
 
 }  // namespace polyad::io

@@ -33,7 +33,8 @@ void mirror(CoordinateList& matrix, double sign, ReadMemory& memory) {
       matrix.indices);
 }
 
-std::uint64_t settle_zeros(CoordinateList& list, bool drop, std::string const& file, Stretch const& stretch) {
+std::uint64_t drop_or_count_zeros(CoordinateList& list, bool drop, std::string const& file,
+                                  FileRange const& stretch) {
   std::uint64_t zeros = 0, nnz = 0;
   for (Words const& part :
        stretch.of_all({static_cast<std::uint64_t>(std::count(list.values.begin(), list.values.end(), 0.0)),

@@ -18,7 +18,7 @@ void mirror(CoordinateList& matrix, double sign, ReadMemory& memory);
 /// Counts the values that are 0. If `drop` is set, removes their entries; the others keep their order. For a
 /// file that is read in parts, the count is of the whole file.
 /// \param file  its name, for the message; throws InputError when nothing is left
-std::uint64_t settle_zeros(CoordinateList& list, bool drop, std::string const& file,
-                           Stretch const& stretch = {});
+std::uint64_t drop_or_count_zeros(CoordinateList& list, bool drop, std::string const& file,
+                                  FileRange const& stretch = {});
 
 }  // namespace polyad::io

@@ -39,7 +39,8 @@ void write_pten(std::filesystem::path const& path, CoordinateList const& tensor,
 /// \throws InputError for a file that is damaged, cut short, of a later version, or holds an index beyond
 ///         its extent or, unless allowed, a value that is not finite
 /// \param stretch  the part of the file's blocks to read; the heads of all blocks are checked
-[[nodiscard]] TensorFile read_pten(RawInput& input, ReadOptions const& options, Stretch const& stretch = {});
+[[nodiscard]] TensorFile read_pten(RawInput& input, ReadOptions const& options,
+                                   FileRange const& stretch = {});
 [[nodiscard]] inline TensorFile read_pten(std::filesystem::path const& path,
                                           ReadOptions const& options = {}) {
   RawInput input(path);

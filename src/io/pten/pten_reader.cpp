@@ -173,7 +173,7 @@ std::string copy_block(pten::Header const& header, BinaryBlock const& block, Rea
 
 }  // namespace
 
-TensorFile read_pten(RawInput& input, ReadOptions const& options, Stretch const& stretch) {
+TensorFile read_pten(RawInput& input, ReadOptions const& options, FileRange const& stretch) {
   auto const start = std::chrono::steady_clock::now();
   ReadMemory memory(options.memory_bytes);
   input.hold(memory);

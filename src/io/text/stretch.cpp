@@ -35,7 +35,7 @@ std::string reason_of(InputError const& error) {
 }
 
 /// Checks that all parts see the same file, of the same size.
-void expect_one_file(std::string const& name, bool is_file, std::uint64_t bytes, Stretch const& stretch) {
+void expect_one_file(std::string const& name, bool is_file, std::uint64_t bytes, FileRange const& stretch) {
   auto const all = stretch.of_all({is_file ? 1U : 0U, bytes});
   for (std::size_t k = 1; k < all.size(); ++k)
     if (all[k] != all[0])
@@ -57,7 +57,7 @@ std::uint64_t number_of_dialect(Dialect dialect) {
 }
 
 /// The first part reads everything. The others get an empty list and the same facts.
-TensorFile read_by_first(RawInput* input, ReadOptions const& options, Stretch const& stretch) {
+TensorFile read_by_first(RawInput* input, ReadOptions const& options, FileRange const& stretch) {
   TensorFile file;
   if (stretch.part == 0) file = read_tensor(*input, options);
   auto const& report      = file.report;
@@ -95,7 +95,7 @@ TensorFile read_by_first(RawInput* input, ReadOptions const& options, Stretch co
   return file;
 }
 
-TensorFile read_stretch(RawInput& input, ReadOptions const& options, Stretch const& stretch) {
+TensorFile read_stretch(RawInput& input, ReadOptions const& options, FileRange const& stretch) {
   expect_one_file(input.name(), input.has_places(), input.size(), stretch);
   if (!input.has_places()) return read_by_first(&input, options, stretch);
   auto const binary = recognise_binary(input);
@@ -110,7 +110,7 @@ TensorFile read_stretch(RawInput& input, ReadOptions const& options, Stretch con
 }
 
 TensorFile read_stretch(std::filesystem::path const& path, ReadOptions const& options,
-                        Stretch const& stretch) {
+                        FileRange const& stretch) {
   std::error_code failed;
   bool const is_file = std::filesystem::is_regular_file(path, failed);
   auto const bytes   = is_file ? std::filesystem::file_size(path, failed) : 0;
@@ -126,7 +126,7 @@ TensorFile read_stretch(std::filesystem::path const& path, ReadOptions const& op
 template <class From>
 TensorFile read_part(From& from, ReadOptions const& options, FilePart const& part) {
   POLYAD_EXPECTS(part.part >= 0 && part.part < part.parts, "part ", part.part, " of ", part.parts);
-  Stretch const stretch{part};
+  FileRange const stretch{part};
   if (stretch.is_whole()) return read_tensor(from, options);
   try {
     auto file = read_stretch(from, options, stretch);
@@ -139,17 +139,17 @@ TensorFile read_part(From& from, ReadOptions const& options, FilePart const& par
 
 }  // namespace
 
-std::vector<Words> Stretch::of_all(Words const& own) const {
+std::vector<Words> FileRange::of_all(Words const& own) const {
   if (is_whole()) return {own};
   agree({well, 0, 0, 0}, "");
   return share(own);
 }
 
-void Stretch::finish() const {
+void FileRange::finish() const {
   if (!is_whole()) agree({well, 0, 0, 0}, "");
 }
 
-void Stretch::fail() const {
+void FileRange::fail() const {
   if (is_whole() || m_is_over) throw;
   Words own = {other_error, 0, 0, 0};
   std::string text;
@@ -176,7 +176,7 @@ void Stretch::fail() const {
 }
 
 /// All parts call this together. \param own  the ending, two numbers, and the bytes of `text` that are a name
-void Stretch::agree(Words const& own, std::string const& text) const {
+void FileRange::agree(Words const& own, std::string const& text) const {
   Words head = own;
   head.push_back(text.size());
   auto const heads = share(head);
@@ -206,7 +206,7 @@ void Stretch::agree(Words const& own, std::string const& text) const {
   }
 }
 
-void Stretch::throw_first(std::string const& file, std::optional<Fault> const& own) const {
+void FileRange::throw_first(std::string const& file, std::optional<Fault> const& own) const {
   if (own) throw InputError(file, own->line, own->column, own->reason);
   finish();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stretch: the readers' interface to a FilePart (polyad/io/tensor_file.hpp).
+// FileRange: the readers' interface to a FilePart (polyad/io/tensor_file.hpp).
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@ namespace polyad::io {
 /// The numbers that one reader sends to all.
 using Words = std::vector<std::uint64_t>;
 
-struct Stretch : FilePart {
-  Stretch() = default;
-  explicit Stretch(FilePart const& whose) : FilePart(whose) {}
+struct FileRange : FilePart {
+  FileRange() = default;
+  explicit FileRange(FilePart const& whose) : FilePart(whose) {}
 
   [[nodiscard]] bool is_whole() const noexcept { return parts == 1; }
   /// \throws what another part threw, if one did instead of calling this

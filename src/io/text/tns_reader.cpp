@@ -33,7 +33,7 @@ namespace {
 /// Hands out blocks of text and keeps their parsed results, in the file's order.
 class BlockParser {
 public:
-  BlockParser(RawInput& input, Compression compression, ReadOptions const& options, Stretch const& stretch,
+  BlockParser(RawInput& input, Compression compression, ReadOptions const& options, FileRange const& stretch,
               ReadMemory& memory)
       : m_input(input),
         m_memory(memory),
@@ -234,7 +234,7 @@ private:
 
   RawInput& m_input;
   ReadMemory& m_memory;
-  Stretch const& m_stretch;
+  FileRange const& m_stretch;
   bool m_packed;
   std::mutex m_mutex;
   TextBlocks m_blocks;  // under m_mutex while threads run, like m_held and the length of m_results
@@ -290,7 +290,7 @@ bool look_like_times(UninitializedVector<double> const& values) {
 
 }  // namespace
 
-TensorFile read_tns(RawInput& input, ReadOptions const& options, Stretch const& stretch) {
+TensorFile read_tns(RawInput& input, ReadOptions const& options, FileRange const& stretch) {
   if (options.index_base < -1 || options.index_base > 1)
     throw UsageError("the index base is 0 or 1, not " + std::to_string(options.index_base));
   if (options.index_base_of_text < -1 || options.index_base_of_text > 1)
@@ -328,7 +328,7 @@ TensorFile read_tns(RawInput& input, ReadOptions const& options, Stretch const& 
   }
   if (header.rules.symmetry != Symmetry::none)
     mirror(file.tensor, header.rules.symmetry == Symmetry::skew ? -1 : 1, memory);
-  file.report.zeros = settle_zeros(file.tensor, options.drop_zeros, input.name(), stretch);
+  file.report.zeros = drop_or_count_zeros(file.tensor, options.drop_zeros, input.name(), stretch);
   file.report.values_look_like_times =
       header.dialect == Dialect::frostt && order > 1 && look_like_times(file.tensor.values);
   file.report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

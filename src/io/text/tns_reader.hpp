@@ -19,7 +19,7 @@ namespace polyad::io {
 
 /// \param stretch  the part of the lines to read; packed text and pipes are only read as a whole
 /// \throws InputError naming file, line and column of the first fault; UsageError for options out of range
-[[nodiscard]] TensorFile read_tns(RawInput& input, ReadOptions const& options, Stretch const& stretch = {});
+[[nodiscard]] TensorFile read_tns(RawInput& input, ReadOptions const& options, FileRange const& stretch = {});
 [[nodiscard]] inline TensorFile read_tns(std::filesystem::path const& path, ReadOptions const& options = {}) {
   RawInput input(path);
   return read_tns(input, options);

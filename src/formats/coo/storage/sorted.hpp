@@ -40,7 +40,7 @@ struct SortedOptions {
     if (permutations) storage = Storage::permutations;
   }
   void serve(FormatRequest const& request) {
-    if (request.as_named && storage == Storage::automatic) storage = Storage::copies;
+    if (request.no_fallback && storage == Storage::automatic) storage = Storage::copies;
     // Least squares need a row's nonzeros in one piece.
     if (request.wants(Capability::row_least_squares) && !block_rows) block_rows = 0;
     only_mode = request.only_mode;
