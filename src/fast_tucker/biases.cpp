@@ -8,7 +8,7 @@
 #include "fast_tucker/drift.hpp"
 #include "fast_tucker/entries.hpp"
 #include "fast_tucker/largest_entry.hpp"
-#include "fast_tucker/row_classes.hpp"
+#include "fast_tucker/search/row_classes.hpp"
 #include "polyad/core/instances.hpp"
 #include "tensor/coordinates_inside.hpp"
 

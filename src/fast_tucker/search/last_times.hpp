@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "fast_tucker/entries.hpp"
-#include "fast_tucker/row_classes.hpp"
+#include "fast_tucker/search/row_classes.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/fast_tucker_model.hpp"
 

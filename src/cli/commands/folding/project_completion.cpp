@@ -24,7 +24,6 @@
 #include "cli/tensors/entries.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/core/per_mode.hpp"
 
 namespace polyad::cli {
 

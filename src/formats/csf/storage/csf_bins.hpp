@@ -36,7 +36,7 @@ struct CsfBins {
 };
 
 /// Whether forming a fiber's inner product first pays. It does from four nonzeros per fiber on, as for the
-/// runs of `sorted` (docs/design-notes.md).
+/// runs of `sorted` (docs/developer/decisions.md).
 inline bool summing_fibers_pays(count_t nnz, count_t fibers) {
   return nnz >= 4 * fibers;
 }
