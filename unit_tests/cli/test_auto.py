@@ -161,7 +161,7 @@ class Auto(AutoTest):
                 self.assertTrue(report["format"]["chosen_because"])
         self.assertEqual(seen[-1], "streamed-blco")
         self.assertGreater(len(set(seen)), 2)
-        self.assertIn("in memory", report["format"]["chosen_because"])
+        self.assertIn("no other in-memory format fits", report["format"]["chosen_because"])
         self.fail_with(4, *common, "--device-memory", 95000, says=("streamed-blco needs the least", "a smaller rank (-r)"))
 
     def test_duplicates_are_summed_where_the_device_cannot_sort_them(self):

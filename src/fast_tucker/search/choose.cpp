@@ -430,7 +430,7 @@ public:
       }
       // Two bins fit any trend of the noise.
       bool const are_two = best.drift[n].bins == 2;
-      if (least < m_least * (1 - (are_two ? 0.01 : worth_a_drift))) {
+      if (least < m_least * (1 - (are_two ? 0.01 : worth_a_drift)) && is_more_than_chance(best)) {
         m_best  = best;
         m_least = least;
       }
@@ -441,6 +441,31 @@ private:
   static constexpr int few_sweeps = 4;  // enough to tell candidates apart
   /// Falls of the held-out error. Below that, one more step of a damping follows the noise.
   static constexpr double worth_a_drift = 5e-4, worth_damping = 3e-4;
+  /// The least gain of a drift in standard errors (judgement.hpp). It is the best of about ten candidates.
+  static constexpr double least_gain_of_drift = 2;
+
+  /// Whether biases that drift like this predict the held-out entries better than the best biases so far, for
+  /// another draw of rows, too.
+  bool is_more_than_chance(BiasOptions const& drifting) {
+    JudgedEntries entries;
+    entries.order      = m_held.order();
+    entries.values     = numbers_on_host(m_space, m_held.values());
+    entries.biases     = predictions(m_best);
+    entries.model      = predictions(drifting);
+    auto const indices = Kokkos::create_mirror_view(m_held.indices());
+    Kokkos::deep_copy(m_space, indices, m_held.indices());
+    m_space.fence("polyad::drifts_by_rows");
+    entries.rows.assign(indices.data(), indices.data() + indices.size());
+    std::vector<int> modes;
+    for (int n = 0; n < entries.order; ++n)
+      if (n != m_best.time_mode) modes.push_back(n);
+    return gain_of(entries, modes, [](std::size_t) { return true; }).in_errors() > least_gain_of_drift;
+  }
+  std::vector<double> predictions(BiasOptions const& options) {
+    fit_biases(m_space, m_kept, options, m_model, RowDistribution<Scalar, Space>(m_space, m_kept.extents()),
+               m_between);
+    return numbers_on_host(m_space, predict(m_space, m_model, m_held));
+  }
 
   /// The last times, the entries before, and the error of biases that stay.
   struct LastTimes {
