@@ -30,8 +30,8 @@ struct Remainder {
   int skipped_drift;
   double mean;
 
+  /// \param times  the times that the bins of drifts cover
   template <class Space>
-  /// \param times  that the bins of drifts cover
   Remainder(CooTensor<Scalar, Index, Space> const& X, FastTuckerModel<Scalar, Space> const& model,
             int without_bias, int without_drift, count_t times)
       : Remainder(X, model, without_bias, without_drift) {

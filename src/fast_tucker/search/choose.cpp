@@ -305,6 +305,23 @@ private:
   int m_epochs     = last_epochs;
 };
 
+/// Held-out entries with two predictions of each, without their classes and repeats. Waits for `space`.
+/// \throws MemoryError
+template <class Scalar, class Index, class Space>
+JudgedEntries judged_entries(Space const& space, CooTensor<Scalar, Index, Space> const& held,
+                             std::vector<double> const& biases, std::vector<double> const& model) {
+  JudgedEntries entries;
+  entries.order      = held.order();
+  entries.values     = numbers_on_host(space, held.values());
+  entries.biases     = biases;
+  entries.model      = model;
+  auto const indices = Kokkos::create_mirror_view(held.indices());
+  Kokkos::deep_copy(space, indices, held.indices());
+  space.fence("polyad::judged_entries");
+  entries.rows.assign(indices.data(), indices.data() + indices.size());
+  return entries;
+}
+
 /// Chooses the damping of the biases, which modes' biases drift, in how many bins, and with which damping.
 /// The least held-out error of mean and biases alone decides. Of drifts it takes one mode after the other,
 /// the longest last: first the bins, then the damping.
@@ -447,23 +464,14 @@ private:
   /// Whether biases that drift like this predict the held-out entries better than the best biases so far, for
   /// another draw of rows, too.
   bool is_more_than_chance(BiasOptions const& drifting) {
-    JudgedEntries entries;
-    entries.order      = m_held.order();
-    entries.values     = numbers_on_host(m_space, m_held.values());
-    entries.biases     = predictions(m_best);
-    entries.model      = predictions(drifting);
-    auto const indices = Kokkos::create_mirror_view(m_held.indices());
-    Kokkos::deep_copy(m_space, indices, m_held.indices());
-    m_space.fence("polyad::drifts_by_rows");
-    entries.rows.assign(indices.data(), indices.data() + indices.size());
+    auto const entries = judged_entries(m_space, m_held, predictions(m_best), predictions(drifting));
     std::vector<int> modes;
     for (int n = 0; n < entries.order; ++n)
       if (n != m_best.time_mode) modes.push_back(n);
     return gain_of(entries, modes, [](std::size_t) { return true; }).in_errors() > least_gain_of_drift;
   }
   std::vector<double> predictions(BiasOptions const& options) {
-    fit_biases(m_space, m_kept, options, m_model, RowDistribution<Scalar, Space>(m_space, m_kept.extents()),
-               m_between);
+    fit(options, m_kept);
     return numbers_on_host(m_space, predict(m_space, m_model, m_held));
   }
 
@@ -493,9 +501,12 @@ private:
   double error(BiasOptions const& options) { return error(options, m_kept, m_held, m_sums); }
   double error(BiasOptions const& options, TrainingSet<Scalar, Index, Space> const& kept,
                CooTensor<Scalar, Index, Space> const& held, ErrorSums<Space> const& sums) {
+    fit(options, kept);
+    return polyad::errors(m_space, m_model, m_nothing, held, sums).rmse;
+  }
+  void fit(BiasOptions const& options, TrainingSet<Scalar, Index, Space> const& kept) {
     fit_biases(m_space, kept, options, m_model, RowDistribution<Scalar, Space>(m_space, kept.extents()),
                m_between);
-    return polyad::errors(m_space, m_model, m_nothing, held, sums).rmse;
   }
 
   Space m_space;
@@ -587,17 +598,10 @@ public:
   /// The held-out entries with two predictions of each. \throws MemoryError
   [[nodiscard]] JudgedEntries judged(std::vector<double> const& biases,
                                      std::vector<double> const& model) const {
-    JudgedEntries entries;
-    entries.order      = kept().order();
-    entries.values     = numbers_on_host(m_space, held().values());
-    entries.biases     = biases;
-    entries.model      = model;
-    auto const indices = Kokkos::create_mirror_view(held().indices());
-    Kokkos::deep_copy(m_space, indices, held().indices());
+    auto entries       = judged_entries(m_space, held(), biases, model);
     auto const repeats = Kokkos::create_mirror_view(m_parts.repeats);
     Kokkos::deep_copy(m_space, repeats, m_parts.repeats);
     m_space.fence("polyad::judged_entries");
-    entries.rows.assign(indices.data(), indices.data() + indices.size());
     entries.repeats.assign(repeats.data(), repeats.data() + repeats.size());
     entries.classes.resize(entries.rows.size());
     RowDistribution<Scalar, Space> const rows(m_space, kept().extents());

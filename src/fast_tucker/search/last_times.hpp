@@ -10,56 +10,28 @@
 #include <vector>
 
 #include "fast_tucker/entries.hpp"
+#include "fast_tucker/search/gather_entries.hpp"
 #include "fast_tucker/search/row_classes.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/fast_tucker_model.hpp"
 
 namespace polyad::detail {
 
-/// A scan: writes the entries whose time is before `cut`, or those from it on, in their order.
-template <class Index, class Scalar>
-struct TakeTimes {
-  Index const* indices;
-  Scalar const* values;
-  count_t order;
+/// Whether an entry's time is before `cut`, or not before it.
+template <class Index>
+struct IsAtTimes {
   int mode;
   count_t cut;
-  bool takes_late;
-  bool writes;
-  Index* taken_indices;
-  Scalar* taken_values;
-  KOKKOS_FUNCTION void operator()(count_t p, count_t& before, bool last) const {
-    if ((indices[p * order + mode] >= cut) != takes_late) return;
-    if (last && writes) {
-      for (count_t n = 0; n < order; ++n) taken_indices[before * order + n] = indices[p * order + n];
-      taken_values[before] = values[p];
-    }
-    ++before;
-  }
+  bool late;
+  KOKKOS_FUNCTION bool operator()(Index const* index) const { return (index[mode] >= cut) == late; }
 };
 
 /// The entries with times before `cut`, or from it on. Waits for `space`. \throws MemoryError
 template <class Scalar, class Index, class Space>
 CooTensor<Scalar, Index, Space> entries_at_times(Space const& space, CooTensor<Scalar, Index, Space> const& X,
                                                  int time_mode, count_t cut, bool late) {
-  using Range = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
-  TakeTimes<Index, Scalar> take{X.indices().data(),
-                                X.values().data(),
-                                X.indices().extent(1),
-                                time_mode,
-                                cut,
-                                late,
-                                false,
-                                nullptr,
-                                nullptr};
-  count_t taken = 0;
-  Kokkos::parallel_scan("polyad::count_times", Range(space, 0, X.nnz()), take, taken);
-  auto const result  = make_coo_tensor<Scalar, Index>(space, X.extents(), taken);
-  take.writes        = true;
-  take.taken_indices = result.indices().data();
-  take.taken_values  = result.values().data();
-  Kokkos::parallel_scan("polyad::take_times", Range(space, 0, X.nnz()), take, taken);
-  return result;
+  return gather_entries(space, X, IsAtTimes<Index>{time_mode, cut, late},
+                        [&](count_t nnz) { return make_coo_tensor<Scalar, Index>(space, X.extents(), nnz); });
 }
 
 /// The time from which on there is about 1 / part of the entries; whole times, and at least the last one.

@@ -8,32 +8,21 @@
 
 #include "core/host_side.hpp"
 #include "fast_tucker/entries.hpp"
+#include "fast_tucker/search/gather_entries.hpp"
 #include "fast_tucker/search/held_out.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 
 namespace polyad::detail {
 
-/// A scan: the number of sampled entries before p gives the place of entry p.
-template <class Scalar, class Index>
-struct GatherSample {
-  Index const* indices;
-  Scalar const* values;
-  count_t order;
+/// Whether an entry's row of `mode` is in the sample.
+template <class Index>
+struct IsSampled {
   count_t mode;
   double share;  // fraction of the rows
-  bool writes;
-  Index* taken_indices;
-  Scalar* taken_values;
 
-  KOKKOS_FUNCTION void operator()(count_t p, count_t& before, bool last) const {
-    std::uint64_t const row = static_cast<std::uint64_t>(indices[p * order + mode]);
-    bool const taken        = static_cast<double>(mix_bits(row + 1) >> 11) * 0x1p-53 < share;
-    if (!taken) return;
-    if (last && writes) {
-      for (count_t n = 0; n < order; ++n) taken_indices[before * order + n] = indices[p * order + n];
-      taken_values[before] = values[p];
-    }
-    ++before;
+  KOKKOS_FUNCTION bool operator()(Index const* index) const {
+    std::uint64_t const row = static_cast<std::uint64_t>(index[mode]);
+    return static_cast<double>(mix_bits(row + 1) >> 11) * 0x1p-53 < share;
   }
 };
 
@@ -42,23 +31,7 @@ struct GatherSample {
 template <class Scalar, class Index, class Space, class Make>
 CooTensor<Scalar, Index, Space> sample_rows(Space const& space, CooTensor<Scalar, Index, Space> const& X,
                                             int mode, double share, Make const& make) {
-  using Range = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
-  GatherSample<Scalar, Index> take{X.indices().data(),
-                                   X.values().data(),
-                                   static_cast<count_t>(X.order()),
-                                   static_cast<count_t>(mode),
-                                   share,
-                                   false,
-                                   nullptr,
-                                   nullptr};
-  count_t taken = 0;
-  Kokkos::parallel_scan("polyad::count_sample", Range(space, 0, X.nnz()), take, taken);
-  auto const result  = make(taken);
-  take.writes        = true;
-  take.taken_indices = result.indices().data();
-  take.taken_values  = result.values().data();
-  Kokkos::parallel_scan("polyad::sample_rows", Range(space, 0, X.nnz()), take, taken);
-  return result;
+  return gather_entries(space, X, IsSampled<Index>{static_cast<count_t>(mode), share}, make);
 }
 
 /// The same for TrainingSet, which stay on the host or the device.

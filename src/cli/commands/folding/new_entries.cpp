@@ -126,13 +126,15 @@ std::vector<std::vector<std::uint8_t>> with_rows_of(io::CoordinateList const& li
   return marks;
 }
 
-io::RowNames first_names(io::RowNames names, std::vector<std::uint64_t> const& extents) {
+io::RowNames first_names(io::RowNames names, std::vector<std::uint64_t> const& extents,
+                         io::HostFastTucker const& model) {
   for (std::size_t n = 0; n < names.labels.size(); ++n) {
     auto& mode = names.labels[n];
     if (mode.rows() <= extents[n]) continue;
     mode.ends.resize(extents[n]);
     mode.bytes.resize(mode.ends.empty() ? 0 : mode.ends.back());
   }
+  names.index_base = model.names.index_base;
   return names;
 }
 

@@ -34,7 +34,8 @@ void append(io::CoordinateList& list, io::CoordinateList const& more);
     io::CoordinateList const& list, std::vector<std::vector<std::uint8_t>> const& before,
     std::vector<std::uint64_t> const& extents, std::vector<std::uint64_t> const& now);
 
-/// The names of the first rows of each mode, as many as `extents` says.
-[[nodiscard]] io::RowNames first_names(io::RowNames names, std::vector<std::uint64_t> const& extents);
+/// The names of the first rows of each mode, as many as `extents` says, with the index base of the model.
+[[nodiscard]] io::RowNames first_names(io::RowNames names, std::vector<std::uint64_t> const& extents,
+                                       io::HostFastTucker const& model);
 
 }  // namespace polyad::cli

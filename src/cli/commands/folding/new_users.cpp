@@ -65,8 +65,7 @@ NewUsers fold_new_users(io::HostFastTucker const& model, RecommendOptions const&
     users.model.observed.resize(model.extents.size());
     users.model.observed[mode] = folded.empty() ? std::vector<std::uint8_t>() : folded[mode];
   }
-  users.model.names            = first_names(std::move(entries.names), users.model.extents);
-  users.model.names.index_base = model.names.index_base;
+  users.model.names = first_names(std::move(entries.names), users.model.extents, model);
   return users;
 }
 

@@ -138,8 +138,7 @@ int project_completion(io::HostFastTucker const& model, ProjectOptions const& gi
   auto projected =
       with_new_rows_only(fold_in_rows(model, std::move(task), options.fold), model, options.mode);
   replace_marks(projected, tensor, options.mode);
-  projected.names            = first_names(std::move(entries.names), projected.extents);
-  projected.names.index_base = model.names.index_base;
+  projected.names = first_names(std::move(entries.names), projected.extents, model);
   io::write_fast_tucker(options.output, projected, options.precision == "f32");
   std::uint64_t const rows = projected.extents[mode];
   report.result = FactsReport{{{"rows", rows}, {"columns", model.columns[mode]}}, {options.output.string()}};

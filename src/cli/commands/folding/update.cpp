@@ -110,12 +110,13 @@ int run(UpdateOptions const& options, Report& report) {
   FoldInTask task;
   task.sweeps    = options.sweeps;
   task.precision = options.precision;
-  if (solves_again) task.entries = read_train(options, model, base);
-  if (solves_again) task.added = entries.file.tensor;
-  if (solves_again)
+  if (solves_again) {
+    task.entries = read_train(options, model, base);
+    task.added   = entries.file.tensor;
     append(task.entries, entries.file.tensor);
-  else
+  } else {
     task.entries = entries.file.tensor;
+  }
   merge(task.entries, options.duplicates, report);
   auto const all = task.entries.nnz();
   stop_if_interrupted("reading the entries");
@@ -123,8 +124,7 @@ int run(UpdateOptions const& options, Report& report) {
   report.backend   = session.backend();
   auto updated     = fold_in_rows(model, std::move(task), options.fold);
   updated.observed = with_rows_of(entries.file.tensor, model.observed, model.extents, updated.extents);
-  updated.names    = first_names(std::move(entries.names), updated.extents);
-  updated.names.index_base = model.names.index_base;
+  updated.names    = first_names(std::move(entries.names), updated.extents, model);
   io::write_fast_tucker(options.output, updated, options.precision == "f32");
 
   FactsReport result{{{"entries", all}, {"sweeps", std::int64_t{options.sweeps}}}, {options.output.string()}};
