@@ -76,6 +76,16 @@ struct UpdateShape {
   static constexpr int teams      = Block == 8 ? 5 : Block == 32 && !of_floats ? 3 : 4;
 };
 
+/// The same for the tile of a coordinate descent, whose threads have two rows each. The scratch pad has room
+/// for 128 rows of 32 columns, or for 256 of 16.
+template <int Block>
+struct DescentShape {
+  static constexpr int threads = Block == 32 ? device_team_threads / 2 : device_team_threads;
+  static constexpr int height  = 4;
+  static constexpr int width   = Block == 8 ? 4 : 8;
+  static constexpr int teams   = Block == 16 ? 3 : 4;
+};
+
 /// Whether multiply_rows calls the vendor's BLAS for a product of K by S columns.
 ///
 /// H100, 17.3 M rows, ms, our kernel and BLAS: K = S = 64 f32 11.0 and 4.8, f64 14.8 and 6.1; 128 44 and

@@ -146,7 +146,7 @@ TEST_CASE("Descent: every strategy is that of long doubles", "[cp]") {
       expect_update<float, DescentByTiles>(131, rank, c, 2);
       expect_update<float, DescentByRows>(131, rank, c, 2);
     }
-  for (count_t const rows : {0, 1, 119, 120, 121, 126, 127, 3000})
+  for (count_t const rows : {0, 1, 2, 64, 65, 127, 128, 129, 255, 256, 257, 3000})
     for (count_t const rank : {5, 16, 32}) {
       expect_update<double, DescentByTiles>(rows, rank, nonnegative, 3);
       expect_update<float, DescentByTiles>(rows, rank, low, 1);

@@ -3,23 +3,35 @@
 // R <= 32: V and A are read once, and A is written once.
 //
 //   each team, over its chunk of rows, a tile of rows at a time    operator()
-//     the tile of A into the scratch pad; a row's x into the
-//     registers of its thread
-//     the tile of V into the pad; the sweeps over the row, whose   descend()
-//     new numbers take V's place in the pad
+//     the tile of V into the scratch pad, and A's rows into the
+//     registers of their threads
+//     the sweeps over the rows, four columns at a time, whose new  descend_group()
+//     numbers take V's place in the pad
 //     A to memory                                                  store_tile()
 //     A'A and <V, A>                                               dense/update/update_tile.hpp
 //
-// H is in the pad, where all threads of a warp read the same number. Columns beyond R are zero. All numbers
-// of the pad are doubles, so that squares of floats stay in range.
+// The steps of four columns r = g ... g + 3 begin with the columns s of the other groups, whose x does not
+// change:
 //
-// Bytes: 3 I R s_r. Flops: 2 (1 + sweeps) I B^2 + I B^2, B = 8, 16 or 32.
+//   z_r = v_r - sum over s of H_rs x_s
+//
+// Then one column after the other subtracts those of its own group, and takes its step. The loop over the
+// groups has little code, which stays in the instruction cache. (With all columns unrolled, a small matrix
+// waited for the code.) A thread has two rows, which share each number of H that it reads from the pad: a
+// read takes as long as four multiplications.
+//
+// No array of registers is written conditionally, because it would then occupy its registers all through the
+// loop over tiles. Columns beyond R are zero. All numbers of the pad are doubles, so that squares of floats
+// stay in range.
+//
+// Bytes: 3 I R s_r. Flops: 2 sweeps I R B + I B^2, B = 8, 16 or 32.
 #pragma once
 
 #include <Kokkos_Core.hpp>
 
 #include "cp/constraints/column_numbers.hpp"
 #include "cp/update_memory.hpp"
+#include "dense/dense_tuning.hpp"
 #include "dense/update/update_tile.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/cp/factor_update.hpp"
@@ -32,22 +44,31 @@
 namespace polyad::detail {
 
 template <class Space, class Scalar, int Block>
-struct DescendTiles : UpdateTile<Space, double, Block> {
-  using Tile = UpdateTile<Space, double, Block>;
+struct DescendTiles : UpdateTile<Space, double, Block, DescentShape<Block>> {
+  using Tile = UpdateTile<Space, double, Block, DescentShape<Block>>;
   using Tile::pack, Tile::splits, Tile::workers, Tile::workers_each, Tile::sums_each, Tile::stride,
       Tile::team;
   using typename Tile::Pack16, typename Tile::Part;
 
-  /// At most one row for each thread of a device's team. A host's single thread holds all rows.
-  static constexpr int split_rows = Tile::Shape::threads / splits;
-  static constexpr int tile_rows  = splits * split_rows;
-  static constexpr int rows_each  = (tile_rows + team - 1) / team;
+  /// Rows of a thread. A host's single thread has all pairs of rows.
+  static constexpr int at_once    = 2;
+  static constexpr int pairs      = DescentShape<Block>::threads;
+  static constexpr int pairs_each = pairs / team;
+  static constexpr int tile_rows  = at_once * pairs;
+  /// A'A is summed over splits of equal size: the rows after the tile's are zero.
+  static constexpr int split_rows = (tile_rows + splits - 1) / splits;
+  static constexpr int pad_rows   = splits * split_rows;
 
-  static constexpr int tile_bytes    = Tile::bytes_of_tile(tile_rows);
-  static constexpr int matrix_bytes  = Block * Block * int(sizeof(double));
-  static constexpr int numbers_bytes = column_numbers * Block * int(sizeof(double));
-  static constexpr int pad_bytes     = tile_bytes + matrix_bytes + numbers_bytes + 3 * row_alignment;
+  static constexpr int group = 4;  // columns
+
+  static constexpr int tile_bytes     = Tile::bytes_of_tile(pad_rows);
+  static constexpr int matrix_bytes   = Block * Block * int(sizeof(double));
+  static constexpr int diagonal_bytes = Block * group * int(sizeof(double));
+  static constexpr int numbers_bytes  = column_numbers * Block * int(sizeof(double));
+  static constexpr int pad_bytes =
+      tile_bytes + matrix_bytes + diagonal_bytes + numbers_bytes + 4 * row_alignment;
   static_assert(tile_bytes >= team * int(sizeof(double)));
+  static_assert(!is_device_space<Space> || pad_bytes <= device_team_scratch);
 
   FactorMatrix<Scalar, Space> V;
   FactorMatrix<Scalar, Space> A;
@@ -58,43 +79,49 @@ struct DescendTiles : UpdateTile<Space, double, Block> {
   int sweeps;
   count_t chunk;  // rows
 
+  /// What all rows share, in the pad.
+  struct Shared {
+    double* matrix;    // H, with zeros in place of the groups on its diagonal
+    double* diagonal;  // these groups: row r has the H_rs of its group's four columns s, and 0 for H_rr
+    double* numbers;   // the numbers of the columns
+  };
+
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
     // Copies, because get_shmem_aligned takes references: on a device, constants of a class have no address.
-    int const bytes_of_tile = tile_bytes, bytes_of_matrix = matrix_bytes, bytes_of_numbers = numbers_bytes;
-    auto const& pad     = member.team_scratch(0);
-    auto* const tile    = static_cast<double*>(pad.get_shmem_aligned(bytes_of_tile, row_alignment));
-    auto* const matrix  = static_cast<double*>(pad.get_shmem_aligned(bytes_of_matrix, row_alignment));
-    auto* const numbers = static_cast<double*>(pad.get_shmem_aligned(bytes_of_numbers, row_alignment));
+    int const bytes_of_tile = tile_bytes, bytes_of_matrix = matrix_bytes;
+    int const bytes_of_diagonal = diagonal_bytes, bytes_of_numbers = numbers_bytes;
+    auto const& pad  = member.team_scratch(0);
+    auto* const tile = static_cast<double*>(pad.get_shmem_aligned(bytes_of_tile, row_alignment));
+    Shared const shared{static_cast<double*>(pad.get_shmem_aligned(bytes_of_matrix, row_alignment)),
+                        static_cast<double*>(pad.get_shmem_aligned(bytes_of_diagonal, row_alignment)),
+                        static_cast<double*>(pad.get_shmem_aligned(bytes_of_numbers, row_alignment))};
     int const rank      = static_cast<int>(A.extent(1));
     int const thread    = member.team_rank();
     count_t const begin = static_cast<count_t>(member.league_rank()) * chunk;
     count_t const end   = Kokkos::min(static_cast<count_t>(A.extent(0)), begin + chunk);
 
-    load_problem(matrix, numbers, rank, thread);
+    load_shared(shared, rank, thread);
     double sum[sums_each] = {};
     double product        = 0;
     double most           = 0;
     for (count_t first = begin; first < end; first += tile_rows) {
-      Tile::template load<tile_rows>(tile, A, first, end, rank, thread);
+      count_t const rows = Kokkos::min<count_t>(tile_rows, end - first);
+      Tile::template load<pad_rows>(tile, V, first, first + rows, rank, thread);
       member.team_barrier();
-      double x[rows_each][Block];
-      for (int q = 0; q < rows_each; ++q)
-        if (int const t = thread + q * team; t < tile_rows) read_row(tile + t * stride, numbers, x[q]);
-      member.team_barrier();
-      Tile::template load<tile_rows>(tile, V, first, end, rank, thread);
-      member.team_barrier();
-      for (int q = 0; q < rows_each; ++q) {
-        int const t = thread + q * team;
-        if (t < tile_rows && first + static_cast<count_t>(t) < end)
-          descend(tile + t * stride, matrix, numbers, x[q], product, most);
+      for (int q = 0; q < pairs_each; ++q) {
+        int const pair = thread + q * team;
+        double x[at_once][Block];
+        read_rows(first + static_cast<count_t>(pair), first + rows, shared.numbers, rank, x);
+        for (int sweep = 0; sweep < sweeps; ++sweep)
+          for (int column = 0; column < rank; column += group)
+            descend_group(tile, pair, static_cast<int>(rows), column, sweep, shared, x, product, most);
       }
       member.team_barrier();
       store_tile(tile, first, end, rank, thread);
       Part part[workers_each];
       for (int w = 0; w < workers_each; ++w)
-        if (thread + w * team < workers)
-          part[w] = Tile::template sum_parts<split_rows>(tile, thread + w * team);
+        part[w] = Tile::template sum_parts<split_rows>(tile, Kokkos::min(thread + w * team, workers - 1));
       member.team_barrier();
       Tile::add_splits(member, tile, part, sum, thread);
       member.team_barrier();
@@ -105,62 +132,102 @@ struct DescendTiles : UpdateTile<Space, double, Block> {
   }
 
   /// H and the numbers of the columns. A column beyond R is one that stays.
-  KOKKOS_FUNCTION void load_problem(double* matrix, double* numbers, int rank, int thread) const {
+  KOKKOS_FUNCTION void load_shared(Shared const& shared, int rank, int thread) const {
     for (int e = thread; e < Block * Block; e += team) {
-      int const i = e / Block, j = e % Block;
-      matrix[e] = i < rank && j < rank ? H(i, j) : 0.0;
+      int const r = e / Block, s = e % Block;
+      double const h   = r < rank && s < rank ? H(r, s) : 0.0;
+      bool const is_in = r / group == s / group;
+      shared.matrix[e] = is_in ? 0.0 : h;
+      if (is_in) shared.diagonal[r * group + s % group] = r == s ? 0.0 : h;
     }
     for (int e = thread; e < column_numbers * Block; e += team) {
       int const n = e / Block, r = e % Block;
-      numbers[e] = r < rank ? columns(n, r) : n == inverse_curvature ? -1.0 : 0.0;
+      shared.numbers[e] = r < rank ? columns(n, r) : n == inverse_curvature ? -1.0 : 0.0;
     }
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION static void read_row(double const* row, double const* numbers,
-                                                   double (&x)[Block]) {
-    double const* const weight = numbers + column_weight * Block;
-    unrolled<Block / pack>([&](auto p) {
-      Pack16 const a = Tile::read(row + p * pack);
-      unrolled<pack>([&](auto e) { x[p * pack + e] = weight[p * pack + e] * a.element[e]; });
+  /// Row `i` of a pair of rows in the pad.
+  KOKKOS_FORCEINLINE_FUNCTION static double* row_at(double* tile, int pair, int i) {
+    return tile + (pair + i * pairs) * stride;
+  }
+  /// The x of row `row` of A and of the other one of the pair; zeros from row `end` on, where other rows are
+  /// read and their numbers replaced.
+  KOKKOS_FORCEINLINE_FUNCTION void read_rows(count_t row, count_t end, double const* numbers, int rank,
+                                             double (&x)[at_once][Block]) const {
+    constexpr int width = row_alignment / int(sizeof(Scalar));
+    unrolled<at_once>([&](auto i) {
+      count_t const wanted = row + static_cast<count_t>(i * pairs);
+      count_t const at     = Kokkos::min<count_t>(wanted, end - 1);
+      unrolled<Block / width>([&](auto p) {
+        int const column = p * width < rank ? p * width : 0;
+        auto const a     = Tile::template read_columns<width>(A, at, column, rank);
+        unrolled<width>([&](auto e) {
+          constexpr int s   = p * width + e;
+          double const read = numbers[column_weight * Block + s] * static_cast<double>(a.element[e]);
+          x[i][s]           = wanted < end && s < rank ? read : 0.0;
+        });
+      });
     });
   }
 
-  /// The sweeps over a row, from x = w a and the row of V in the pad to the row's new a there.
-  KOKKOS_FORCEINLINE_FUNCTION void descend(double* row, double const* matrix, double const* numbers,
-                                           double (&x)[Block], double& product, double& most) const {
-    double g[Block];  // v - H x
-    unrolled<Block / pack>([&](auto p) {
-      Pack16 const v = Tile::read(row + p * pack);
-      unrolled<pack>([&](auto e) { g[p * pack + e] = v.element[e]; });
-    });
-    unrolled<Block>([&](auto s) { subtract(g, matrix + s * Block, x[s]); });
-    for (int sweep = 0; sweep < sweeps; ++sweep)
-      unrolled<Block>([&](auto r) {
-        auto const number = [&](ColumnNumber n) { return numbers[n * Block + r]; };
-        if (number(inverse_curvature) < 0) return;
-        double const next = best_entry<Scalar>(g[r] + x[r] * matrix[r * Block + r], number, lower, upper);
-        double const step = next - x[r];
-        if (sweep == 0) most = Kokkos::max(most, Kokkos::abs(step) * number(column_length));
-        subtract(g, matrix + r * Block, step);
-        x[r] = next;
+  /// The steps of a sweep on the columns `first` ... first + 3 of a pair of rows. The last sweep replaces
+  /// their v in the pad by their new a.
+  /// \param rows  of the tile: the others stay zero
+  KOKKOS_FORCEINLINE_FUNCTION void descend_group(double* tile, int pair, int rows, int first, int sweep,
+                                                 Shared const& shared, double (&x)[at_once][Block],
+                                                 double& product, double& most) const {
+    double z[at_once][group], y[at_once][group];  // y: the group's x
+    unrolled<at_once>([&](auto i) {
+      unrolled<group / pack>([&](auto p) {
+        Pack16 const read = Tile::read(row_at(tile, pair, i) + first + p * pack);
+        unrolled<pack>([&](auto e) { z[i][p * pack + e] = read.element[e]; });
       });
-    double const* const inverse = numbers + inverse_weight * Block;
-    unrolled<Block / pack>([&](auto p) {
-      Pack16 const v = Tile::read(row + p * pack);
-      Pack16 a;
-      unrolled<pack>([&](auto e) {
-        product += x[p * pack + e] * v.element[e];
-        a.element[e] = x[p * pack + e] * inverse[p * pack + e];
+      // Registers have no index that is only known at run time.
+      unrolled<Block>([&](auto s) {
+        y[i][s % group] = s < group || first == s / group * group ? x[i][s] : y[i][s % group];
       });
-      *reinterpret_cast<Pack16*>(row + p * pack) = a;
     });
-  }
-  KOKKOS_FORCEINLINE_FUNCTION static void subtract(double (&g)[Block], double const* row_of_H,
-                                                   double factor) {
-    compiler_fence();  // H does not fit the registers, and must not be read ahead
     unrolled<Block / pack>([&](auto p) {
-      Pack16 const h = Tile::read(row_of_H + p * pack);
-      unrolled<pack>([&](auto e) { g[p * pack + e] -= factor * h.element[e]; });
+      compiler_fence();  // H does not fit the registers, and must not be read ahead
+      unrolled<group>([&](auto c) {
+        Pack16 const h = Tile::read(shared.matrix + (first + c) * Block + p * pack);
+        unrolled<at_once>(
+            [&](auto i) { unrolled<pack>([&](auto e) { z[i][c] -= h.element[e] * x[i][p * pack + e]; }); });
+      });
+    });
+    unrolled<group>([&](auto c) {
+      auto const number = [&](ColumnNumber n) { return shared.numbers[n * Block + first + c]; };
+      double d[group];
+      unrolled<group / pack>([&](auto p) {
+        Pack16 const read = Tile::read(shared.diagonal + (first + c) * group + p * pack);
+        unrolled<pack>([&](auto e) { d[p * pack + e] = read.element[e]; });
+      });
+      unrolled<at_once>([&](auto i) {
+        unrolled<group>([&](auto s) { z[i][c] -= d[s] * y[i][s]; });
+        bool const stays = number(inverse_curvature) < 0 || pair + i * pairs >= rows;
+        if (stays) return;
+        double const next = best_entry<Scalar>(z[i][c], number, lower, upper);
+        if (sweep == 0) most = Kokkos::max(most, Kokkos::abs(next - y[i][c]) * number(column_length));
+        y[i][c] = next;
+      });
+    });
+    bool const is_last = sweep + 1 == sweeps;
+    unrolled<at_once>([&](auto i) {
+      unrolled<Block>([&](auto s) {
+        if (first == s / group * group) x[i][s] = y[i][s % group];
+      });
+      if (!is_last) return;
+      unrolled<group / pack>([&](auto p) {
+        double* const at = row_at(tile, pair, i) + first + p * pack;
+        Pack16 const v   = Tile::read(at);
+        Pack16 a;
+        unrolled<pack>([&](auto e) {
+          constexpr int c = p * pack + e;
+          product += y[i][c] * v.element[e];
+          a.element[e] = y[i][c] * shared.numbers[inverse_weight * Block + first + c];
+        });
+        *reinterpret_cast<Pack16*>(at) = a;
+      });
     });
   }
 

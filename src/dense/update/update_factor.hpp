@@ -88,18 +88,17 @@ struct UpdateFactor : UpdateTile<Space, Scalar, Block> {
       member.team_barrier();
       Part part[workers_each];
       for (int w = 0; w < workers_each; ++w) {
-        int const worker = thread + w * team;
-        if (worker >= workers) break;
-        part[w] = multiply_tile(tile, matrix, worker);
-        if (inner.is_wanted()) product += add_inner_product(tile, part[w], worker, rank);
+        int const worker = Kokkos::min(thread + w * team, workers - 1);
+        part[w]          = multiply_tile(tile, matrix, worker);
+        if (inner.is_wanted() && thread + w * team < workers)
+          product += add_inner_product(tile, part[w], worker, rank);
       }
       member.team_barrier();
       for (int w = 0; w < workers_each; ++w)
         if (thread + w * team < workers) store_tile(tile, part[w], thread + w * team, first, end, rank);
       member.team_barrier();
       for (int w = 0; w < workers_each; ++w)
-        if (thread + w * team < workers)
-          part[w] = Tile::template sum_parts<split_rows>(tile, thread + w * team);
+        part[w] = Tile::template sum_parts<split_rows>(tile, Kokkos::min(thread + w * team, workers - 1));
       member.team_barrier();
       Tile::add_splits(member, tile, part, sum, thread);
       member.team_barrier();

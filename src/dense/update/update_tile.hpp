@@ -36,9 +36,9 @@ constexpr int parts_on_or_below(int size, int height, int width) {
   return parts;
 }
 
-template <class Space, class Sum, int Block>
+template <class Space, class Sum, int Block, class TileShape = UpdateShape<Sum, Block>>
 struct UpdateTile {
-  using Shape                 = UpdateShape<Sum, Block>;
+  using Shape                 = TileShape;
   static constexpr int height = Shape::height;
   static constexpr int width  = Shape::width;
   static constexpr int pack   = row_alignment / int(sizeof(Sum));
