@@ -30,7 +30,7 @@ struct MttkrpTinyVec {
   using Row    = Vec;
   using Scalar = typename Row::scalar_type;
 
-  /// Nonzeros whose rows are gathered at the same time (see MttkrpPermuted).
+  /// Nonzeros whose rows are gathered at the same time (see permuted_batch).
   static constexpr int batch = rows_in_flight<typename Row::space_type>(4);
 
   Index const* indices;  // P x N
