@@ -7,11 +7,16 @@
 //     in the run's row k: sum += tmp                              add(), Term::add()
 //     otherwise write row k of the output and begin a new run     change_row(), Writer
 //
-// Three small classes say what differs between the kernels:
+// Three small classes say what differs between the kernels: where the nonzeros are (a Source), what each adds
+// to its row (a Term), and how the sum of a row reaches the output (a Writer).
 //
-//   Source   where the nonzeros are                        formats/coo/storage/nonzero_sources.hpp
-//   Term     what a nonzero adds to its row                MttkrpTerm below is the example
-//   Writer   how the sum of a row reaches the output       formats/coo/storage/border_rows.hpp
+//   kernel of formats/coo/kernels    Source           Term                      Writer
+//   mttkrp_permuted.hpp              PermutedSource   MttkrpTerm                AtomicBorders
+//   mttkrp_sorted.hpp                SortedSource     MttkrpTerm, HoistedTerm   RowWriter
+//   residual_mttkrp.hpp              both             ResidualSweepTerm         both
+//
+// Sources are in formats/coo/storage/nonzero_sources.hpp, writers in formats/coo/storage/border_rows.hpp.
+// MttkrpTerm below says what a term offers; the other terms are next to their kernels.
 //
 // On hosts, long rows of floats are summed in pieces (kernel/piece_sums.hpp).
 #pragma once
@@ -134,6 +139,14 @@ struct WalkInOrder {
     }
   }
 
+  /// Adds the nonzeros at positions p ... stop - 1. Returns `stop`.
+  KOKKOS_FORCEINLINE_FUNCTION count_t add_until(count_t p, count_t stop, Current& current, Pieces& pieces,
+                                                auto const& columns) const {
+    for (; p + Batch <= stop; p += Batch) add<Batch>(p, current, pieces, columns);
+    for (; p < stop; ++p) add<1>(p, current, pieces, columns);
+    return p;
+  }
+
   /// Walks one chunk. `last` gets the sum of its last row, if the team adds these up (team_sums.hpp).
   template <class Last>
   KOKKOS_FORCEINLINE_FUNCTION void operator()(count_t begin, count_t end, count_t chunk, auto const& columns,
@@ -151,19 +164,15 @@ struct WalkInOrder {
     count_t p = begin;
     // Without pieces the loop is a plain one: the other one needed four more registers on a device, and the
     // residual sweep took 1.2 times as long (doubles, R = 16).
-    auto const add_until = [&](count_t stop) {
-      for (; p + Batch <= stop; p += Batch) add<Batch>(p, current, pieces, columns);
-      for (; p < stop; ++p) add<1>(p, current, pieces, columns);
-    };
     if constexpr (Pieces::is_used) {
       while (true) {
-        add_until(Pieces::piece_end(p, end));
+        p = add_until(p, Pieces::piece_end(p, end), current, pieces, columns);
         if (p == end) break;
         term.end_run(current.run, current.sum);
         current.sum = pieces.take(current.sum);
       }
     } else {
-      add_until(end);
+      add_until(p, end, current, pieces, columns);
     }
     term.end_run(current.run, current.sum);
     current.sum = pieces.total(current.sum);
