@@ -36,7 +36,8 @@ namespace polyad::detail {
 /// that follow each other in one row, and for which continues() holds.
 template <class Row, class Index>
 struct MttkrpTerm {
-  using Scalar = typename Row::scalar_type;
+  using row_type = Row;
+  using Scalar   = typename Row::scalar_type;
 
   /// The first of the other factors whose rows the walk multiplies for every nonzero. If it is not the very
   /// first one, the functions get that one's index i.
@@ -67,9 +68,9 @@ struct MttkrpTerm {
 };
 
 /// Batch is the number of nonzeros whose rows are gathered at the same time.
-template <class Vec, class Nonzeros, class OtherModes, class RowTerm, class RowSums, int Batch>
+template <class Nonzeros, class OtherModes, class RowTerm, class RowSums, int Batch>
 struct WalkInOrder {
-  using Row    = Vec;
+  using Row    = typename RowTerm::row_type;
   using Scalar = typename Row::scalar_type;
   using Source = Nonzeros;
   using Index  = typename Source::index_type;

@@ -43,8 +43,8 @@ inline constexpr int permuted_batch = rows_in_flight<Space>(4);
 
 template <class Row, class Index, int Order, class Scalar = typename Row::scalar_type>
 using PermutedWalk =
-    WalkInOrder<Row, PermutedSource<Scalar, Index, Order>, OtherFactors<Scalar, Order>,
-                MttkrpTerm<Row, Index>, AtomicBorders<Row, Scalar>, permuted_batch<typename Row::space_type>>;
+    WalkInOrder<PermutedSource<Scalar, Index, Order>, OtherFactors<Scalar, Order>, MttkrpTerm<Row, Index>,
+                AtomicBorders<Row, Scalar>, permuted_batch<typename Row::space_type>>;
 
 /// One launch, for several blocks of columns.
 template <class Row, int Order, class Space, class Scalar, class Index>

@@ -41,6 +41,7 @@ namespace polyad::detail {
 /// The term with HoistRuns: the nonzeros of a run share h, which is multiplied once, at the end of the run.
 template <class Row, class Index>
 struct HoistedTerm {
+  using row_type             = Row;
   using Scalar               = typename Row::scalar_type;
   static constexpr int inner = 1;
 
@@ -77,7 +78,7 @@ struct HoistedTerm {
 /// The walk of a copy, by a strategy of sorted_tuning.hpp.
 template <class Row, class Index, int Order, class Strategy, class Scalar = typename Row::scalar_type>
 using SortedWalk =
-    WalkInOrder<Row, SortedSource<Scalar, Index>, OtherFactors<Scalar, Order>,
+    WalkInOrder<SortedSource<Scalar, Index>, OtherFactors<Scalar, Order>,
                 std::conditional_t<Strategy::hoists, HoistedTerm<Row, Index>, MttkrpTerm<Row, Index>>,
                 RowWriter<Row, Scalar, Index>, Strategy::batch>;
 

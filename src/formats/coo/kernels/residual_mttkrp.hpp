@@ -42,6 +42,7 @@ namespace polyad::detail {
 /// The term of the residual sweep: e p. C(k, :) stays in registers for a run, which is a row.
 template <class Row, class Index>
 struct ResidualSweepTerm {
+  using row_type             = Row;
   using Scalar               = typename Row::scalar_type;
   static constexpr int inner = 1;
 
@@ -80,7 +81,7 @@ inline constexpr int residual_batch = rows_in_flight<Space>(2);
 
 template <class Row, int Order, class Source, class Writer, class Scalar = typename Row::scalar_type>
 using ResidualWalk =
-    WalkInOrder<Row, Source, OtherFactors<Scalar, Order>, ResidualSweepTerm<Row, typename Source::index_type>,
+    WalkInOrder<Source, OtherFactors<Scalar, Order>, ResidualSweepTerm<Row, typename Source::index_type>,
                 Writer, residual_batch<typename Row::space_type>>;
 
 /// The kernel: all lanes of a thread take part in its walk, since they sum residuals together.
