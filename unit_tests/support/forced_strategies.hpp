@@ -170,19 +170,18 @@ struct Forced {
       detail::zero_matrix(space, V);
       for_each_block(factors.rank(), [&](auto block, ColumnBlocks blocks) {
         using BlockRow = TinyVec<Space, float, block()>;
-        using Kernel =
-            detail::MttkrpSorted<BlockRow, Index, any_order, Kind<detail::sorted_batch<BlockRow>>, false>;
-        using Bounds     = Kokkos::LaunchBounds<device_team_threads, Kernel::teams>;
+        using Walk     = detail::SortedWalk<BlockRow, Index, any_order, Kind<detail::sorted_batch<BlockRow>>>;
         auto const& copy = X.copy(mode);
         ChunkWalk const chunks{copy.nnz, copy.chunk, blocks};
         detail::launch_with_local_copy(
-            "polyad::forced_sorted", chunks.template policy<BlockRow, Bounds>(space),
-            Kernel{copy.indices.data(),
-                   static_cast<count_t>(copy.indices.stride(0)),
-                   copy.values.data(),
-                   OtherFactors<float, any_order>(factors, copy.modes),
-                   {detail::RowsAt<float>(V), {nullptr, nullptr, 0}, copy.block_rows > 0},
-                   chunks});
+            "polyad::forced_sorted",
+            chunks.template policy<BlockRow, detail::SortedBounds<float, any_order>>(space),
+            detail::MttkrpInOrder<Walk, false>{
+                {detail::SortedSource(copy),
+                 OtherFactors<float, any_order>(factors, copy.modes),
+                 {},
+                 {detail::RowsAt<float>(V), {nullptr, nullptr, 0}, copy.block_rows > 0}},
+                chunks});
       });
     }
   };

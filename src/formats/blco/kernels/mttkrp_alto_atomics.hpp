@@ -9,6 +9,9 @@
 //     otherwise V(k, :) += sum, with atomics                      write()
 //
 // Summing runs first saves an atomic row for each nonzero that follows one of the same row.
+//
+// The walk is not WalkInOrder (formats/walks/walk_in_order.hpp): a row comes back in many runs of a chunk, so
+// none is stored as a whole, and a residual's row of C is read for each nonzero, not for each run.
 #pragma once
 
 #include <Kokkos_Core.hpp>

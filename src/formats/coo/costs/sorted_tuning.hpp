@@ -12,7 +12,7 @@
 
 namespace polyad::detail {
 
-/// Nonzeros read and gathered at the same time (see MttkrpPermuted). On the H200 two are best for 32 doubles,
+/// Nonzeros read and gathered at the same time (see permuted_batch). On the H200 two are best for 32 doubles,
 /// because of the registers (vast 2.41 ms, with four 2.46; nell2 3.43 and 3.45). Otherwise four are best.
 template <class Row>
 inline constexpr int sorted_batch = rows_in_flight<typename Row::space_type>(

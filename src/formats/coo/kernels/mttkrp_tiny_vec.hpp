@@ -6,6 +6,9 @@
 //     tmp *= A^(m)(i_m, :) for each other mode m                  add(): the loop over m
 //     V(i_n, :) += tmp, with atomics                              add(): atomic_add_to
 //
+// The walk is not WalkInOrder (formats/walks/walk_in_order.hpp): the nonzeros come in any order, so there is
+// no row whose sum could be kept.
+//
 // Bytes per nonzero: s_r + N s_o for the nonzero (streamed), (N - 1) R s_r for the gathered rows, and an
 // atomic row of R s_r. The atomic row costs more than the gathers if many nonzeros share few rows. Flops: N
 // R.
@@ -30,7 +33,7 @@ struct MttkrpTinyVec {
   using Row    = Vec;
   using Scalar = typename Row::scalar_type;
 
-  /// Nonzeros whose rows are gathered at the same time (see MttkrpPermuted).
+  /// Nonzeros whose rows are gathered at the same time (see permuted_batch).
   static constexpr int batch = rows_in_flight<typename Row::space_type>(4);
 
   Index const* indices;  // P x N

@@ -2,10 +2,11 @@
 // The residual sweep of one mode on `sorted` and `coo-permuted` (the concept ResidualFormat of
 // formats/format.hpp). It is the MTTKRP of the residual e in place of the values:
 //
-//   for each nonzero of the thread's chunk, k its row in the mode   walk()
-//     p = the product of the other modes' rows of C                 add(): product[u]
-//     e = x - p . C(k, :)                                           add(): e[u], a sum over the lanes
-//     sum += e p; where k changes, G(k, :) is written               add()
+//   for each nonzero of the thread's chunk, k its row in the mode   WalkInOrder, the walk of the MTTKRP
+//     p = the product of the other modes' rows of C                 SortedSource, PermutedSource
+//     e = x - p . C(k, :)                                           ResidualSweepTerm: e[u]
+//     sum += e p                                                    ResidualSweepTerm
+//     where k changes, G(k, :) is written                           RowWriter, AtomicBorders
 //
 // The gradients of a FastTucker model are two small products of G (fast_tucker/optimizers/gradients.hpp). A
 // nonzero therefore costs no J x R operations. In Li et al. it does ("cuFasterTucker", 2022, section 4).
@@ -24,9 +25,9 @@
 #include "formats/coo/storage/sorted.hpp"
 #include "formats/walks/cleared_rows.hpp"
 #include "formats/walks/form_residuals.hpp"
+#include "formats/walks/walk_in_order.hpp"
 #include "kernel/launch.hpp"
 #include "kernel/launch_shape.hpp"
-#include "kernel/piece_sums.hpp"
 #include "kernel/rows_at.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
@@ -38,116 +39,73 @@
 
 namespace polyad::detail {
 
-template <class Vec, class Index, int Order, class Source, bool Together>
-struct ResidualMttkrp {
-  using Row        = Vec;
-  using Scalar     = typename Row::scalar_type;
-  using index_type = Index;
+/// The term of the residual sweep: e p. C(k, :) stays in registers for a run, which is a row.
+template <class Row, class Index>
+struct ResidualSweepTerm {
+  using row_type             = Row;
+  using Scalar               = typename Row::scalar_type;
+  static constexpr int inner = 1;
 
-  /// Nonzeros gathered at the same time. Two were best on the H200, because of the registers (four for the
-  /// plain MTTKRP).
-  static constexpr int batch = rows_in_flight<typename Row::space_type>(2);
-
-  using Pieces = PieceSums<Row>;
-
-  Source source;
   RowsAt<Scalar> C;  // the output mode's, I_n x R
-  OtherFactors<Scalar, Order> factors;
-  RowWriter<Row, Scalar, Index> writer;
-  int rank;
-  WholeRowWalk chunks;
 
   struct Run {
-    Index row;
-    Row c;    // C(row, :)
-    Row sum;  // residuals times products, summed so far
-    bool is_first;
+    Row c;  // C(k, :)
   };
 
-  KOKKOS_FORCEINLINE_FUNCTION void start(Run& run, Index row, Columns columns) const {
-    run.row = row;
-    run.c   = Row(C.row(row), columns);
-    run.sum = Row(Scalar(0));
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Row begin_product(Scalar /*x*/, Index i, auto const& factors,
+                                                              Columns columns) const {
+    return Row(factors.row(0, i), columns);
   }
-  KOKKOS_FORCEINLINE_FUNCTION void add_one(Run& run, Scalar x, Row const& product, Columns columns) const {
-    run.sum.multiply_add(x - sum_over_lanes<Row::lanes>(product.dot(run.c, columns)), product);
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION bool continues(Run const& /*run*/, Index /*i*/) const {
+    return true;
   }
-
+  KOKKOS_FORCEINLINE_FUNCTION void begin_run(Run& run, Index row, Index /*i*/, auto const& /*factors*/,
+                                             Columns columns) const {
+    run.c = Row(C.row(row), columns);
+  }
+  KOKKOS_FORCEINLINE_FUNCTION void end_run(Run& /*run*/, Row& /*sum*/) const {}
   template <int Count>
-  KOKKOS_FORCEINLINE_FUNCTION void add(count_t p, Run& run, Pieces& pieces, count_t chunk,
+  KOKKOS_FORCEINLINE_FUNCTION void add(Run& run, Row& sum, Scalar const* x, Row const* product,
                                        Columns columns) const {
-    auto const at = source.template at<Count>(p);
-    Row product[Count];
-    auto const first = source.template indices<Count>(at, 0);
-    for (int u = 0; u < Count; ++u) product[u] = Row(factors.row(0, first.element[u]), columns);
-    for (int m = 1; m < factors.size(); ++m) {
-      auto const k = source.template indices<Count>(at, m);
-      for (int u = 0; u < Count; ++u) product[u] *= Row(factors.row(m, k.element[u]), columns);
-    }
-    bool same = true;
-    for (int u = 0; u < Count; ++u) same = same && source.row(at, u) == run.row;
-    if (same) {
-      // The sums over the lanes for several nonzeros overlap.
-      Scalar e[Count];
-      for (int u = 0; u < Count; ++u)
-        e[u] = source.value(at, u) - sum_over_lanes<Row::lanes>(product[u].dot(run.c, columns));
-      for (int u = 0; u < Count; ++u) run.sum.multiply_add(e[u], product[u]);
-      return;
-    }
-    for (int u = 0; u < Count; ++u) {
-      if (source.row(at, u) != run.row) {
-        run.sum = pieces.total(run.sum);
-        if (run.is_first || writer.blocked)
-          writer.border(chunk, 0, run.row, run.sum, columns);
-        else
-          writer.store(run.row, run.sum, columns);
-        run.is_first = false;
-        start(run, source.row(at, u), columns);
-      }
-      add_one(run, source.value(at, u), product[u], columns);
-    }
+    // The sums over the lanes for several nonzeros overlap.
+    Scalar e[Count];
+    for (int u = 0; u < Count; ++u) e[u] = x[u] - sum_over_lanes<Row::lanes>(product[u].dot(run.c, columns));
+    for (int u = 0; u < Count; ++u) sum.multiply_add(e[u], product[u]);
   }
+};
 
-  template <class Last>
-  KOKKOS_FUNCTION void walk(count_t begin, count_t end, int lane, Last const& last) const {
-    Columns const columns = columns_or_none<Row>(0, rank, lane);
-    count_t const chunk   = begin / chunks.chunk;
-    Run run;
-    run.is_first = true;
-    start(run, source.row(begin), columns);
-    Pieces pieces;
-    count_t p = begin;
-    // Without pieces the loop is a plain one: the other one needed four more registers on a device, and the
-    // sweep took 1.2 times as long (doubles, R = 16).
-    auto const add_until = [&](count_t stop) {
-      for (; p + batch <= stop; p += batch) add<batch>(p, run, pieces, chunk, columns);
-      for (; p < stop; ++p) add<1>(p, run, pieces, chunk, columns);
-    };
-    if constexpr (Pieces::is_used) {
-      while (true) {
-        add_until(Pieces::piece_end(p, end));
-        if (p == end) break;
-        run.sum = pieces.take(run.sum);
-      }
-    } else {
-      add_until(end);
-    }
-    run.sum = pieces.total(run.sum);
-    if constexpr (Last::is_wanted)
-      last.leave(run.row, run.sum, columns);
-    else
-      writer.last(chunk, run.is_first, run.row, run.sum, columns);
-  }
+/// Nonzeros gathered at the same time. Two were best on the H200, because of the registers (four for the
+/// plain MTTKRP).
+template <class Space>
+inline constexpr int residual_batch = rows_in_flight<Space>(2);
+
+template <class Row, int Order, class Source, class Writer, class Scalar = typename Row::scalar_type>
+using ResidualWalk =
+    WalkInOrder<Source, OtherFactors<Scalar, Order>, ResidualSweepTerm<Row, typename Source::index_type>,
+                Writer, residual_batch<typename Row::space_type>>;
+
+/// The kernel: all lanes of a thread take part in its walk, since they sum residuals together.
+template <class Walk, bool Together>
+struct ResidualMttkrp {
+  using Row        = typename Walk::Row;
+  using Scalar     = typename Walk::Scalar;
+  using index_type = typename Walk::Index;
+
+  Walk walk;
+  int rank;
+  WholeRowWalk chunks;
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
     auto const walk_chunk = [&](auto const& sum) {
-      chunks.template operator()<Row>(
-          member, [&](count_t begin, count_t end, int lane) { walk(begin, end, lane, sum); });
+      chunks.template operator()<Row>(member, [&](count_t begin, count_t end, int lane) {
+        walk(begin, end, begin / chunks.chunk, columns_or_none<Row>(0, rank, lane), sum);
+      });
     };
     if constexpr (Together)
-      walk_with_team_sum<Row, Row::block, Index>(member, chunks.first_of(member) < chunks.nnz, {0, rank},
-                                                 writer.output.data, writer.output.stride, walk_chunk);
+      walk_with_team_sum<Row, Row::block, index_type>(member, chunks.first_of(member) < chunks.nnz, {0, rank},
+                                                      walk.writer.output.data, walk.writer.output.stride,
+                                                      walk_chunk);
     else
       walk_chunk(NoTeamSum{});
   }
@@ -162,13 +120,12 @@ void with_residual_team_sums(count_t chunks, count_t rows, F&& f) {
     f(std::false_type{});
 }
 
-/// Launches a ResidualMttkrp.
-template <class Kernel, bool Together, class Space>
-void launch_residual(char const* label, Space const& space, Kernel const& kernel) {
-  using Row   = typename Kernel::Row;
+template <class Walk, bool Together, class Space>
+void launch_residual(char const* label, Space const& space, ResidualMttkrp<Walk, Together> const& kernel) {
+  using Row   = typename Walk::Row;
   auto policy = kernel.chunks.template policy<Row>(space);
   if constexpr (Together)
-    reserve_team_sums<Row, Row::block, typename Kernel::Scalar, typename Kernel::index_type>(policy);
+    reserve_team_sums<Row, Row::block, typename Walk::Scalar, typename Walk::Index>(policy);
   launch_with_local_copy(label, policy, kernel);
 }
 
@@ -216,15 +173,16 @@ void residual_mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
       ColumnBlocks const blocks{0, 1, rank};
       detail::clear_rows<Space, Scalar, Index, block()>(space, copy.cleared, blocks, G);
       with_residual_team_sums<Space, Scalar>(adding, copy.rows, [&](auto together) {
-        using Source = detail::SortedSource<Scalar, Index>;
-        using Kernel = ResidualMttkrp<TinyVec<Space, Scalar, block()>, Index, order(), Source, together()>;
-        launch_residual<Kernel, together()>("polyad::residual_mttkrp_sorted", space,
-                                            Kernel{source,
-                                                   RowsAt<Scalar>(C[mode]),
-                                                   OtherFactors<Scalar, order()>(C, copy.modes),
-                                                   {RowsAt<Scalar>(G), borders, copy.block_rows > 0},
-                                                   rank,
-                                                   chunks});
+        using Row    = TinyVec<Space, Scalar, block()>;
+        using Writer = RowWriter<Row, Scalar, Index>;
+        using Walk   = ResidualWalk<Row, order(), SortedSource<Scalar, Index>, Writer>;
+        launch_residual("polyad::residual_mttkrp_sorted", space,
+                        ResidualMttkrp<Walk, together()>{{source,
+                                                          OtherFactors<Scalar, order()>(C, copy.modes),
+                                                          {RowsAt<Scalar>(C[mode])},
+                                                          {RowsAt<Scalar>(G), borders, copy.block_rows > 0}},
+                                                         rank,
+                                                         chunks});
       });
       if (merge)
         detail::merge_borders<Space, Scalar, Index, block()>(space, workspace.format, chunks.chunks(), blocks,
@@ -255,14 +213,11 @@ void residual_mttkrp(Space const& space, CooPermuted<Scalar, Index, Space> const
   }
   with_block(rank, [&](auto block) {
     with_residual_team_sums<Space, Scalar>(chunks.chunks(), X.extents()[mode], [&](auto together) {
-      using Kernel = ResidualMttkrp<TinyVec<Space, Scalar, block()>, Index, any_order, Source, together()>;
-      launch_residual<Kernel, together()>("polyad::residual_mttkrp_permuted", space,
-                                          Kernel{source,
-                                                 RowsAt<Scalar>(C[mode]),
-                                                 others,
-                                                 {RowsAt<Scalar>(G), {nullptr, nullptr, 0}, false},
-                                                 rank,
-                                                 chunks});
+      using Row  = TinyVec<Space, Scalar, block()>;
+      using Walk = ResidualWalk<Row, any_order, Source, AtomicBorders<Row, Scalar>>;
+      launch_residual("polyad::residual_mttkrp_permuted", space,
+                      ResidualMttkrp<Walk, together()>{
+                          {source, others, {RowsAt<Scalar>(C[mode])}, {RowsAt<Scalar>(G)}}, rank, chunks});
     });
   });
 }

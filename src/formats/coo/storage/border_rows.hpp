@@ -73,6 +73,26 @@ private:
   KOKKOS_FUNCTION static bool names_rows(Columns columns) { return columns.first < Row::block; }
 };
 
+/// The output of a walk in the order of the rows that adds the rows at the borders of chunks with atomics. It
+/// is the RowWriter of a walk that never lists borders and has no locality blocks.
+template <class Row, class Scalar>
+struct AtomicBorders {
+  static constexpr bool blocked = false;
+  RowsAt<Scalar> output;  // I_n x R
+
+  KOKKOS_FUNCTION void store(auto row, Row const& sum, auto const& columns) const {
+    sum.store(output.row(row), columns);
+  }
+  KOKKOS_FUNCTION void border(count_t /*chunk*/, count_t /*slot*/, auto row, Row const& sum,
+                              auto const& columns) const {
+    sum.atomic_add_to(output.row(row), columns);  // a neighbouring chunk may add to it too
+  }
+  KOKKOS_FUNCTION void last(count_t chunk, bool /*is_first*/, auto row, Row const& sum,
+                            auto const& columns) const {
+    border(chunk, 1, row, sum, columns);
+  }
+};
+
 /// Sums one level of borders. Whole rows go to the output, and rows at the ends of its chunks to the next
 /// level.
 template <class Space, class Scalar, class Index, int Block>

@@ -14,6 +14,7 @@
 #include "formats/coo/storage/sorted_copy.hpp"
 #include "kernel/prefetch.hpp"
 #include "polyad/core/types.hpp"
+#include "polyad/kernel/other_factors.hpp"
 #include "polyad/kernel/tiny_vec.hpp"
 
 namespace polyad::detail {
@@ -21,6 +22,8 @@ namespace polyad::detail {
 /// Streams: packs of Count positions are read at once; positions are multiples of Count.
 template <class Scalar, class Index>
 struct SortedSource {
+  using index_type = Index;
+
   Index const* data;  // N x P, row-major; row 0 holds the output mode's indices
   count_t stride;
   Scalar const* values;
@@ -60,9 +63,11 @@ struct SortedSource {
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION count_t position(count_t p) const { return p; }
 };
 
-/// Scattered reads of whole coordinates.
-template <class Scalar, class Index>
+/// Scattered reads of whole coordinates. Order is N if a kernel is compiled for it, or any_order.
+template <class Scalar, class Index, int Order = any_order>
 struct PermutedSource {
+  using index_type = Index;
+
   Index const* permutation;
   Index const* data;  // P x N
   Scalar const* values;
@@ -90,7 +95,7 @@ struct PermutedSource {
     return at;
   }
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Index index(Index nonzero, int n) const {
-    return data[static_cast<count_t>(nonzero) * order + n];
+    return data[static_cast<count_t>(nonzero) * (Order > 0 ? Order : order) + n];
   }
   template <int Count>
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Index row(At<Count> const& at, int u) const {

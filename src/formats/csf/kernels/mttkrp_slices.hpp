@@ -9,6 +9,9 @@
 //   COO: a slice has one nonzero                                  MttkrpSingles
 //     V(i, :) = x * B(j, :) * C(k, :)                             store()
 //
+// The walk is not WalkInOrder (formats/walks/walk_in_order.hpp): pointers say where a slice ends, so it reads
+// no index of the output's mode for a nonzero.
+//
 // On hosts, long slices of floats are summed in pieces (kernel/piece_sums.hpp).
 //
 // CSL also serves tensors of order 2 and 1 whole: their slices have no fibers. Bytes per nonzero: s_r + (N -

@@ -12,7 +12,8 @@
 //   in which a segment began adds the heads after it
 //   what crosses the team's borders is added with atomics         Terms::add_to()
 //
-// A thread is a group of vector lanes that hold a row of the output in registers.
+// A thread is a group of vector lanes that hold a row of the output in registers. The walk is not WalkInOrder
+// (formats/walks/walk_in_order.hpp): bits say where a segment ends, so no row is read for a nonzero.
 #pragma once
 
 #include <Kokkos_Core.hpp>
