@@ -36,6 +36,7 @@
 #include "polyad/core/types.hpp"
 #include "polyad/cp/factor_update.hpp"
 #include "polyad/kernel/lanes.hpp"
+#include "polyad/kernel/machine.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
 #include "polyad/kernel/unrolled.hpp"
 #include "polyad/tensor/constraints.hpp"
@@ -68,7 +69,7 @@ struct DescendTiles : UpdateTile<Space, double, Block, DescentShape<Block>> {
   static constexpr int pad_bytes =
       tile_bytes + matrix_bytes + diagonal_bytes + numbers_bytes + 4 * row_alignment;
   static_assert(tile_bytes >= team * int(sizeof(double)));
-  static_assert(!is_device_space<Space> || pad_bytes <= device_team_scratch);
+  static_assert(pad_bytes <= device_team_scratch);
 
   FactorMatrix<Scalar, Space> V;
   FactorMatrix<Scalar, Space> A;
