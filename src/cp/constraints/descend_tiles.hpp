@@ -150,7 +150,7 @@ struct DescendTiles : UpdateTile<Space, double, Block> {
       Pack16 a;
       unrolled<pack>([&](auto e) {
         product += x[p * pack + e] * v.element[e];
-        a.element[e] = x[p * pack + e] * inverse[p * pack + e];
+        a.element[e] = entry_in_range(x[p * pack + e] * inverse[p * pack + e], g[p * pack + e]);
       });
       *reinterpret_cast<Pack16*>(row + p * pack) = a;
     });
