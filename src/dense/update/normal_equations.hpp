@@ -350,8 +350,8 @@ void solve_by_blocks(Space const& space, NormalEquations<Space, Scalar> const& e
 }
 
 /// inverse (R x R) = W S, where W is the (pseudo-)inverse of H and its ridge, and S = diag(1 / w).
-/// \param fallbacks  (0) is increased by 1 when the pseudo-inverse was needed, and (1), if there is one, by at
-///                   least 1 when H was regular but nearly singular
+/// \param fallbacks  (0) is increased by 1 when the pseudo-inverse was needed, and (1), if there is one, by 1
+///                   or more when H was regular but nearly singular
 /// \param hadamard   forms H and w first, up to one_team_rank in the same launch: a second one took 4 us more
 ///                   of 16, H200; null if they are there
 /// Launches on `space` and returns without waiting.
