@@ -104,7 +104,7 @@ template <class Scalar>
 /// (dense/update/low_rank_inverse.hpp). Devices, where this was not measured, leave it to one team.
 template <class Space>
 inline constexpr bool many_teams_for_singular = !is_device_space<Space>;
-/// Whether it is known whether H was singular when normal_equations returns: a host's kernels have ended then.
+/// Whether the host knows if H was singular when normal_equations returns: a host's kernels have ended then.
 template <class Space>
 inline constexpr bool sees_singular_at_once = !is_device_space<Space>;
 

@@ -32,7 +32,7 @@ public:
   }
 
 private:
-  /// Whether the Khatri-Rao product of all modes but one has fewer rows than columns, so that its H is singular.
+  /// Whether the Khatri-Rao product of all modes but one has fewer rows than columns: its H is singular.
   [[nodiscard]] static bool is_singular(Extents const& extents, count_t rank) {
     for (int n = 0; n < extents.order(); ++n) {
       count_t rows = 1;
