@@ -43,8 +43,8 @@ struct CpAlsWorkspace {
     return Kokkos::subview(scales.of_modes, Kokkos::make_pair(first, first + rank));
   }
 
-  /// What the update of mode n is given. \param fallbacks  the number that counts its pseudo-inverses; the one
-  /// after it counts matrices that are nearly singular
+  /// What the update of mode n is given. \param fallbacks  the number that counts its pseudo-inverses; the
+  /// one after it counts matrices that are nearly singular
   [[nodiscard]] ModeProblem<Space> problem(int n, FitNumber fallbacks) const {
     static_assert(nearly_singular == gram_fallbacks + 1 && trial_nearly_singular == trial_fallbacks + 1);
     auto const two = Kokkos::make_pair(int(fallbacks), int(fallbacks) + 2);
