@@ -43,10 +43,17 @@ struct CpAlsWorkspace {
     return Kokkos::subview(scales.of_modes, Kokkos::make_pair(first, first + rank));
   }
 
-  /// What the update of mode n is given. \param fallbacks  the number that counts its pseudo-inverses
+  /// What the update of mode n is given. \param fallbacks  the number that counts its pseudo-inverses; the
+  /// one after it counts matrices that are nearly singular
   [[nodiscard]] ModeProblem<Space> problem(int n, FitNumber fallbacks) const {
-    return {hadamard,         scales.weights,    scale_of(n),
-            scales.of_tensor, number(fallbacks), number(largest_change)};
+    static_assert(nearly_singular == gram_fallbacks + 1 && trial_nearly_singular == trial_fallbacks + 1);
+    auto const two = Kokkos::make_pair(int(fallbacks), int(fallbacks) + 2);
+    return {hadamard,
+            scales.weights,
+            scale_of(n),
+            scales.of_tensor,
+            Kokkos::subview(numbers, two),
+            number(largest_change)};
   }
   /// What it fills. The update of the last free mode sums <X, M>, unless it is a trial.
   [[nodiscard]] UpdateSums<Space> sums(int n, bool is_trial) const {
@@ -95,6 +102,7 @@ CpAlsWorkspace<Scalar, Space>::CpAlsWorkspace(Space const& space, Extents const&
   static_assert(inner_product == 0);
   scales.weights  = DeviceNumbers<Space>(Kokkos::view_alloc(space, "polyad::weights"), rank);
   scales.of_modes = DeviceNumbers<Space>(Kokkos::view_alloc(space, "polyad::scales"), order * rank);
+  scales.before   = DeviceNumbers<Space>(Kokkos::view_alloc(space, "polyad::weights_before"), rank);
   column_factors  = DeviceNumbers<Space>(Kokkos::view_alloc(space, "polyad::column_factors"), rank);
   Kokkos::deep_copy(space, scales.weights, 1.0);
   Kokkos::deep_copy(space, scales.of_modes, 1.0);

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // LeastSquares: the update of a mode by least squares, with a ridge or without one. prepare() inverts H, so
-// that apply() is one product with V, in the same pass as its sums (dense/update/update_factor.hpp).
+// that apply() is one product with V, in the same pass as its sums (dense/update/update_factor.hpp). If H is
+// singular or nearly so, it starts from the factor that is there (cp/correct_rows.hpp).
 #pragma once
 
 #include <Kokkos_Core.hpp>
 #include <memory>
 #include <utility>
 
+#include "cp/correct_rows.hpp"
 #include "cp/update_memory.hpp"
+#include "dense/dense_tuning.hpp"
 #include "dense/update/normal_equations.hpp"
 #include "dense/update/update_factor.hpp"
 #include "polyad/core/spaces.hpp"
@@ -50,6 +53,10 @@ public:
   }
   void apply(Space const& space, Problem const& problem, Matrix const& V, Matrix const& A,
              Sums const& sums) override {
+    if (m_may_be_singular && problem.weights_before.data() != nullptr) {
+      correct_rows(space, problem, m_penalty, m_memory->inverse, V, A);
+      return sum_update(space, problem, V, A, sums);
+    }
     auto const inner = inner_product_sums<Space>(sums, problem.weights);
     // A ridge may change a component's norm by any factor, until the modes have shared its scale evenly.
     bool const is_wide = is_penalised() && sizeof(Scalar) < sizeof(double);
@@ -64,11 +71,22 @@ private:
   void invert(Space const& space, Problem const& problem, HadamardOfGrams<Space> const* hadamard) {
     ScaledHadamard<Space> const matrix{problem.H, problem.weights, problem.scale, problem.of_tensor,
                                        m_penalty};
+    double const before = counted(problem.fallbacks);
     normal_equations(space, matrix, m_memory->scratch, problem.fallbacks, m_memory->inverse, hadamard);
+    m_may_be_singular = !sees_singular_at_once<Space> || counted(problem.fallbacks) > before;
+  }
+  /// How many H were singular or nearly so, on a host. On a device, the run decides by weights_before whether
+  /// an H may be singular (cp/run/singular_history.hpp).
+  [[nodiscard]] static double counted(typename Problem::Counter const& fallbacks) {
+    double sum = 0;
+    if constexpr (sees_singular_at_once<Space>)
+      for (count_t k = 0; k < fallbacks.extent(0); ++k) sum += fallbacks(k);
+    return sum;
   }
 
   Memory m_memory;
   double m_penalty;
+  bool m_may_be_singular = false;  // the H of prepare()
 };
 
 }  // namespace polyad::detail

@@ -24,7 +24,16 @@ void read_small_arrays(CpAlsWorkspace<Scalar, Space> const& work, double of_tens
   if (has_scales) state.scales = on_host<Space>(work.scales.of_modes);
 }
 
-/// The reverse, for a state of the same shape. Waits.
+/// Whether a state is that of a run of the same shape.
+template <class Scalar, class Space>
+[[nodiscard]] bool fits_small_arrays(io::Checkpoint const& state, bool has_scales,
+                                     CpAlsWorkspace<Scalar, Space> const& work) {
+  return state.factors.size() == work.grams.extent(0) && state.grams.size() == work.grams.size() &&
+         state.weights.size() == work.scales.weights.size() &&
+         state.scales.size() == (has_scales ? work.scales.of_modes.size() : 0);
+}
+
+/// The reverse of read_small_arrays(), for a state of the same shape. Waits.
 template <class Scalar, class Space>
 void write_small_arrays(Space const& space, io::Checkpoint const& state, double of_tensor,
                         CpAlsWorkspace<Scalar, Space> const& work) {

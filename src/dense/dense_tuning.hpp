@@ -114,6 +114,9 @@ template <class Scalar>
 /// (dense/update/low_rank_inverse.hpp). Devices, where this was not measured, leave it to one team.
 template <class Space>
 inline constexpr bool many_teams_for_singular = !is_device_space<Space>;
+/// Whether the host knows if H was singular when normal_equations returns: a host's kernels have ended then.
+template <class Space>
+inline constexpr bool sees_singular_at_once = !is_device_space<Space>;
 
 /// For more than 32 columns: the Gram matrix is cut into blocks of 64 x 64. A thread keeps 8 x 8 sums of a
 /// block in registers for all rows of its chunk (dense/gram_by_parts.hpp).

@@ -6,7 +6,7 @@
 //   void launch()                         enqueues an iteration and does not wait
 //   Ended<Iteration> finish()             waits for it
 //   int iterations() const                that have ended, those before a checkpoint included
-//   void save(path) const                 writes its state between two iterations. All ranks call it together
+//   void save(path)                       writes its state between two iterations. All ranks call it together
 //   optional<StopReason> load(path)       the reverse; why the run had ended, if it may not continue
 //   Result take_result(bool is_start)     once, in the end; is_start: no iteration of this run has ended
 #pragma once

@@ -497,6 +497,41 @@ TEST_CASE("normal equations: fifteen long modes leave an inverse that floats hol
   }
 }
 
+/// What is counted if the last two of `rank` components have an angle whose squared sine is `square`.
+template <class Scalar>
+std::vector<double> counts_of_pair(count_t rank, double square) {
+  TestSpace const space;
+  GramMatrix<TestSpace> const H("H", rank, rank);
+  auto const host = Kokkos::create_mirror_view(H);
+  for (count_t r = 0; r < rank; ++r) host(r, r) = 1;
+  host(rank - 1, rank - 2) = host(rank - 2, rank - 1) = std::sqrt(1 - square);
+  Kokkos::deep_copy(H, host);
+  auto const counter = to_device({0.0, 0.0});
+  auto const weights = to_device(std::vector<double>(rank, 1.0));
+  normal_equations(space, ScaledHadamard<TestSpace>{H, weights, {}, 1, 0},
+                   to_device(std::vector<double>(normal_equations_scratch(rank))), counter,
+                   make_factor_matrix<Scalar>(space, "polyad::test", rank, rank));
+  space.fence("polyad::test");
+  return flat(counter);
+}
+
+template <class Scalar>
+void expect_counts() {
+  for (count_t const rank : {2, 33, 130}) {
+    CAPTURE(rank, sizeof(Scalar));
+    double const square = 1 / NormalEquations<TestSpace, Scalar>::nearly_singular_from;
+    CHECK(counts_of_pair<Scalar>(rank, 1) == std::vector<double>{0, 0});
+    CHECK(counts_of_pair<Scalar>(rank, square * 1.25) == std::vector<double>{0, 0});
+    CHECK(counts_of_pair<Scalar>(rank, square * 0.8) == std::vector<double>{0, 2});  // two entries
+    CHECK(counts_of_pair<Scalar>(rank, 0)[0] == 1);
+  }
+}
+
+TEST_CASE("normal equations: a nearly singular H is counted apart from a singular one", "[dense]") {
+  expect_counts<double>();
+  expect_counts<float>();
+}
+
 TEST_CASE("normal equations: NaN in comes out, and the call ends", "[dense]") {
   auto grams  = regular_grams(2, 7);
   grams[0][9] = grams[0][15] = nan_value;

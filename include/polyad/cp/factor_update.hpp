@@ -43,14 +43,19 @@ struct ModeProblem {
   using Numbers = Kokkos::View<double const*, typename Space::device_type>;
   using Counter = Kokkos::View<double*, typename Space::device_type>;
 
-  Matrix H;                // R x R
-  Numbers weights;         // w, R
-  Numbers scale;           // s, R
-  double of_tensor  = 1;   // c: V, w and the squared error are those of c X. A term f(B) counts as c^2 f(B)
-  Counter fallbacks = {};  // an update that finds H singular adds 1 to (0): CpAlsResult::gram_fallbacks
+  Matrix H;              // R x R
+  Numbers weights;       // w, R
+  Numbers scale;         // s, R
+  double of_tensor = 1;  // c: V, w and the squared error are those of c X. A term f(B) counts as c^2 f(B)
+  /// An update that finds H singular adds 1 to (0): CpAlsResult::gram_fallbacks. Least squares raises (1) if
+  /// H is regular, but nearly singular.
+  Counter fallbacks = {};
   /// An update that starts from its factor may raise (0) to the largest norm by which an entry's own update
   /// changed w A K', the model of c X: |change of w_r A(i, r)| H_rr^(1/2) (CpAlsResult::kkt_violation).
   Counter largest_change = {};
+  /// w of A as it is, which least squares starts from if H is singular or nearly so; 0 if A's scale means
+  /// nothing yet. Without memory, H is taken for regular.
+  Numbers weights_before = {};
 };
 
 namespace detail {

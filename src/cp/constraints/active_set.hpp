@@ -151,7 +151,7 @@ private:
   }
   KOKKOS_FUNCTION void store(Scalar* a) const {
     for (int t = m_lane; t < m_rank; t += Lanes)
-      a[t] = static_cast<Scalar>(clipped(m_x[t] / m_weights(t), m_lower, m_upper));
+      a[t] = static_cast<Scalar>(entry_in_range(clipped(m_x[t] / m_weights(t), m_lower, m_upper), m_g[t]));
     sync();  // before the next row overwrites x
   }
 

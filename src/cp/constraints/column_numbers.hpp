@@ -63,6 +63,13 @@ template <class Scalar, class Number>
   return number(column_weight) * static_cast<double>(static_cast<Scalar>(a));
 }
 
+/// An entry of a row that has been improved, or NaN if V has left the range of its precision: bounds would
+/// make a number of an infinite entry, and the objective could rise unnoticed.
+/// \param g  the entry's v - H x
+[[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION double entry_in_range(double entry, double g) {
+  return g - g == 0 ? entry : Kokkos::Experimental::quiet_NaN_v<double>;
+}
+
 /// Launches on `space` and returns without waiting.
 template <class Space>
 void prepare_columns(Space const& space, ModeProblem<Space> const& problem, Constraints const& constraints,

@@ -117,7 +117,8 @@ struct DescendRows {
         if (lane == 0) x[r] = next;
         sync_lanes<lanes>();
       }
-    for (int t = lane; t < rank; t += lanes) a[t] = static_cast<Scalar>(x[t] * columns(inverse_weight, t));
+    for (int t = lane; t < rank; t += lanes)
+      a[t] = static_cast<Scalar>(entry_in_range(x[t] * columns(inverse_weight, t), g[t]));
     sync_lanes<lanes>();  // before the next row overwrites x
     return most;
   }

@@ -225,7 +225,8 @@ struct DescendTiles : UpdateTile<Space, double, Block, DescentShape<Block>> {
         unrolled<pack>([&](auto e) {
           constexpr int c = p * pack + e;
           product += y[i][c] * v.element[e];
-          a.element[e] = y[i][c] * shared.numbers[inverse_weight * Block + first + c];
+          a.element[e] =
+              entry_in_range(y[i][c] * shared.numbers[inverse_weight * Block + first + c], z[i][c]);
         });
         *reinterpret_cast<Pack16*>(at) = a;
       });

@@ -32,6 +32,7 @@
 #include "cp/run/measured_fit.hpp"
 #include "cp/run/numbers_on_host.hpp"
 #include "cp/run/run_updates.hpp"
+#include "cp/run/singular_history.hpp"
 #include "cp/small_arrays.hpp"
 #include "cp/start_norm.hpp"
 #include "dense/gram.hpp"
@@ -70,6 +71,7 @@ public:
         m_norm(scaled_norm(space, *X.format, X.norm_squared, m_rows.rank_sums())),
         m_options(checked_options(*X.format, options, start, m_rows.extents())),
         m_rule(options.tolerance),
+        m_singular(m_rows.extents(), start.rank()),
         m_work(allocated([&] { return Work(space, m_tensor->extents(), start.rank(), m_rows); })),
         m_updates(allocated([&] {
           return Updates(space, options.updates, owned_counts(), start.rank(), options.fixed_modes);
@@ -130,7 +132,7 @@ public:
         prepare(n, gram_fallbacks);
       }
       apply(n, sums, false);
-      m_scale_is_known = true;
+      m_scale_is_known = m_scale_is_known || !m_updates[n].keeps_scale();
       m_rows.gather_rows(n, factor(n));
     }
     m_timer(m_space, "fit", [&] {
@@ -156,6 +158,7 @@ public:
     if (!std::isfinite(m_result.fit) && m_norm.squared > 0)
       throw NumericalError("the fit is not a finite number after iteration " + std::to_string(iteration));
     m_degeneracy.add(numbers(opposed_norm), numbers(component_norms));
+    m_singular.add(numbers(gram_fallbacks), numbers(nearly_singular));
     m_result.gram_fallbacks = static_cast<count_t>(numbers(gram_fallbacks));
     m_iterations            = iteration;
     m_result.defect         = defect();
@@ -170,7 +173,8 @@ public:
   }
 
   /// Call it between iterations. With several ranks all call it, and the first writes the file. Waits.
-  void save(std::filesystem::path const& path) const {
+  void save(std::filesystem::path const& path) {
+    m_singular.forget(m_work.host_numbers(gram_fallbacks));
     m_rows.write_on_root([this](int n, count_t first, count_t count) { return factor_rows(n, first, count); },
                          [&](io::ReadFactorRows const& read) { io::write_checkpoint(path, state(), read); });
   }
@@ -198,17 +202,15 @@ public:
   /// With several ranks, the first has the whole factors; the rest of `state` is the same on all.
   /// \throws UsageError when the shapes differ
   void restore(io::Checkpoint const& state) {
-    bool const is_foreign =
-        std::ssize(state.factors) != order() || state.grams.size() != m_work.grams.size() ||
-        state.weights.size() != m_options.rank ||
-        state.scales.size() != (m_updates.are_plain() ? 0 : m_work.scales.of_modes.size());
     // All ranks throw alike, so that none waits for another.
-    POLYAD_EXPECTS(!m_rows.any(is_foreign), "the state is of another run");
+    POLYAD_EXPECTS(!m_rows.any(!fits_small_arrays(state, !m_updates.are_plain(), m_work)),
+                   "the state is of another run");
     for (int n = 0; n < order(); ++n) m_rows.from_root(n, state.factors[n], factor(n));
     write_small_arrays(m_space, state, m_norm.scale, m_work);
     m_iterations                        = static_cast<int>(state.iteration);
     m_scale_is_known                    = m_iterations > 0;
     m_work.host_numbers(gram_fallbacks) = static_cast<double>(state.gram_fallbacks);
+    m_singular.forget(m_work.host_numbers(gram_fallbacks));
     Kokkos::deep_copy(m_space, m_work.numbers, m_work.host_numbers);
     m_space.fence("polyad::cp_als");
     m_result.fit = state.fit;
@@ -295,10 +297,8 @@ private:
   }
   /// The defect of the model.
   [[nodiscard]] ModelDefect defect() const {
-    if (m_work.host_numbers(model_norm_squared) == 0) return ModelDefect::zero;
-    count_t const updates = m_iterations * free_modes(m_options, order());
-    if (updates > 0 && m_result.gram_fallbacks == updates) return ModelDefect::never_regular;
-    return m_degeneracy.is_growing() ? ModelDefect::degenerate : ModelDefect::none;
+    return m_degeneracy.defect(m_work.host_numbers(model_norm_squared), m_result.gram_fallbacks,
+                               m_iterations * free_modes(m_options, order()));
   }
   /// The fit of the model with normalised columns, by the last formula if its error does not matter.
   [[nodiscard]] Fit final_fit() const {
@@ -353,7 +353,8 @@ private:
     enqueue_after(m_space, m_algebra);
     m_timer(m_space, "update", [&] {
       if (V.extent(0) == 0) return clear_sums(n);
-      auto const problem = m_work.problem(n, is_trial ? trial_fallbacks : gram_fallbacks);
+      auto problem = m_work.problem(n, is_trial ? trial_fallbacks : gram_fallbacks);
+      if (m_updates.is_solved(n) && m_singular.is_expected()) problem.weights_before = m_work.scales.before;
       if (m_updates.is_looked_at(n) && (is_trial || m_scale_is_known))  // the first of two updates
         m_solved_change.measure(m_space, problem, V, owned_rows(n), m_updates.ridge(n));
       m_updates[n].apply(m_space, problem, V, owned_rows(n), m_work.sums(n, is_trial));
@@ -379,6 +380,7 @@ private:
   SquaredNorms m_formula{1, 1, std::numeric_limits<double>::infinity()};  // those of the last iteration
   std::optional<Fit> m_far_start;                                         // fit_of_far_start
   Degeneracy m_degeneracy;
+  SingularHistory<Space> m_singular;
   Work m_work;
   Updates m_updates;
   Penalties m_penalties;
@@ -389,7 +391,7 @@ private:
   CpAlsResult<Scalar, Space> m_result;
   int m_iterations        = 0;      // iterations that have ended, including those before a checkpoint
   double m_component_norm = 1;      // product of the norms near which the modes' columns are kept
-  bool m_scale_is_known   = false;  // the weights are those of a model that was fitted to X
+  bool m_scale_is_known   = false;  // the weights are those of a model whose scale was fitted to X
 };
 
 #define POLYAD_CP_ALS_BODY(Scalar) template class CpAlsBody<Scalar, Kokkos::DefaultExecutionSpace>

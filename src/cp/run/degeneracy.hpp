@@ -7,6 +7,9 @@
 #include <cstddef>
 #include <vector>
 
+#include "polyad/core/model_defect.hpp"
+#include "polyad/core/types.hpp"
+
 namespace polyad::detail {
 
 class Degeneracy {
@@ -26,6 +29,15 @@ public:
     if (m_opposed == 0 || count < 4) return false;
     double const now = m_components[count - 1];
     return now > m_components[count - 2] && now > growth * m_components[(count - 1) / 2];
+  }
+
+  /// The defect of a model.
+  /// \param norm_squared  its own
+  /// \param fallbacks     how many of all `updates` so far took the pseudo-inverse
+  [[nodiscard]] ModelDefect defect(double norm_squared, count_t fallbacks, count_t updates) const {
+    if (norm_squared == 0) return ModelDefect::zero;
+    if (updates > 0 && fallbacks == updates) return ModelDefect::never_regular;
+    return is_growing() ? ModelDefect::degenerate : ModelDefect::none;
   }
 
 private:

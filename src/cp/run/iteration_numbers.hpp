@@ -19,7 +19,9 @@ enum FitNumber : int {
   component_norms,     // the sum of the components' norms lambda_r H(r, r)^(1/2)
   opposed_norm,        // the largest norm of the smaller component in a pair that nearly cancels
   gram_fallbacks,
+  nearly_singular,  // raised where H was regular, but nearly singular
   trial_fallbacks,
+  trial_nearly_singular,
   largest_change,  // by an entry's own update, as a norm of the model (ModeProblem)
   penalties,       // what the objective adds to 1/2 ||X - M||^2
   fit_numbers

@@ -122,6 +122,8 @@ public:
   [[nodiscard]] bool is_looked_at(int n) const {
     return m_are_constrained && m_solved[static_cast<std::size_t>(n)];
   }
+  /// Whether mode n is least squares, which starts from its factor if H is singular or nearly so.
+  [[nodiscard]] bool is_solved(int n) const { return m_solved[static_cast<std::size_t>(n)]; }
   [[nodiscard]] double ridge(int n) const { return m_ridges[n]; }
   /// Whether the factor of mode n is computed anew, so that its scale may be chosen before.
   [[nodiscard]] bool chooses_scale(int n) const {

@@ -45,6 +45,8 @@ struct ColumnScales {
   DeviceNumbers<Space> weights;   // w, R
   DeviceNumbers<Space> of_modes;  // s, N x R
   double of_tensor = 1;           // c
+  /// w before the last choice, that of the factor that is there, R; or no memory.
+  DeviceNumbers<Space> before = {};
 };
 
 /// Whether the weights of the next factor are chosen, or stay, and the ridge under which it is computed.
@@ -99,7 +101,8 @@ struct HadamardOfGrams {
     }
     double weight = scales.weights(r) * Kokkos::sqrt(squares * grams(mode, r, r)) / component_norm;
     if (!is_scale(weight)) weight = weight_for(with_ridge(square, others));
-    weight            = power_of_two_below(weight);
+    weight = power_of_two_below(weight);
+    if (scales.before.data() != nullptr) scales.before(r) = scales.weights(r);
     scales.weights(r) = weight;
     // A ridge may let a component vanish, and the scales of other modes with it.
     scales.of_modes(own) = Kokkos::fmin(weight / (scales.of_tensor * others), 0x1p1022);

@@ -65,6 +65,9 @@ struct NormalEquations {
   /// singular matrices were up to 0.9 R epsilon of the largest one in 20,000 tries.
   static constexpr double of_eigenvalues = epsilon + 4 * Kokkos::Experimental::epsilon_v<double>;
 
+  /// H is nearly singular if the scaled H's inverse has a larger entry on its diagonal (cp/correct_rows.hpp).
+  static constexpr double nearly_singular_from = sizeof(Scalar) < sizeof(double) ? 0x1p10 : 0x1p20;
+
   ScaledHadamard<Space> matrix;
   FactorMatrix<Scalar, Space> inverse;
   DeviceNumbers<Space> fallbacks;
@@ -198,11 +201,17 @@ struct NormalEquations {
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, i + 1), [&](int const j) {
         double sum = reciprocal[i] * (i == j ? 1.0 : M(i, j));
         for (int m = i + 1; m < M.size; ++m) sum += reciprocal[m] * M(m, i) * M(m, j);
+        if (i == j) note(sum);
         sum *= scale[i] * scale[j];
         inverse(i, j) = static_cast<Scalar>(sum * power[j]);
         inverse(j, i) = static_cast<Scalar>(sum * power[i]);
       });
     });
+  }
+
+  /// Counts an entry on the diagonal of the scaled H's inverse if it means that H is nearly singular.
+  KOKKOS_FUNCTION void note(double entry) const {
+    if (entry > nearly_singular_from && fallbacks.extent(0) > 1) Kokkos::atomic_add(&fallbacks(1), 1.0);
   }
 
   /// inverse = scale Q' diag(1 / e, 0 where e is negligible) Q scale S for the eigenvalues e.
@@ -264,6 +273,7 @@ struct StoreInverse {
   KOKKOS_FUNCTION void operator()(int i, int j, double entry) const {
     double const* const power = vectors + 2 * rank;
     double const* const scale = vectors + 3 * rank;
+    if (i == j) equations.note(entry);
     entry *= scale[i] * scale[j];
     equations.inverse(i, j) = static_cast<Scalar>(entry * power[j]);
     equations.inverse(j, i) = static_cast<Scalar>(entry * power[i]);
@@ -340,7 +350,8 @@ void solve_by_blocks(Space const& space, NormalEquations<Space, Scalar> const& e
 }
 
 /// inverse (R x R) = W S, where W is the (pseudo-)inverse of H and its ridge, and S = diag(1 / w).
-/// \param fallbacks  (0) is increased by 1 when the pseudo-inverse was needed
+/// \param fallbacks  (0) is increased by 1 when the pseudo-inverse was needed, and (1), if there is one, by 1
+///                   or more when H was regular but nearly singular
 /// \param hadamard   forms H and w first, up to one_team_rank in the same launch: a second one took 4 us more
 ///                   of 16, H200; null if they are there
 /// Launches on `space` and returns without waiting.
