@@ -13,7 +13,7 @@
 //   kernel of formats/coo/kernels    Source           Term                      Writer
 //   mttkrp_permuted.hpp              PermutedSource   MttkrpTerm                AtomicBorders
 //   mttkrp_sorted.hpp                SortedSource     MttkrpTerm, HoistedTerm   RowWriter
-//   residual_mttkrp.hpp              both             ResidualSweepTerm         both
+//   residual_mttkrp.hpp              PermutedSource   ResidualSweepTerm         AtomicBorders
 //
 // Sources are in formats/coo/storage/nonzero_sources.hpp, writers in formats/coo/storage/border_rows.hpp.
 // MttkrpTerm below says what a term offers; the other terms are next to their kernels.

@@ -246,7 +246,8 @@ TEST_CASE("sorted: rows and runs that end at every place of a pack and of a chun
 template <class Scalar, class Strategy>
 void expect_exact_packs(HostTensor const& tensor, count_t chunk, int mode, count_t block_rows = 0) {
   constexpr int block = 8;
-  using Kernel        = MttkrpSorted<TinyVec<TestSpace, Scalar, block>, std::uint32_t, 3, Strategy, false>;
+  using Walk          = detail::SortedWalk<TinyVec<TestSpace, Scalar, block>, std::uint32_t, 3, Strategy>;
+  using Kernel        = detail::MttkrpInOrder<Walk, false>;
   constexpr int lanes = Kernel::Row::lanes;
   TestSpace const space;
   Random random(chunk);
@@ -261,11 +262,10 @@ void expect_exact_packs(HostTensor const& tensor, count_t chunk, int mode, count
   ChunkWalk const chunks{copy.nnz, chunk, ColumnBlocks{0, 1, static_cast<int>(rank)}};
   int const team = is_device_space<TestSpace> ? 32 / lanes : 1;
   Kokkos::parallel_for("polyad::test", team_policy(space, chunks.shape(team, lanes)),
-                       Kernel{copy.indices.data(),
-                              static_cast<count_t>(copy.indices.stride(0)),
-                              copy.values.data(),
-                              OtherFactors<Scalar, 3>(factors, copy.modes),
-                              {RowsAt<Scalar>(V.matrix()), {nullptr, nullptr, 0}, block_rows > 0},
+                       Kernel{{detail::SortedSource(copy),
+                               OtherFactors<Scalar, 3>(factors, copy.modes),
+                               {},
+                               {RowsAt<Scalar>(V.matrix()), {nullptr, nullptr, 0}, block_rows > 0}},
                               chunks});
   auto const expected = exact_mttkrp<Scalar>(tensor, host_factors, n);
   CAPTURE(chunk, mode, Strategy::batch, Strategy::hoists, sizeof(Scalar));

@@ -3,10 +3,12 @@
 // formats/format.hpp). It is the MTTKRP of the residual e in place of the values:
 //
 //   for each nonzero of the thread's chunk, k its row in the mode   WalkInOrder, the walk of the MTTKRP
-//     p = the product of the other modes' rows of C                 SortedSource, PermutedSource
+//     p = the product of the other modes' rows of C                 PermutedSource
 //     e = x - p . C(k, :)                                           ResidualSweepTerm: e[u]
 //     sum += e p                                                    ResidualSweepTerm
-//     where k changes, G(k, :) is written                           RowWriter, AtomicBorders
+//     where k changes, G(k, :) is written                           AtomicBorders
+//
+// `sorted` has the same loop in residual_sorted.hpp, which says why.
 //
 // The gradients of a FastTucker model are two small products of G (fast_tucker/optimizers/gradients.hpp). A
 // nonzero therefore costs no J x R operations. In Li et al. it does ("cuFasterTucker", 2022, section 4).
@@ -19,6 +21,7 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "formats/coo/kernels/residual_sorted.hpp"
 #include "formats/coo/storage/border_rows.hpp"
 #include "formats/coo/storage/coo_permuted.hpp"
 #include "formats/coo/storage/nonzero_sources.hpp"
@@ -74,22 +77,16 @@ struct ResidualSweepTerm {
   }
 };
 
-/// Nonzeros gathered at the same time. Two were best on the H200, because of the registers (four for the
-/// plain MTTKRP).
-template <class Space>
-inline constexpr int residual_batch = rows_in_flight<Space>(2);
-
-template <class Row, int Order, class Source, class Writer, class Scalar = typename Row::scalar_type>
-using ResidualWalk =
-    WalkInOrder<Source, OtherFactors<Scalar, Order>, ResidualSweepTerm<Row, typename Source::index_type>,
-                Writer, residual_batch<typename Row::space_type>>;
-
-/// The kernel: all lanes of a thread take part in its walk, since they sum residuals together.
-template <class Walk, bool Together>
-struct ResidualMttkrp {
-  using Row        = typename Walk::Row;
-  using Scalar     = typename Walk::Scalar;
-  using index_type = typename Walk::Index;
+/// The kernel on `coo-permuted`. All lanes of a thread take part in its walk, since they sum residuals
+/// together.
+template <class Vec, class Index, bool Together>
+struct ResidualPermuted {
+  using Row        = Vec;
+  using Scalar     = typename Row::scalar_type;
+  using index_type = Index;
+  using Walk       = WalkInOrder<PermutedSource<Scalar, Index>, OtherFactors<Scalar, any_order>,
+                                 ResidualSweepTerm<Row, Index>, AtomicBorders<Row, Scalar>,
+                                 residual_batch<typename Row::space_type>>;
 
   Walk walk;
   int rank;
@@ -120,12 +117,12 @@ void with_residual_team_sums(count_t chunks, count_t rows, F&& f) {
     f(std::false_type{});
 }
 
-template <class Walk, bool Together, class Space>
-void launch_residual(char const* label, Space const& space, ResidualMttkrp<Walk, Together> const& kernel) {
-  using Row   = typename Walk::Row;
+template <class Kernel, bool Together, class Space>
+void launch_residual(char const* label, Space const& space, Kernel const& kernel) {
+  using Row   = typename Kernel::Row;
   auto policy = kernel.chunks.template policy<Row>(space);
   if constexpr (Together)
-    reserve_team_sums<Row, Row::block, typename Walk::Scalar, typename Walk::Index>(policy);
+    reserve_team_sums<Row, Row::block, typename Kernel::Scalar, typename Kernel::index_type>(policy);
   launch_with_local_copy(label, policy, kernel);
 }
 
@@ -173,16 +170,14 @@ void residual_mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
       ColumnBlocks const blocks{0, 1, rank};
       detail::clear_rows<Space, Scalar, Index, block()>(space, copy.cleared, blocks, G);
       with_residual_team_sums<Space, Scalar>(adding, copy.rows, [&](auto together) {
-        using Row    = TinyVec<Space, Scalar, block()>;
-        using Writer = RowWriter<Row, Scalar, Index>;
-        using Walk   = ResidualWalk<Row, order(), SortedSource<Scalar, Index>, Writer>;
-        launch_residual("polyad::residual_mttkrp_sorted", space,
-                        ResidualMttkrp<Walk, together()>{{source,
-                                                          OtherFactors<Scalar, order()>(C, copy.modes),
-                                                          {RowsAt<Scalar>(C[mode])},
-                                                          {RowsAt<Scalar>(G), borders, copy.block_rows > 0}},
-                                                         rank,
-                                                         chunks});
+        using Kernel = ResidualSorted<TinyVec<Space, Scalar, block()>, Index, order(), together()>;
+        launch_residual<Kernel, together()>("polyad::residual_mttkrp_sorted", space,
+                                            Kernel{source,
+                                                   RowsAt<Scalar>(C[mode]),
+                                                   OtherFactors<Scalar, order()>(C, copy.modes),
+                                                   {RowsAt<Scalar>(G), borders, copy.block_rows > 0},
+                                                   rank,
+                                                   chunks});
       });
       if (merge)
         detail::merge_borders<Space, Scalar, Index, block()>(space, workspace.format, chunks.chunks(), blocks,
@@ -213,11 +208,11 @@ void residual_mttkrp(Space const& space, CooPermuted<Scalar, Index, Space> const
   }
   with_block(rank, [&](auto block) {
     with_residual_team_sums<Space, Scalar>(chunks.chunks(), X.extents()[mode], [&](auto together) {
-      using Row  = TinyVec<Space, Scalar, block()>;
-      using Walk = ResidualWalk<Row, any_order, Source, AtomicBorders<Row, Scalar>>;
-      launch_residual("polyad::residual_mttkrp_permuted", space,
-                      ResidualMttkrp<Walk, together()>{
-                          {source, others, {RowsAt<Scalar>(C[mode])}, {RowsAt<Scalar>(G)}}, rank, chunks});
+      using Row    = TinyVec<Space, Scalar, block()>;
+      using Kernel = ResidualPermuted<Row, Index, together()>;
+      launch_residual<Kernel, together()>(
+          "polyad::residual_mttkrp_permuted", space,
+          Kernel{{source, others, {RowsAt<Scalar>(C[mode])}, {RowsAt<Scalar>(G)}}, rank, chunks});
     });
   });
 }

@@ -18,7 +18,7 @@ namespace polyad::detail {
 
 static_assert(FCooShape().team_threads == device_team_threads);
 
-/// In larger teams a thread would have too few registers for its gathers (MttkrpSorted: 64 to 85).
+/// In larger teams a thread would have too few registers for its gathers (`sorted`: 64 to 85).
 inline constexpr int fcoo_most_threads = 256;
 
 /// The threadlen for a tensor unless one is given. It is shorter than the default if a device would otherwise

@@ -27,11 +27,11 @@ struct HadamardTerms {
   static constexpr int lanes    = Row::lanes;
   static constexpr int block    = Block;
   static constexpr int elements = Block;
-  /// Nonzeros read and gathered at the same time. The numbers are those of MttkrpSorted, measured on the
+  /// Nonzeros read and gathered at the same time. The numbers are those of `sorted`, measured on the
   /// H200.
   static constexpr int batch = rows_in_flight<Space>(Block < 32 || sizeof(Scalar) == 4 ? 4 : 2);
 
-  /// A thread then has 80 registers, as in MttkrpSorted at order 3.
+  /// A thread then has 80 registers, as in the MTTKRP of `sorted` at order 3.
   static constexpr int resident_teams  = 3;
   static constexpr int most_partitions = 1;
 
