@@ -113,6 +113,14 @@ inline std::vector<BiasDrift> drift_of_modes(BiasOptions const& options, Extents
   return result;
 }
 
+/// The same options for biases that do not drift. Times share their biases as before.
+inline BiasOptions without_drifts(BiasOptions options, int order) {
+  if (options.drift.empty()) options.drift.resize(static_cast<std::size_t>(order));
+  for (int n = 0; n < order; ++n)
+    if (n != options.time_mode) options.drift[static_cast<std::size_t>(n)].bins = 0;
+  return options;
+}
+
 /// The number of bins in which times share a bias, instead of one bias for each time: what the options say
 /// about the mode of time itself. 0: each time has its own. Fine times have few entries each, and their
 /// biases would follow the noise.

@@ -114,17 +114,17 @@ TEST_CASE("times lie in bins of equal length, later ones in the last", "[fast_tu
   CHECK(time_bin(~count_t(0), 3, 10) == 2);
 }
 
-TEST_CASE("drifts fade out after the last time with entries", "[fast_tucker]") {
+TEST_CASE("drifts lead to biases that do not drift after the last time with entries", "[fast_tucker]") {
   TestSpace const space;
   Random random(7);
   std::vector<std::uint64_t> const seen_extents{15, 20, 12}, all_extents{15, 20, 20};
   auto X         = random_tensor(random, seen_extents, 900);
-  auto const fit = [&](std::vector<std::uint64_t> const& extents, double fade) {
+  auto const fit = [&](std::vector<std::uint64_t> const& extents, double fade, std::uint64_t bins = 3) {
     X.extents = extents;
     FastTuckerModel<double, TestSpace> model(space, Extents{std::span<count_t const>(extents)},
                                              std::vector<count_t>{1, 1, 1}, 1, true);
     fit_biases(space, to_device<double, std::uint32_t>(space, X),
-               {.sweeps = 3, .damping = 2, .time_mode = 2, .drift = {{3, 2}, {0, 30}, {0, fade}}}, model);
+               {.sweeps = 3, .damping = 2, .time_mode = 2, .drift = {{bins, 2}, {0, 30}, {0, fade}}}, model);
     return model;
   };
   auto const of_seen = fit(seen_extents, 30), faded = fit(all_extents, 0.5), kept = fit(all_extents, 0);
@@ -133,11 +133,14 @@ TEST_CASE("drifts fade out after the last time with entries", "[fast_tucker]") {
   CHECK(faded.drift(1).extent(1) == 0);
   auto const three = to_host<double>(space, of_seen.drift(0)), five = to_host<double>(space, faded.drift(0)),
              same = to_host<double>(space, kept.drift(0));
+  auto const steady = flat(fit(all_extents, 0, 0).bias(0)), bias = flat(faded.bias(0));
   for (std::size_t i = 0; i < 15; ++i) {
+    double const end = steady[i] - bias[i];
+    CHECK(end != 0);
     for (std::size_t b = 0; b < 3; ++b) CHECK(five[5 * i + b] == Approx(three[3 * i + b]));
     // The middles of the last two bins are half a bin and a bin and a half after the end.
-    CHECK(five[5 * i + 3] == Approx(three[3 * i + 2] / 1.25));
-    CHECK(five[5 * i + 4] == Approx(three[3 * i + 2] / 1.75));
+    CHECK(five[5 * i + 3] == Approx(end + (three[3 * i + 2] - end) / 1.25));
+    CHECK(five[5 * i + 4] == Approx(end + (three[3 * i + 2] - end) / 1.75));
     CHECK(same[5 * i + 4] == Approx(three[3 * i + 2]));
   }
   // Bins end at the last seen time, or near it, and are not longer than those of the fit.

@@ -24,7 +24,7 @@ struct JudgedEntries {
   int order = 0;
   std::vector<double> values, biases, model;
   std::vector<std::uint64_t> rows;    // N an entry
-  std::vector<std::int8_t> classes;   // likewise: of the row by its kept entries; -1 if it has none
+  std::vector<std::int8_t> classes;   // likewise: of the row by all its entries; -1 if none is kept
   std::vector<std::uint8_t> repeats;  // 1 where the place of the entry occurs again
 
   [[nodiscard]] std::size_t size() const { return values.size(); }
@@ -175,6 +175,20 @@ inline Judgement judge(JudgedEntries entries, int time_mode) {
   result.harms_new_places =
       at_new.entries < entries.size() && at_new.in_errors() < -1.5 && at_new.sum < -0.02 * at_new.squares;
   return result;
+}
+
+/// The gain of a model whose rows of these classes are left to the biases.
+/// \param classes  a number for each mode, or none  \param time_mode  as in judge
+inline Gain gain_without(JudgedEntries entries, std::vector<std::uint64_t> const& classes, int time_mode) {
+  std::vector<int> modes;
+  for (int n = 0; n < entries.order; ++n)
+    if (n != time_mode) modes.push_back(n);
+  for (std::size_t p = 0; p < entries.size() && !classes.empty(); ++p)
+    for (int const n : modes) {
+      int const k = entries.classes[entries.at(p, n)];
+      if (k >= 0 && (classes[static_cast<std::size_t>(n)] >> k & 1) != 0) entries.model[p] = entries.biases[p];
+    }
+  return gain_of(entries, modes, [](std::size_t) { return true; });
 }
 
 /// Whether the model gains for a class of rows with at least `least` entries, but too little to stay.
