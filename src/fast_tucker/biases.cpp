@@ -157,6 +157,11 @@ void expect_same_extents(Extents const& extents, FastTuckerModel<Scalar, Space> 
                  to_string(model.extents()));
 }
 
+void expect_sound(BiasOptions const& options) {
+  POLYAD_EXPECTS(options.damping >= 0 && options.sweeps >= 0, "a damping of ", options.damping, " and ",
+                 options.sweeps, " sweeps are impossible");
+}
+
 template <class Space, class Scalar, class Index>
 CooTensor<Scalar, Index, Space> remainder_of(Space const& space, CooTensor<Scalar, Index, Space> const& X,
                                              FastTuckerModel<Scalar, Space> const& model) {
@@ -241,10 +246,9 @@ void fade_drifts(Space const& space, count_t seen, double fade, FastTuckerModel<
     static_cast<void>(checked_product(
         "the bins of time", checked_product("the bins of time", 2 * bins, times), fitted.extent(1)));
     auto const all = make_factor_matrix<Scalar>(space, "polyad::drift", fitted.extent(0), bins);
-    Kokkos::parallel_for("polyad::fade_drifts",
-                         Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, size),
-                         SpreadDrift<Scalar, Space>{fitted, all, model.bias(n), steady.bias(n), times,
-                                                    2 * bins * seen, fade});
+    Kokkos::parallel_for(
+        "polyad::fade_drifts", Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, size),
+        SpreadDrift<Scalar, Space>{fitted, all, model.bias(n), steady.bias(n), times, 2 * bins * seen, fade});
     model.drift(n) = all;
   }
   space.fence("polyad::fade_drifts");  // the fitted drifts go
@@ -265,6 +269,14 @@ void let_drifts_end(Space const& space, TrainingSet<Scalar, Index, Space> const&
   rows.together([&] { fade_drifts(space, seen, fade, steady, model); });
 }
 
+/// The times up to the last one with entries, if the fit needs to know; else 0. \throws MemoryError
+template <class Space, class Scalar, class Index>
+count_t times_of_fit(Space const& space, TrainingSet<Scalar, Index, Space> const& X,
+                     BiasOptions const& options, bool drifts, RowDistribution<Scalar, Space> const& rows) {
+  bool const shares = options.time_mode >= 0 && bins_of_time(options, X.extents()) > 0;
+  return drifts || shares ? seen_times(space, X, options.time_mode, rows) : 0;
+}
+
 template <class Space, class Scalar, class Index>
 void fit_biases(Space const& space, TrainingSet<Scalar, Index, Space> const& X, BiasOptions const& options,
                 FastTuckerModel<Scalar, Space>& model, RowDistribution<Scalar, Space> const& rows,
@@ -274,8 +286,7 @@ void fit_biases(Space const& space, TrainingSet<Scalar, Index, Space> const& X, 
   using Stretch = CooTensor<Scalar, Index, Space>;
   expect_same_extents(X.extents(), model);
   POLYAD_EXPECTS(model.has_biases(), "the model has no biases");
-  POLYAD_EXPECTS(options.damping >= 0 && options.sweeps >= 0, "a damping of ", options.damping, " and ",
-                 options.sweeps, " sweeps are impossible");
+  expect_sound(options);
   count_t const nnz = rows.sum_on_host(std::uint64_t(X.nnz()));
   POLYAD_EXPECTS(nnz > 0, "there are no values to fit a mean to");
   double const largest = rows.largest(largest_value(space, X));
@@ -283,10 +294,7 @@ void fit_biases(Space const& space, TrainingSet<Scalar, Index, Space> const& X, 
   auto drift         = drift_of_modes(options, X.extents(), nnz);
   bool const drifts  = std::any_of(drift.begin(), drift.end(), [](auto const& d) { return d.bins > 0; });
   auto const pooled  = [&](int n) { return n == options.time_mode ? bins_of_time(options, X.extents()) : 0; };
-  bool const counts  = drifts || (options.time_mode >= 0 && pooled(options.time_mode) > 0);
-  count_t const seen = !counts           ? 0
-                       : known_times > 0 ? known_times
-                                         : seen_times(space, X, options.time_mode, rows);
+  count_t const seen = known_times > 0 ? known_times : times_of_fit(space, X, options, drifts, rows);
   for (auto& of_mode : drift) of_mode.bins = std::min<count_t>(of_mode.bins, seen);
   int const terms    = X.order() + static_cast<int>(std::count_if(drift.begin(), drift.end(),
                                                                   [](auto const& d) { return d.bins > 0; }));
@@ -316,7 +324,8 @@ void fit_biases(Space const& space, TrainingSet<Scalar, Index, Space> const& X, 
   for (int sweep = 0; sweep < options.sweeps; ++sweep)
     for (int n = 0; n < X.order(); ++n) {
       if (between) between();
-      fit(n, false, {sums, scale, options.damping, model.bias(n).data(), 1, 1, pooled(n), X.extents()[n], seen});
+      fit(n, false,
+          {sums, scale, options.damping, model.bias(n).data(), 1, 1, pooled(n), X.extents()[n], seen});
       auto const& moving = model.drift(n);
       if (moving.extent(1) > 0)
         fit(n, true,
@@ -367,26 +376,24 @@ CooTensor<Scalar, Index, Space> without_biases(Space const& space, CooTensor<Sca
   return remainder_of(space, X, model);
 }
 
-#define POLYAD_BIASES(Scalar, Index)                                                                        \
-  template void fit_biases(Kokkos::DefaultExecutionSpace const&,                                            \
-                           CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                  \
-                           BiasOptions const&, FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace>&);    \
-  template CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> without_biases(                          \
-      Kokkos::DefaultExecutionSpace const&, CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-      FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&);                                       \
-  template void detail::fit_biases(                                                                         \
-      Kokkos::DefaultExecutionSpace const&,                                                                 \
-      TrainingSet<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, BiasOptions const&,                 \
-      FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace>&,                                              \
-      RowDistribution<Scalar, Kokkos::DefaultExecutionSpace> const&, std::function<void()> const&,          \
-      count_t);                                                                                             \
-  template count_t detail::seen_times(                                                                      \
-      Kokkos::DefaultExecutionSpace const&,                                                                 \
-      TrainingSet<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, int,                                \
-      RowDistribution<Scalar, Kokkos::DefaultExecutionSpace> const&);                                       \
-  template TrainingSet<Scalar, Index, Kokkos::DefaultExecutionSpace> detail::without_biases(                \
-      Kokkos::DefaultExecutionSpace const&,                                                                 \
-      TrainingSet<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                                     \
+#define POLYAD_BIASES(Scalar, Index)                                                                         \
+  template void fit_biases(Kokkos::DefaultExecutionSpace const&,                                             \
+                           CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                   \
+                           BiasOptions const&, FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace>&);     \
+  template CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> without_biases(                           \
+      Kokkos::DefaultExecutionSpace const&, CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,  \
+      FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&);                                        \
+  template void detail::fit_biases(                                                                          \
+      Kokkos::DefaultExecutionSpace const&,                                                                  \
+      TrainingSet<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, BiasOptions const&,                  \
+      FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace>&,                                               \
+      RowDistribution<Scalar, Kokkos::DefaultExecutionSpace> const&, std::function<void()> const&, count_t); \
+  template count_t detail::seen_times(Kokkos::DefaultExecutionSpace const&,                                  \
+                                      TrainingSet<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, int, \
+                                      RowDistribution<Scalar, Kokkos::DefaultExecutionSpace> const&);        \
+  template TrainingSet<Scalar, Index, Kokkos::DefaultExecutionSpace> detail::without_biases(                 \
+      Kokkos::DefaultExecutionSpace const&,                                                                  \
+      TrainingSet<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                                      \
       FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_BIASES);
 

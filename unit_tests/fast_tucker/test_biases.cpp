@@ -132,7 +132,7 @@ TEST_CASE("drifts lead to biases that do not drift after the last time with entr
   REQUIRE(faded.drift(0).extent(1) == 5);  // as long as the three bins of twelve times
   CHECK(faded.drift(1).extent(1) == 0);
   auto const three = to_host<double>(space, of_seen.drift(0)), five = to_host<double>(space, faded.drift(0)),
-             same = to_host<double>(space, kept.drift(0));
+             same   = to_host<double>(space, kept.drift(0));
   auto const steady = flat(fit(all_extents, 0, 0).bias(0)), bias = flat(faded.bias(0));
   for (std::size_t i = 0; i < 15; ++i) {
     double const end = steady[i] - bias[i];
@@ -154,6 +154,22 @@ TEST_CASE("drifts lead to biases that do not drift after the last time with entr
       CHECK(all * seen >= bins * 1000);
       CHECK(all <= 1000);
     }
+}
+
+TEST_CASE("times after the last one with entries have no bias, even in its bin", "[fast_tucker]") {
+  TestSpace const space;
+  Random random(8);
+  auto X    = random_tensor(random, {15, 12}, 300);
+  X.extents = {15, 20};  // ten times share a bias
+  FastTuckerModel<double, TestSpace> model(space, Extents{X.extents[0], X.extents[1]},
+                                           std::vector<count_t>{1, 1}, 1, true);
+  fit_biases(space, to_device<double, std::uint32_t>(space, X),
+             {.sweeps = 3, .time_mode = 1, .drift = {{0, 30}, {2, 30}}}, model);
+  auto const bias = flat(model.bias(1));
+  for (std::size_t t = 0; t < 20; ++t) {
+    CHECK((bias[t] == 0) == (t >= 12));
+    if (t < 12) CHECK(bias[t] == bias[t / 10 * 10]);
+  }
 }
 
 TEST_CASE("drifts without a number have thirty bins or fewer", "[fast_tucker]") {

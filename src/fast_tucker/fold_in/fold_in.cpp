@@ -76,9 +76,8 @@ public:
         std::uint64_t const left = added != nullptr ? classes_left(n, *added) : 0;
         solve(n, count, C, cells ? &*cells : nullptr, units[static_cast<std::size_t>(n)]);
         if (left != 0)
-          Kokkos::parallel_for(
-              "polyad::zero_solved", Range(m_space, 0, m_model.extents()[n]),
-              ZeroSolvedRows<Scalar, Space>{m_marks, m_row_entries, m_model.A(n), left});
+          Kokkos::parallel_for("polyad::zero_solved", Range(m_space, 0, m_model.extents()[n]),
+                               ZeroSolvedRows<Scalar, Space>{m_marks, m_row_entries, m_model.A(n), left});
       }
       form_intermediates(m_space, m_model, n, C);
       if (cells) cells->update(m_space, n, C[n], rows);
@@ -199,9 +198,9 @@ private:
     auto const count = [&](Tensor const& entries) {
       RowCounts<Space> const counts(Kokkos::view_alloc(m_space, "polyad::entries_of_rows"), extent);
       Kokkos::parallel_for("polyad::count_entries", Range(m_space, 0, entries.nnz()),
-                           CountEntriesOfRows<Index, RowCounts<Space>>{
-                               entries.indices().data(), static_cast<count_t>(entries.order()),
-                               static_cast<count_t>(n), counts});
+                           CountEntriesOfRows<Index, RowCounts<Space>>{entries.indices().data(),
+                                                                       static_cast<count_t>(entries.order()),
+                                                                       static_cast<count_t>(n), counts});
       return counts;
     };
     m_row_entries                   = count(m_entries);

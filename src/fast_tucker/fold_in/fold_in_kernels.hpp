@@ -134,7 +134,7 @@ struct PutRows {
 template <class Scalar, class Space>
 struct ClassesOfRows {
   MarkedRows<Space> marks;
-  RowCounts<Space> entries, added;  // of each row; the added ones are among the entries
+  RowCounts<Space> entries, added;  // how many each row has; the added ones are among the entries
   FactorMatrix<Scalar, Space> A;
   bool zero;  // which rows are meant
   KOKKOS_FUNCTION void operator()(count_t k, std::uint64_t& classes) const {

@@ -373,14 +373,16 @@ public:
   }
   /// A bias for each time, or one for each of some bins: whether days or seconds are counted must not decide.
   /// Before the damping is chosen: biases of single times would ask for the damping of noise.
-  void choose_bins_of_time() {
+  /// \param strictly  whether bins have to gain more than chance: they change the biases of all rows, and
+  ///                  nothing shows what that does at times without entries
+  void choose_bins_of_time(bool strictly) {
     count_t const times = m_kept.extents()[m_best.time_mode];
     for (count_t const bins : {1, 4, 16, 64, 256}) {
       if (bins >= times) break;
       auto options                         = m_best;
       options.drift[m_best.time_mode].bins = bins;
       double const found                   = error(options);
-      if (!(found < m_least)) continue;
+      if (!(found < m_least) || (strictly && !is_more_than_chance(options))) continue;
       m_best  = options;
       m_least = found;
     }
@@ -560,11 +562,11 @@ void choose_biases(Space const& space, TrainingSet<Scalar, Index, Space> const& 
     if (drifts) bias.drift = search.best().drift;
   };
   try {
-    if (drifts) search.choose_bins_of_time();
+    bool const is_later = drifts && has_later_times(space, all, bias.time_mode);
+    if (drifts) search.choose_bins_of_time(is_later);
     if (damped) search.choose_damping();
     if (drifts) search.choose_drift();
-    if (drifts && has_later_times(space, all, bias.time_mode) && !all.on_host())
-      search.choose_fading(all.tensor());
+    if (is_later && !all.on_host()) search.choose_fading(all.tensor());
   } catch (SearchStopped const&) {
     take();
     throw;
@@ -611,9 +613,10 @@ public:
       auto const of_kept = counts_in(kept(), n);
       auto const of_held = counts_in(TrainingSet<Scalar, Index, Space>(held()), n);
       for (std::size_t p = 0; p < entries.size(); ++p) {
-        auto const row                    = entries.rows[entries.at(p, n)];
-        auto const all                    = static_cast<count_t>(of_kept[row] + of_held[row]);
-        entries.classes[entries.at(p, n)] = static_cast<std::int8_t>(of_kept[row] == 0 ? -1 : class_of_row(all));
+        auto const row = entries.rows[entries.at(p, n)];
+        auto const all = static_cast<count_t>(of_kept[row] + of_held[row]);
+        entries.classes[entries.at(p, n)] =
+            static_cast<std::int8_t>(of_kept[row] == 0 ? -1 : class_of_row(all));
       }
     }
     return entries;
@@ -846,8 +849,8 @@ private:
   /// By a fit to the entries before.
   [[nodiscard]] bool gains_for_last_times() {
     constexpr double share_of_latest = 0.2;
-    int const time = m_choice.options.bias.time_mode;
-    auto const cut = begin_of_last_times(m_space, m_train.tensor(), time, share_of_latest);
+    int const time                   = m_choice.options.bias.time_mode;
+    auto const cut                   = begin_of_last_times(m_space, m_train.tensor(), time, share_of_latest);
     if (!cut) return false;
     Judges<Scalar, Index, Space> const latest(m_space, m_train.tensor(), time, *cut);
     return latest.are_enough() &&

@@ -186,7 +186,8 @@ inline Gain gain_without(JudgedEntries entries, std::vector<std::uint64_t> const
   for (std::size_t p = 0; p < entries.size() && !classes.empty(); ++p)
     for (int const n : modes) {
       int const k = entries.classes[entries.at(p, n)];
-      if (k >= 0 && (classes[static_cast<std::size_t>(n)] >> k & 1) != 0) entries.model[p] = entries.biases[p];
+      if (k >= 0 && (classes[static_cast<std::size_t>(n)] >> k & 1) != 0)
+        entries.model[p] = entries.biases[p];
     }
   return gain_of(entries, modes, [](std::size_t) { return true; });
 }
