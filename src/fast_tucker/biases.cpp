@@ -120,25 +120,26 @@ struct SetBias {
 };
 
 /// Entry (i, b) of `to`, whose bins cover all times, from the drift at the middle of bin b. The bins of
-/// `from` cover the first `seen` times. After these, bias and drift together become the steady bias: k bins
-/// later, 1 / (1 + fade k) of the last drift's distance from it is left.
+/// `from` cover the first `seen` times. After these, bias and drift together become the steady bias: in the
+/// k-th bin of that length, 1 / (1 + fade k) of the last drift's distance from it is left.
 template <class Scalar, class Space>
 struct SpreadDrift {
   FactorMatrix<Scalar, Space> from, to;
   BiasVector<Scalar, Space> bias, steady;
-  count_t times;
-  count_t bin;  // the length of a bin of `from`, if all times are 2 x the bins of `from` x those of `to` long
+  count_t seen, times;
   double fade;
   KOKKOS_FUNCTION void operator()(count_t k) const {
-    count_t const bins = from.extent(1), i = k / to.extent(1), b = k % to.extent(1);
-    count_t const middle = (2 * b + 1) * times * bins, whole = middle / bin;
-    if (whole < bins) {
-      to(i, b) = from(i, whole);
+    count_t const bins = from.extent(1), all = to.extent(1), i = k / all, b = k % all;
+    count_t const first = (b * times + all - 1) / all;  // the first time in the bin
+    if (first < seen) {
+      count_t const whole = (2 * b + 1) * times * bins / (2 * all * seen);
+      to(i, b)            = from(i, whole < bins ? whole : bins - 1);
       return;
     }
-    double const later = static_cast<double>(middle - bins * bin) / static_cast<double>(bin);
-    double const end   = static_cast<double>(steady(i)) - static_cast<double>(bias(i));
-    to(i, b) = static_cast<Scalar>(end + (static_cast<double>(from(i, bins - 1)) - end) / (1 + fade * later));
+    auto const later  = static_cast<double>((first - seen) * bins / seen + 1);
+    double const end  = static_cast<double>(steady(i)) - static_cast<double>(bias(i));
+    double const last = static_cast<double>(from(i, bins - 1));
+    to(i, b)          = static_cast<Scalar>(end + (last - end) / (1 + fade * later));
   }
 };
 
@@ -248,7 +249,7 @@ void fade_drifts(Space const& space, count_t seen, double fade, FastTuckerModel<
     auto const all = make_factor_matrix<Scalar>(space, "polyad::drift", fitted.extent(0), bins);
     Kokkos::parallel_for(
         "polyad::fade_drifts", Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, size),
-        SpreadDrift<Scalar, Space>{fitted, all, model.bias(n), steady.bias(n), times, 2 * bins * seen, fade});
+        SpreadDrift<Scalar, Space>{fitted, all, model.bias(n), steady.bias(n), seen, times, fade});
     model.drift(n) = all;
   }
   space.fence("polyad::fade_drifts");  // the fitted drifts go

@@ -64,16 +64,18 @@ inline count_t most_bins(Extents const& extents, count_t entries, int n, int tim
 }
 
 /// The bins of a drift over all times, of a drift that was fitted to `bins` bins of the first `seen` times.
-/// These bins are about as long or up to half as long, and one of them ends as near as possible to the last
-/// seen time.
+/// These bins are about as long or shorter, and one of them begins with time `seen`, or as near to it as
+/// possible where there are many times.
 inline count_t bins_over_all(count_t bins, count_t seen, count_t times) {
   if (bins == 0 || seen >= times) return bins;
-  count_t const of_all = checked_product("the bins of time", bins, times);
-  count_t const least  = std::min(times, of_all / seen + (of_all % seen > 0 ? 1 : 0));
+  constexpr count_t always_exact = 64;
+  count_t const of_all           = checked_product("the bins of time", bins, times);
+  count_t const least            = std::min(times, of_all / seen + (of_all % seen > 0 ? 1 : 0));
   count_t best = least, best_off = times;
-  for (count_t count = least; count <= std::min(times, 2 * least); ++count) {
+  for (count_t count = least; count <= std::min(times, std::max(2 * least, always_exact)); ++count) {
     count_t const over = checked_product("the bins of time", seen, count) % times;
-    count_t const off  = std::min(over, times - over);  // in parts of 1 / count of a time
+    if (over < count) return count;                    // the time before `seen` is in the bin before
+    count_t const off = std::min(over, times - over);  // in parts of 1 / count of a time
     if (off * best >= best_off * count) continue;
     best     = count;
     best_off = off;

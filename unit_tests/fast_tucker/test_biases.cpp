@@ -138,13 +138,19 @@ TEST_CASE("drifts lead to biases that do not drift after the last time with entr
     double const end = steady[i] - bias[i];
     CHECK(end != 0);
     for (std::size_t b = 0; b < 3; ++b) CHECK(five[5 * i + b] == Approx(three[3 * i + b]));
-    // The middles of the last two bins are half a bin and a bin and a half after the end.
-    CHECK(five[5 * i + 3] == Approx(end + (three[3 * i + 2] - end) / 1.25));
-    CHECK(five[5 * i + 4] == Approx(end + (three[3 * i + 2] - end) / 1.75));
+    // The last two bins are the first one and the second one after the end.
+    CHECK(five[5 * i + 3] == Approx(end + (three[3 * i + 2] - end) / 1.5));
+    CHECK(five[5 * i + 4] == Approx(end + (three[3 * i + 2] - end) / 2));
     CHECK(same[5 * i + 4] == Approx(three[3 * i + 2]));
   }
-  // Bins end at the last seen time, or near it, and are not longer than those of the fit.
-  CHECK(detail::bins_over_all(4, 18, 24) == 8);
+  // Bins end at the last seen time, or near it if there are many times, and are not longer than those of the
+  // fit.
+  for (count_t const bins : {2, 4, 16})
+    for (count_t const seen : {14, 17, 18, 19, 23}) {
+      count_t const all = detail::bins_over_all(std::min(bins, seen), seen, 24);
+      CHECK(time_bin(seen, all, 24) > time_bin(seen - 1, all, 24));
+    }
+  CHECK(detail::bins_over_all(4, 18, 24) == 7);  // the sixth begins with time 18
   CHECK(detail::bins_over_all(4, 24, 24) == 4);
   CHECK(detail::bins_over_all(0, 18, 24) == 0);
   CHECK(detail::bins_over_all(18, 18, 24) == 24);

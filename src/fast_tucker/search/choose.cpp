@@ -468,7 +468,7 @@ private:
       return numbers_on_host(m_space, predict(m_space, m_model, late));
     };
     auto const by_best = by(m_best);
-    return gain_of_held(late, by_best, by(options)) > least_gain;
+    return gain_of_held(late, by_best, by(options)) > least_gain_of_chosen;
   }
   /// The gain of the second predictions over the first ones in standard errors.
   double gain_of_held(CooTensor<Scalar, Index, Space> const& held, std::vector<double> const& first,
@@ -606,17 +606,11 @@ public:
     entries.repeats.assign(repeats.data(), repeats.data() + repeats.size());
     entries.classes.resize(entries.rows.size());
     RowDistribution<Scalar, Space> const rows(m_space, kept().extents());
-    auto const counts_in = [&](TrainingSet<Scalar, Index, Space> const& part, int n) {
-      return numbers_on_host(m_space, entries_of_rows(m_space, part, n, rows));
-    };
     for (int n = 0; n < entries.order; ++n) {
-      auto const of_kept = counts_in(kept(), n);
-      auto const of_held = counts_in(TrainingSet<Scalar, Index, Space>(held()), n);
+      auto const counts = numbers_on_host(m_space, entries_of_rows(m_space, kept(), n, rows));
       for (std::size_t p = 0; p < entries.size(); ++p) {
-        auto const row = entries.rows[entries.at(p, n)];
-        auto const all = static_cast<count_t>(of_kept[row] + of_held[row]);
-        entries.classes[entries.at(p, n)] =
-            static_cast<std::int8_t>(of_kept[row] == 0 ? -1 : class_of_row(all));
+        auto const count                  = static_cast<count_t>(counts[entries.rows[entries.at(p, n)]]);
+        entries.classes[entries.at(p, n)] = static_cast<std::int8_t>(count == 0 ? -1 : class_of_row(count));
       }
     }
     return entries;
@@ -829,7 +823,25 @@ private:
     decide(
         m_judges->judged(of_biases, predictions), m_train.nnz(), [this](int fold) { return again(fold); },
         m_choice, m_choice.left_to_biases);
-    if (m_choice.learns && has_later_times(m_space, m_train, bias.time_mode)) judge_later_times();
+    if (!m_choice.learns) return;
+    leave_classes_of_few_rows();
+    if (has_later_times(m_space, m_train, bias.time_mode)) judge_later_times();
+  }
+
+  /// Leaves classes that have few rows if all entries count, and a small part of these, to mean and biases.
+  /// Most rows that were judged in such a class belong to the next one with the entries that were held out.
+  void leave_classes_of_few_rows() {
+    RowDistribution<Scalar, Space> const rows(m_space, m_train.extents());
+    auto& left = m_choice.left_to_biases;
+    left.resize(static_cast<std::size_t>(m_train.order()));
+    for (int n = 0; n < m_train.order(); ++n) {
+      if (n == m_choice.options.bias.time_mode) continue;
+      auto const few =
+          classes_of_few_rows(numbers_on_host(m_space, entries_of_rows(m_space, m_train, n, rows)));
+      left[n] |= few;
+      for (auto& of_class : m_choice.classes)
+        if (of_class.mode == n && (few >> class_of_row(of_class.least) & 1) != 0) of_class.learns = false;
+    }
   }
 
   /// Times after the last one with entries are left to mean and biases, unless the model is better for the

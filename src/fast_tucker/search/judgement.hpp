@@ -24,7 +24,7 @@ struct JudgedEntries {
   int order = 0;
   std::vector<double> values, biases, model;
   std::vector<std::uint64_t> rows;    // N an entry
-  std::vector<std::int8_t> classes;   // likewise: of the row by all its entries; -1 if none is kept
+  std::vector<std::int8_t> classes;   // likewise: of the row by its kept entries; -1 if it has none
   std::vector<std::uint8_t> repeats;  // 1 where the place of the entry occurs again
 
   [[nodiscard]] std::size_t size() const { return values.size(); }
@@ -146,6 +146,24 @@ inline bool class_learns(JudgedEntries const& entries, int k, std::size_t count,
   if (k == row_classes - 1 && static_cast<double>(count) >= large_share * static_cast<double>(entries.size()))
     return gain.in_errors() > least_of_many;
   return gain.in_errors() > least_of_few && gain.rows >= least_rows;
+}
+
+/// The classes, bit k for class k, that have fewer rows than class_learns wants, and few of the entries.
+/// \param counts  the number of entries of each row of a mode
+inline std::uint64_t classes_of_few_rows(std::vector<double> const& counts) {
+  constexpr double least_rows = 10, large_share = 0.25;
+  double rows[row_classes] = {}, entries[row_classes] = {}, all = 0;
+  for (double const count : counts) {
+    if (count == 0) continue;
+    int const k = class_of_row(static_cast<count_t>(count));
+    rows[k] += 1;
+    entries[k] += count;
+    all += count;
+  }
+  std::uint64_t few = 0;
+  for (int k = 0; k < row_classes; ++k)
+    if (rows[k] > 0 && rows[k] < least_rows && entries[k] < large_share * all) few |= std::uint64_t(1) << k;
+  return few;
 }
 
 /// \param time_mode  the mode whose rows are not judged; -1: none
