@@ -64,8 +64,8 @@ inline count_t most_bins(Extents const& extents, count_t entries, int n, int tim
 }
 
 /// The bins of a drift over all times, of a drift that was fitted to `bins` bins of the first `seen` times.
-/// These bins are about as long or shorter, and one of them begins with time `seen`, or as near to it as
-/// possible where there are many times.
+/// These bins are about as long or shorter, and one of them begins with time `seen`, or, if there are many
+/// times, as near to it as possible.
 inline count_t bins_over_all(count_t bins, count_t seen, count_t times) {
   if (bins == 0 || seen >= times) return bins;
   constexpr count_t always_exact = 64;

@@ -148,7 +148,7 @@ inline bool class_learns(JudgedEntries const& entries, int k, std::size_t count,
   return gain.in_errors() > least_of_few && gain.rows >= least_rows;
 }
 
-/// The classes, bit k for class k, that have fewer rows than class_learns wants, and few of the entries.
+/// The classes, bit k for class k, that have fewer rows than class_learns needs, and few of the entries.
 /// \param counts  the number of entries of each row of a mode
 inline std::uint64_t classes_of_few_rows(std::vector<double> const& counts) {
   constexpr double least_rows = 10, large_share = 0.25;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Classes of rows by the number of their entries: a model may be better than mean and biases for rows with
 // many entries and worse for rows with few. The rows of a class for which it is worse are left to mean and
-// biases: C^(n) gets zeros in them. So do, for the mode of time, the times after the last one with entries, if
-// the model is not better than mean and biases for later times.
+// biases: C^(n) gets zeros in them. The times after the last one with entries are left to these, too, if the
+// model is not better for the latest entries.
 #pragma once
 
 #include <Kokkos_Core.hpp>
