@@ -389,9 +389,9 @@ public:
   }
 
   /// How fast drifts fade out after the last time with entries, which is what the damping of the mode of time
-  /// says. By default they end at once: biases of later times are then those that do not drift. A slower
-  /// fading has to predict the latest entries better by fits to the entries before, wherever these end. An end
-  /// may come right before a change.
+  /// says. By default they end at once, and biases of later times are those that do not drift. A slower
+  /// fading has to predict the latest entries better by fits to the entries before, for several ends of
+  /// these: an end may come right before a change.
   void choose_fading(CooTensor<Scalar, Index, Space> const& all) {
     int const time = m_best.time_mode;
     bool drifts    = false;
@@ -544,8 +544,8 @@ bool has_later_times(Space const& space, TrainingSet<Scalar, Index, Space> const
 }
 
 /// Chooses the damping of the biases and their drift, as far as the options leave them open.
-/// \param all   the kept and the held-out entries; whether they have no entries at the latest times, and are not
-///              in host memory, they show how drifts end
+/// \param all   the kept and the held-out entries; unless they are in host memory, the latest ones show how
+///              drifts end
 /// \param bias  gets what is chosen
 template <class Scalar, class Index, class Space>
 void choose_biases(Space const& space, TrainingSet<Scalar, Index, Space> const& all,
