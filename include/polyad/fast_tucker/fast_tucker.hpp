@@ -89,8 +89,8 @@ struct FastTuckerChoice {
   /// options allowed no epochs.
   StopReason reason             = StopReason::converged;
   std::vector<RowClass> classes = {};  // for each mode but that of time, if anything was judged
-  /// A number for each mode, or none. Bit k is set if the rows of class k (0, 1, 2; see above) have zeros, bit
-  /// 3 if the rows after the last one with entries have zeros. These are later times.
+  /// A number for each mode, or none. Bit k is set if the rows of class k (0, 1, 2; see above) have zeros,
+  /// bit 3 if the rows after the last one with entries have zeros. These are later times.
   std::vector<std::uint64_t> left_to_biases = {};
 };
 
