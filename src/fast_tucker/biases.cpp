@@ -105,8 +105,13 @@ struct SetBias {
   count_t stride;
   count_t pooled;  // as in SumOfRows
   count_t extent;
+  count_t seen;  // with pooled rows: those up to the last one with entries; later ones get zero
   KOKKOS_FUNCTION void operator()(count_t row) const {
-    count_t const at    = row / columns * stride + row % columns;
+    count_t const at = row / columns * stride + row % columns;
+    if (pooled > 0 && row >= seen) {
+      matrix[at] = 0;
+      return;
+    }
     count_t const from  = pooled > 0 ? time_bin(row, pooled, extent) : row;
     double const weight = damping + static_cast<double>(sums(from, 1));
     double const sum    = static_cast<double>(sums(from, 0)) / scale;
@@ -114,31 +119,27 @@ struct SetBias {
   }
 };
 
-template <class Counts>
-struct LastTime {
-  Counts counts;
-  KOKKOS_FUNCTION void operator()(count_t t, count_t& last) const {
-    if (counts(t) > 0 && t > last) last = t;
-  }
-};
-
 /// Entry (i, b) of `to`, whose bins cover all times, from the drift at the middle of bin b. The bins of
-/// `from` cover the first `seen` times. k of these bins later 1 / (1 + fade k) of the last drift is left.
+/// `from` cover the first `seen` times. After these, bias and drift together become the steady bias: in the
+/// k-th bin of that length, 1 / (1 + fade k) of the last drift's distance from it is left.
 template <class Scalar, class Space>
 struct SpreadDrift {
   FactorMatrix<Scalar, Space> from, to;
-  count_t times;
-  count_t bin;  // the length of a bin of `from`, if all times are 2 x the bins of `from` x those of `to` long
+  BiasVector<Scalar, Space> bias, steady;
+  count_t seen, times;
   double fade;
   KOKKOS_FUNCTION void operator()(count_t k) const {
-    count_t const bins = from.extent(1), i = k / to.extent(1), b = k % to.extent(1);
-    count_t const middle = (2 * b + 1) * times * bins, whole = middle / bin;
-    if (whole < bins) {
-      to(i, b) = from(i, whole);
+    count_t const bins = from.extent(1), all = to.extent(1), i = k / all, b = k % all;
+    count_t const first = (b * times + all - 1) / all;  // the first time in the bin
+    if (first < seen) {
+      count_t const whole = (2 * b + 1) * times * bins / (2 * all * seen);
+      to(i, b)            = from(i, whole < bins ? whole : bins - 1);
       return;
     }
-    double const later = static_cast<double>(middle - bins * bin) / static_cast<double>(bin);
-    to(i, b)           = static_cast<Scalar>(from(i, bins - 1) / (1 + fade * later));
+    auto const later  = static_cast<double>((first - seen) * bins / seen + 1);
+    double const end  = static_cast<double>(steady(i)) - static_cast<double>(bias(i));
+    double const last = static_cast<double>(from(i, bins - 1));
+    to(i, b)          = static_cast<Scalar>(end + (last - end) / (1 + fade * later));
   }
 };
 
@@ -155,6 +156,11 @@ template <class Scalar, class Space>
 void expect_same_extents(Extents const& extents, FastTuckerModel<Scalar, Space> const& model) {
   POLYAD_EXPECTS(extents == model.extents(), "the tensor is ", to_string(extents), " but the model is ",
                  to_string(model.extents()));
+}
+
+void expect_sound(BiasOptions const& options) {
+  POLYAD_EXPECTS(options.damping >= 0 && options.sweeps >= 0, "a damping of ", options.damping, " and ",
+                 options.sweeps, " sweeps are impossible");
 }
 
 template <class Space, class Scalar, class Index>
@@ -219,24 +225,19 @@ count_t clear_biases(Space const& space, Extents const& extents, std::vector<Bia
   return longest;
 }
 
-/// The times up to the last one that an entry of any rank has. \throws MemoryError
 template <class Space, class Scalar, class Index>
 count_t seen_times(Space const& space, TrainingSet<Scalar, Index, Space> const& X, int time_mode,
                    RowDistribution<Scalar, Space> const& rows) {
-  auto const counts = entries_of_rows(space, X, time_mode, rows);
-  count_t last      = 0;
-  Kokkos::parallel_reduce("polyad::last_time",
-                          Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, counts.extent(0)),
-                          LastTime<RowCounts<Space>>{counts}, Kokkos::Max<count_t>(last));
-  return last + 1;
+  return rows_with_entries(space, entries_of_rows(space, X, time_mode, rows));
 }
 
 /// Gives the drifts bins over all times, where they were fitted to the first `seen` ones, and lets them fade
 /// out after these. \throws MemoryError
+/// \param steady  has the biases of a fit without drifts
 template <class Space, class Scalar>
-void fade_drifts(Space const& space, count_t seen, double fade, FastTuckerModel<Scalar, Space>& model) {
+void fade_drifts(Space const& space, count_t seen, double fade, FastTuckerModel<Scalar, Space> const& steady,
+                 FastTuckerModel<Scalar, Space>& model) {
   count_t const times = model.extents()[model.time_mode];
-  if (seen >= times) return;
   for (int n = 0; n < model.order(); ++n) {
     auto const fitted = model.drift(n);
     if (fitted.extent(1) == 0) continue;
@@ -246,34 +247,56 @@ void fade_drifts(Space const& space, count_t seen, double fade, FastTuckerModel<
     static_cast<void>(checked_product(
         "the bins of time", checked_product("the bins of time", 2 * bins, times), fitted.extent(1)));
     auto const all = make_factor_matrix<Scalar>(space, "polyad::drift", fitted.extent(0), bins);
-    Kokkos::parallel_for("polyad::fade_drifts",
-                         Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, size),
-                         SpreadDrift<Scalar, Space>{fitted, all, times, 2 * bins * seen, fade});
+    Kokkos::parallel_for(
+        "polyad::fade_drifts", Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, size),
+        SpreadDrift<Scalar, Space>{fitted, all, model.bias(n), steady.bias(n), seen, times, fade});
     model.drift(n) = all;
   }
   space.fence("polyad::fade_drifts");  // the fitted drifts go
 }
 
+/// What happens to drifts after the last seen time. \throws MemoryError
+template <class Space, class Scalar, class Index>
+void let_drifts_end(Space const& space, TrainingSet<Scalar, Index, Space> const& X,
+                    BiasOptions const& options, count_t seen, FastTuckerModel<Scalar, Space>& model,
+                    RowDistribution<Scalar, Space> const& rows, std::function<void()> const& between) {
+  if (seen >= X.extents()[options.time_mode]) return;
+  auto steady = rows.together([&] {
+    std::vector<count_t> const one_column(static_cast<std::size_t>(X.order()), 1);
+    return FastTuckerModel<Scalar, Space>(space, X.extents(), one_column, 1, true);
+  });
+  fit_biases(space, X, without_drifts(options, X.order()), steady, rows, between, seen);
+  double const fade = options.drift.empty() ? BiasDrift{}.damping : options.drift[options.time_mode].damping;
+  rows.together([&] { fade_drifts(space, seen, fade, steady, model); });
+}
+
+/// The times up to the last one with entries, if the fit needs to know; else 0. \throws MemoryError
+template <class Space, class Scalar, class Index>
+count_t times_of_fit(Space const& space, TrainingSet<Scalar, Index, Space> const& X,
+                     BiasOptions const& options, bool drifts, RowDistribution<Scalar, Space> const& rows) {
+  bool const shares = options.time_mode >= 0 && bins_of_time(options, X.extents()) > 0;
+  return drifts || shares ? seen_times(space, X, options.time_mode, rows) : 0;
+}
+
 template <class Space, class Scalar, class Index>
 void fit_biases(Space const& space, TrainingSet<Scalar, Index, Space> const& X, BiasOptions const& options,
                 FastTuckerModel<Scalar, Space>& model, RowDistribution<Scalar, Space> const& rows,
-                std::function<void()> const& between) {
+                std::function<void()> const& between, count_t known_times) {
   using Range   = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
   using Sums    = Kokkos::View<Sum**, Kokkos::LayoutRight, typename Space::device_type>;
   using Stretch = CooTensor<Scalar, Index, Space>;
   expect_same_extents(X.extents(), model);
   POLYAD_EXPECTS(model.has_biases(), "the model has no biases");
-  POLYAD_EXPECTS(options.damping >= 0 && options.sweeps >= 0, "a damping of ", options.damping, " and ",
-                 options.sweeps, " sweeps are impossible");
+  expect_sound(options);
   count_t const nnz = rows.sum_on_host(std::uint64_t(X.nnz()));
   POLYAD_EXPECTS(nnz > 0, "there are no values to fit a mean to");
   double const largest = rows.largest(largest_value(space, X));
   if (!std::isfinite(largest)) throw NumericalError("a value of the training set is not a finite number");
   auto drift         = drift_of_modes(options, X.extents(), nnz);
   bool const drifts  = std::any_of(drift.begin(), drift.end(), [](auto const& d) { return d.bins > 0; });
-  count_t const seen = drifts ? seen_times(space, X, options.time_mode, rows) : 0;
-  for (auto& of_mode : drift) of_mode.bins = std::min<count_t>(of_mode.bins, seen);
   auto const pooled  = [&](int n) { return n == options.time_mode ? bins_of_time(options, X.extents()) : 0; };
+  count_t const seen = known_times > 0 ? known_times : times_of_fit(space, X, options, drifts, rows);
+  for (auto& of_mode : drift) of_mode.bins = std::min<count_t>(of_mode.bins, seen);
   int const terms    = X.order() + static_cast<int>(std::count_if(drift.begin(), drift.end(),
                                                                   [](auto const& d) { return d.bins > 0; }));
   double const scale = scale_of_sums(largest, terms, nnz);
@@ -302,17 +325,16 @@ void fit_biases(Space const& space, TrainingSet<Scalar, Index, Space> const& X, 
   for (int sweep = 0; sweep < options.sweeps; ++sweep)
     for (int n = 0; n < X.order(); ++n) {
       if (between) between();
-      fit(n, false, {sums, scale, options.damping, model.bias(n).data(), 1, 1, pooled(n), X.extents()[n]});
+      fit(n, false,
+          {sums, scale, options.damping, model.bias(n).data(), 1, 1, pooled(n), X.extents()[n], seen});
       auto const& moving = model.drift(n);
       if (moving.extent(1) > 0)
         fit(n, true,
             {sums, scale, drift[n].damping, moving.data(), moving.extent(1),
-             static_cast<count_t>(moving.stride(0)), 0, X.extents()[n]});
+             static_cast<count_t>(moving.stride(0)), 0, X.extents()[n], seen});
     }
   space.fence("polyad::fit_biases");
-  if (!drifts) return;
-  double const fade = options.drift.empty() ? BiasDrift{}.damping : options.drift[options.time_mode].damping;
-  rows.together([&] { fade_drifts(space, seen, fade, model); });
+  if (drifts) let_drifts_end(space, X, options, seen, model, rows, between);
 }
 
 template <class Space, class Scalar, class Index>
@@ -345,7 +367,7 @@ void fit_biases(Space const& space, CooTensor<Scalar, Index, Space> const& X, Bi
                 FastTuckerModel<Scalar, Space>& model) {
   expect_coordinates_inside(space, X);
   detail::fit_biases(space, TrainingSet<Scalar, Index, Space>(X), options, model,
-                     RowDistribution<Scalar, Space>(space, X.extents()), {});
+                     RowDistribution<Scalar, Space>(space, X.extents()), {}, 0);
 }
 
 template <class Space, class Scalar, class Index>
@@ -355,21 +377,24 @@ CooTensor<Scalar, Index, Space> without_biases(Space const& space, CooTensor<Sca
   return remainder_of(space, X, model);
 }
 
-#define POLYAD_BIASES(Scalar, Index)                                                                        \
-  template void fit_biases(Kokkos::DefaultExecutionSpace const&,                                            \
-                           CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                  \
-                           BiasOptions const&, FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace>&);    \
-  template CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> without_biases(                          \
-      Kokkos::DefaultExecutionSpace const&, CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-      FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&);                                       \
-  template void detail::fit_biases(                                                                         \
-      Kokkos::DefaultExecutionSpace const&,                                                                 \
-      TrainingSet<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, BiasOptions const&,                 \
-      FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace>&,                                              \
-      RowDistribution<Scalar, Kokkos::DefaultExecutionSpace> const&, std::function<void()> const&);         \
-  template TrainingSet<Scalar, Index, Kokkos::DefaultExecutionSpace> detail::without_biases(                \
-      Kokkos::DefaultExecutionSpace const&,                                                                 \
-      TrainingSet<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                                     \
+#define POLYAD_BIASES(Scalar, Index)                                                                         \
+  template void fit_biases(Kokkos::DefaultExecutionSpace const&,                                             \
+                           CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                   \
+                           BiasOptions const&, FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace>&);     \
+  template CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> without_biases(                           \
+      Kokkos::DefaultExecutionSpace const&, CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,  \
+      FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&);                                        \
+  template void detail::fit_biases(                                                                          \
+      Kokkos::DefaultExecutionSpace const&,                                                                  \
+      TrainingSet<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, BiasOptions const&,                  \
+      FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace>&,                                               \
+      RowDistribution<Scalar, Kokkos::DefaultExecutionSpace> const&, std::function<void()> const&, count_t); \
+  template count_t detail::seen_times(Kokkos::DefaultExecutionSpace const&,                                  \
+                                      TrainingSet<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, int, \
+                                      RowDistribution<Scalar, Kokkos::DefaultExecutionSpace> const&);        \
+  template TrainingSet<Scalar, Index, Kokkos::DefaultExecutionSpace> detail::without_biases(                 \
+      Kokkos::DefaultExecutionSpace const&,                                                                  \
+      TrainingSet<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                                      \
       FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_BIASES);
 

@@ -64,16 +64,18 @@ inline count_t most_bins(Extents const& extents, count_t entries, int n, int tim
 }
 
 /// The bins of a drift over all times, of a drift that was fitted to `bins` bins of the first `seen` times.
-/// These bins are about as long or up to half as long, and one of them ends as near as possible to the last
-/// seen time.
+/// These bins are about as long or shorter, and one of them begins with time `seen`, or, if there are many
+/// times, as near to it as possible.
 inline count_t bins_over_all(count_t bins, count_t seen, count_t times) {
   if (bins == 0 || seen >= times) return bins;
-  count_t const of_all = checked_product("the bins of time", bins, times);
-  count_t const least  = std::min(times, of_all / seen + (of_all % seen > 0 ? 1 : 0));
+  constexpr count_t always_exact = 64;
+  count_t const of_all           = checked_product("the bins of time", bins, times);
+  count_t const least            = std::min(times, of_all / seen + (of_all % seen > 0 ? 1 : 0));
   count_t best = least, best_off = times;
-  for (count_t count = least; count <= std::min(times, 2 * least); ++count) {
+  for (count_t count = least; count <= std::min(times, std::max(2 * least, always_exact)); ++count) {
     count_t const over = checked_product("the bins of time", seen, count) % times;
-    count_t const off  = std::min(over, times - over);  // in parts of 1 / count of a time
+    if (over < count) return count;                    // the time before `seen` is in the bin before
+    count_t const off = std::min(over, times - over);  // in parts of 1 / count of a time
     if (off * best >= best_off * count) continue;
     best     = count;
     best_off = off;
@@ -111,6 +113,14 @@ inline std::vector<BiasDrift> drift_of_modes(BiasOptions const& options, Extents
     static_cast<void>(checked_product("the bins of time", bins, extents[time]));  // time_bin multiplies them
   }
   return result;
+}
+
+/// The same options for biases that do not drift. Times share their biases as before.
+inline BiasOptions without_drifts(BiasOptions options, int order) {
+  if (options.drift.empty()) options.drift.resize(static_cast<std::size_t>(order));
+  for (int n = 0; n < order; ++n)
+    if (n != options.time_mode) options.drift[static_cast<std::size_t>(n)].bins = 0;
+  return options;
 }
 
 /// The number of bins in which times share a bias, instead of one bias for each time: what the options say

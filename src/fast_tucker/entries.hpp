@@ -193,12 +193,17 @@ TrainingSet<Scalar, Index, Space> entries_on_host(Space const& space,
 /// epochs with only the kept entries decide whether it is better than mean and biases.
 inline constexpr int last_epochs = 6;
 
+/// The times up to the last one that an entry of any rank has. \throws MemoryError
+template <class Space, class Scalar, class Index>
+count_t seen_times(Space const& space, TrainingSet<Scalar, Index, Space> const& X, int time_mode,
+                   RowDistribution<Scalar, Space> const& rows);
 /// \param rows  if there are several ranks, X is this rank's part, and all get the same biases
 /// \param between  called before the update of each mode; its exception ends the fit
+/// \param known_times  what seen_times returns; 0: counted if biases drift
 template <class Space, class Scalar, class Index>
 void fit_biases(Space const& space, TrainingSet<Scalar, Index, Space> const& X, BiasOptions const& options,
                 FastTuckerModel<Scalar, Space>& model, RowDistribution<Scalar, Space> const& rows,
-                std::function<void()> const& between = {});
+                std::function<void()> const& between = {}, count_t known_times = 0);
 /// fill_start for A^(n) that have only some of the rows.
 /// \param first_rows  the first one of each mode; none: 0
 template <class Scalar, class Space>

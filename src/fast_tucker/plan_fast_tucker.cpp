@@ -116,7 +116,11 @@ public:
       longest = std::max({longest, m_extents[n], MemoryPlan::product({m_extents[n], drift[n].bins})});
     // Open MPI 4 holds up to two copies of what it adds up.
     count_t const copies = m_owned != nullptr && m_owned->by_mpi ? 3 : 1;
-    m_plan.pass("the sums of biases", MemoryPlan::product({copies, longest, 2 * sizeof(std::int64_t)}));
+    count_t const sums   = MemoryPlan::product({copies, longest, 2 * sizeof(std::int64_t)});
+    bool const drifts    = std::any_of(drift.begin(), drift.end(), [](auto const& d) { return d.bins > 0; });
+    // Where drifts end, the biases of a fit without them are needed.
+    count_t const steady = MemoryPlan::sum(whole(1), MemoryPlan::product({m_all_rows, sizeof(Scalar)}));
+    m_plan.pass("the sums of biases", drifts ? MemoryPlan::sum(MemoryPlan::sum(sums, sums), steady) : sums);
   }
 
   /// interactions()

@@ -114,17 +114,17 @@ TEST_CASE("times lie in bins of equal length, later ones in the last", "[fast_tu
   CHECK(time_bin(~count_t(0), 3, 10) == 2);
 }
 
-TEST_CASE("drifts fade out after the last time with entries", "[fast_tucker]") {
+TEST_CASE("drifts lead to biases that do not drift after the last time with entries", "[fast_tucker]") {
   TestSpace const space;
   Random random(7);
   std::vector<std::uint64_t> const seen_extents{15, 20, 12}, all_extents{15, 20, 20};
   auto X         = random_tensor(random, seen_extents, 900);
-  auto const fit = [&](std::vector<std::uint64_t> const& extents, double fade) {
+  auto const fit = [&](std::vector<std::uint64_t> const& extents, double fade, std::uint64_t bins = 3) {
     X.extents = extents;
     FastTuckerModel<double, TestSpace> model(space, Extents{std::span<count_t const>(extents)},
                                              std::vector<count_t>{1, 1, 1}, 1, true);
     fit_biases(space, to_device<double, std::uint32_t>(space, X),
-               {.sweeps = 3, .damping = 2, .time_mode = 2, .drift = {{3, 2}, {0, 30}, {0, fade}}}, model);
+               {.sweeps = 3, .damping = 2, .time_mode = 2, .drift = {{bins, 2}, {0, 30}, {0, fade}}}, model);
     return model;
   };
   auto const of_seen = fit(seen_extents, 30), faded = fit(all_extents, 0.5), kept = fit(all_extents, 0);
@@ -132,16 +132,25 @@ TEST_CASE("drifts fade out after the last time with entries", "[fast_tucker]") {
   REQUIRE(faded.drift(0).extent(1) == 5);  // as long as the three bins of twelve times
   CHECK(faded.drift(1).extent(1) == 0);
   auto const three = to_host<double>(space, of_seen.drift(0)), five = to_host<double>(space, faded.drift(0)),
-             same = to_host<double>(space, kept.drift(0));
+             same   = to_host<double>(space, kept.drift(0));
+  auto const steady = flat(fit(all_extents, 0, 0).bias(0)), bias = flat(faded.bias(0));
   for (std::size_t i = 0; i < 15; ++i) {
+    double const end = steady[i] - bias[i];
+    CHECK(end != 0);
     for (std::size_t b = 0; b < 3; ++b) CHECK(five[5 * i + b] == Approx(three[3 * i + b]));
-    // The middles of the last two bins are half a bin and a bin and a half after the end.
-    CHECK(five[5 * i + 3] == Approx(three[3 * i + 2] / 1.25));
-    CHECK(five[5 * i + 4] == Approx(three[3 * i + 2] / 1.75));
+    // The last two bins are the first one and the second one after the end.
+    CHECK(five[5 * i + 3] == Approx(end + (three[3 * i + 2] - end) / 1.5));
+    CHECK(five[5 * i + 4] == Approx(end + (three[3 * i + 2] - end) / 2));
     CHECK(same[5 * i + 4] == Approx(three[3 * i + 2]));
   }
-  // Bins end at the last seen time, or near it, and are not longer than those of the fit.
-  CHECK(detail::bins_over_all(4, 18, 24) == 8);
+  // Bins end at the last seen time, or near it if there are many times, and are not longer than those of the
+  // fit.
+  for (count_t const bins : {2, 4, 16})
+    for (count_t const seen : {14, 17, 18, 19, 23}) {
+      count_t const all = detail::bins_over_all(std::min(bins, seen), seen, 24);
+      CHECK(time_bin(seen, all, 24) > time_bin(seen - 1, all, 24));
+    }
+  CHECK(detail::bins_over_all(4, 18, 24) == 7);  // the sixth begins with time 18
   CHECK(detail::bins_over_all(4, 24, 24) == 4);
   CHECK(detail::bins_over_all(0, 18, 24) == 0);
   CHECK(detail::bins_over_all(18, 18, 24) == 24);
@@ -151,6 +160,22 @@ TEST_CASE("drifts fade out after the last time with entries", "[fast_tucker]") {
       CHECK(all * seen >= bins * 1000);
       CHECK(all <= 1000);
     }
+}
+
+TEST_CASE("times after the last one with entries have no bias, even in its bin", "[fast_tucker]") {
+  TestSpace const space;
+  Random random(8);
+  auto X    = random_tensor(random, {15, 12}, 300);
+  X.extents = {15, 20};  // ten times share a bias
+  FastTuckerModel<double, TestSpace> model(space, Extents{X.extents[0], X.extents[1]},
+                                           std::vector<count_t>{1, 1}, 1, true);
+  fit_biases(space, to_device<double, std::uint32_t>(space, X),
+             {.sweeps = 3, .time_mode = 1, .drift = {{0, 30}, {2, 30}}}, model);
+  auto const bias = flat(model.bias(1));
+  for (std::size_t t = 0; t < 20; ++t) {
+    CHECK((bias[t] == 0) == (t >= 12));
+    if (t < 12) CHECK(bias[t] == bias[t / 10 * 10]);
+  }
 }
 
 TEST_CASE("drifts without a number have thirty bins or fewer", "[fast_tucker]") {

@@ -8,7 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "fast_tucker/oracle.hpp"
 #include "fast_tucker/search/held_out.hpp"
+#include "fast_tucker/search/row_classes.hpp"
 #include "fast_tucker/search/sample_rows.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
 #include "polyad/testing/small_tensors.hpp"
@@ -470,6 +472,21 @@ TEST_CASE("rows for which the model loses to the biases are left to these", "[fa
       CHECK(rows.model.entries > 500);
     }
   CHECK(found);
+}
+
+TEST_CASE("times after the last one with entries can be left to the biases", "[fast_tucker]") {
+  TestSpace const space;
+  HostTensor const X{"X", {3, 2, 8}, {0, 0, 1, 1, 1, 4, 2, 0, 4}, {1, 2, 3}};
+  Random random(3);
+  auto const model  = to_device<double>(space, random_model(random, {3, 2, 8}, 2, 2, true));
+  auto const before = flat(model.A(2));
+  detail::TrainingSet<double, std::uint32_t, TestSpace> const train(
+      to_device<double, std::uint32_t>(space, X));
+  detail::leave_to_biases(space, train, {0, 0, std::uint64_t(1) << detail::later_rows}, model,
+                          RowDistribution<double, TestSpace>(space, train.extents()));
+  auto const after = flat(model.A(2));
+  for (std::size_t t = 0; t < 8; ++t)  // times 0, 2 and 3 have no entries either
+    for (std::size_t j = 4 * t; j < 4 * t + 4; ++j) CHECK(after[j] == (t > 4 ? 0 : before[j]));
 }
 
 TEST_CASE("a place that was rated again is predicted by what it says", "[fast_tucker][figures]") {

@@ -102,6 +102,46 @@ TEST_CASE("rows with added entries are solved again, and others stay", "[fast_tu
   }
 }
 
+TEST_CASE("rows of a class that the model leaves to its biases stay without factors",
+          "[fast_tucker][fold_in]") {
+  TestSpace const space;
+  Random random(28);
+  auto const model = to_device<double>(space, random_model(random, {6, 40}, 3, 3, true));
+  // Users 0 and 1 have two entries each and zeros; user 2 has five, and so has user 3, which has a row.
+  auto const a = Kokkos::create_mirror_view(model.A(0));
+  Kokkos::deep_copy(a, model.A(0));
+  for (int const user : {0, 1, 2})
+    for (int j = 0; j < 3; ++j) a(user, j) = 0;
+  Kokkos::deep_copy(model.A(0), a);
+  HostTensor added{"added", {7, 40}, {}, {}}, all{"all", {7, 40}, {}, {}};
+  auto const put = [](HostTensor& X, std::uint64_t user, std::uint64_t item) {
+    X.indices.insert(X.indices.end(), {user, item});
+    X.values.push_back(1 + static_cast<double>((3 * user + item) % 5));
+  };
+  std::size_t const old_entries[] = {2, 2, 5, 5, 0, 0, 0}, new_entries[] = {1, 3, 1, 1, 0, 0, 2};
+  for (std::uint64_t user = 0; user < 7; ++user)
+    for (std::uint64_t item = 0; item < old_entries[user] + new_entries[user]; ++item) {
+      put(all, user, item);
+      if (item >= old_entries[user]) put(added, user, item);
+    }
+  FoldInOptions fold;
+  fold.modes         = {0};
+  auto const updated = update_rows(space, model, to_device<double, std::uint32_t>(space, all),
+                                   to_device<double, std::uint32_t>(space, added), fold);
+  auto const rows    = flat(updated.A(0));
+  auto const is_zero = [&](std::size_t user) {
+    return std::all_of(rows.begin() + 3 * static_cast<std::ptrdiff_t>(user),
+                       rows.begin() + 3 * static_cast<std::ptrdiff_t>(user) + 3,
+                       [](double x) { return x == 0; });
+  };
+  CHECK(is_zero(0));        // three entries: still of the class
+  CHECK_FALSE(is_zero(1));  // five entries: of another class
+  CHECK_FALSE(is_zero(2));  // its class is not left, by user 3
+  CHECK_FALSE(is_zero(3));
+  CHECK(is_zero(6));  // a new user with two entries
+  for (std::size_t const user : {0, 1, 2, 3, 6}) CHECK(flat(updated.bias(0))[user] != 0);
+}
+
 TEST_CASE("a new row has a damped bias, by the definition", "[fast_tucker][fold_in]") {
   TestSpace const space;
   Random random(23);

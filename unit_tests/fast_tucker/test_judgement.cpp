@@ -72,6 +72,20 @@ TEST_CASE("a class of rows for which the model loses is left to the biases", "[f
   CHECK(detail::judge(entries, 0).classes[0] == 0);
 }
 
+TEST_CASE("a class of few rows with few of the entries is found", "[fast_tucker]") {
+  std::vector<double> counts(50, 30);
+  CHECK(classes_of_few_rows(counts) == 0);
+  counts[3] = 12;  // nothing of one row shows whether the model suits the next one
+  CHECK(classes_of_few_rows(counts) == 2);
+  counts[4] = 2;
+  counts[5] = 0;  // no row that the model has
+  CHECK(classes_of_few_rows(counts) == 3);
+  for (std::size_t k = 10; k < 22; ++k) counts[k] = 12;
+  CHECK(classes_of_few_rows(counts) == 1);
+  CHECK(classes_of_few_rows({300, 200, 400}) == 0);  // a short mode
+  CHECK(classes_of_few_rows({2, 3, 1}) == 0);
+}
+
 TEST_CASE("a class that gains too little to stay is undecided", "[fast_tucker]") {
   // Rows of class 0 gain and lose by turns, and a little more often gain.
   auto const entries = judged_entries(

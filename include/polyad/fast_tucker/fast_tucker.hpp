@@ -89,7 +89,8 @@ struct FastTuckerChoice {
   /// options allowed no epochs.
   StopReason reason             = StopReason::converged;
   std::vector<RowClass> classes = {};  // for each mode but that of time, if anything was judged
-  /// A number for each mode, or none. Bit k is set if the rows of class k (see above) have zeros.
+  /// A number for each mode, or none. Bit k is set if the rows of class k (0, 1, 2; see above) have zeros,
+  /// bit 3 if the rows after the last one with entries have zeros. These are later times.
   std::vector<std::uint64_t> left_to_biases = {};
 };
 
@@ -316,7 +317,8 @@ void fill_start(Space const& space, FastTuckerModel<Scalar, Space> const& model,
 /// which minimises sum e^2 + damping |bias^(n)|^2. The models of Li et al. have no biases. The drifts of a
 /// mode are fitted after its biases, with one such average for each row and bin of time; e excludes them too.
 /// They are the b_u,Bin(t) and b_i,Bin(t) of Koren (KDD 2009, section 3.1), except that users drift by
-/// splines there. The same bits on every backend. Waits for `space`.
+/// splines there. After the last time with entries, drifts lead to the biases of a fit without them. The same
+/// bits on every backend. Waits for `space`.
 /// \throws UsageError when the model has no biases or other extents, a damping or the sweeps are negative, a
 ///         coordinate is outside, the mode of time does not exist or X is empty; NumericalError when a value
 ///         is not finite; MemoryError
@@ -356,7 +358,9 @@ template <class Scalar, class Index, class Space>
                                                      CooTensor<Scalar, Index, Space> const& entries,
                                                      FoldInOptions const& options = {});
 
-/// The same for all rows that occur in `added`, whether the model has them or not.
+/// The same for all rows that occur in `added`, whether the model has them or not. If all of these that the
+/// model has, with numbers of entries of one class (FastTuckerChoice::classes), are zero, then rows of this
+/// class get a bias only.
 /// \param entries  all entries of these rows, the old ones and the added ones
 template <class Scalar, class Index, class Space>
 [[nodiscard]] FastTuckerModel<Scalar, Space> update_rows(Space const& space,

@@ -47,7 +47,7 @@ struct FastTuckerState {
   double choice_s          = 0;
   StateErrors choice_biases, choice_model;
   std::uint64_t choice_epochs = 0;            // after a choice
-  std::vector<std::uint64_t> left_to_biases;  // one per mode, or none: bit k for rows of class k (0, 1, 2)
+  std::vector<std::uint64_t> left_to_biases;  // one per mode, or none (FastTuckerChoice::left_to_biases)
 
   double mean = 0;
   std::vector<std::vector<double>> biases;  // I_n numbers per mode, or none

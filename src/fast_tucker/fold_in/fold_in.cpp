@@ -70,10 +70,15 @@ public:
       if (!computes(n)) continue;
       count_t const count = number_rows(n, added);
       if (count == 0) continue;
-      if (are_ones[static_cast<std::size_t>(n)])
+      if (are_ones[static_cast<std::size_t>(n)]) {
         solve_biases(n, count);
-      else
+      } else {
+        std::uint64_t const left = added != nullptr ? classes_left(n, *added) : 0;
         solve(n, count, C, cells ? &*cells : nullptr, units[static_cast<std::size_t>(n)]);
+        if (left != 0)
+          Kokkos::parallel_for("polyad::zero_solved", Range(m_space, 0, m_model.extents()[n]),
+                               ZeroSolvedRows<Scalar, Space>{m_marks, m_row_entries, m_model.A(n), left});
+      }
       form_intermediates(m_space, m_model, n, C);
       if (cells) cells->update(m_space, n, C[n], rows);
     }
@@ -182,6 +187,31 @@ private:
                           NumberMarked<Space>{m_marks, m_numbers}, count);
     m_space.fence("polyad::fold_in");
     return count;
+  }
+
+  /// The classes of rows that the model leaves to mean and biases (row_classes.hpp): rows of these that are
+  /// solved again have been zero, and none has not. Waits.
+  [[nodiscard]] std::uint64_t classes_left(int n, Tensor const& added) {
+    if (m_options.implicit || !m_model.has_biases() || n == m_model.time_mode) return 0;
+    count_t const extent = m_model.extents()[n];
+    expect_fits(m_space, "the entries of each row", extent, 2 * sizeof(std::uint64_t));
+    auto const count = [&](Tensor const& entries) {
+      RowCounts<Space> const counts(Kokkos::view_alloc(m_space, "polyad::entries_of_rows"), extent);
+      Kokkos::parallel_for("polyad::count_entries", Range(m_space, 0, entries.nnz()),
+                           CountEntriesOfRows<Index, RowCounts<Space>>{entries.indices().data(),
+                                                                       static_cast<count_t>(entries.order()),
+                                                                       static_cast<count_t>(n), counts});
+      return counts;
+    };
+    m_row_entries                   = count(m_entries);
+    RowCounts<Space> const of_added = count(added);
+    std::uint64_t zero = 0, others = 0;
+    for (bool const is_zero : {true, false})
+      Kokkos::parallel_reduce(
+          "polyad::classes_of_rows", Range(m_space, 0, m_old[n]),
+          ClassesOfRows<Scalar, Space>{m_marks, m_row_entries, of_added, m_model.A(n), is_zero},
+          Kokkos::BOr<std::uint64_t>(is_zero ? zero : others));
+    return zero & ~others;
   }
 
   void mark(int n, Tensor const& entries) const {
@@ -335,6 +365,7 @@ private:
   Tensor m_entries;
   Model m_model;
   MarkedRows<Space> m_marks, m_numbers;
+  RowCounts<Space> m_row_entries;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <Kokkos_Core.hpp>
 
 #include "fast_tucker/ranking/ranked_rows.hpp"
+#include "fast_tucker/search/row_classes.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/fast_tucker_model.hpp"
@@ -124,6 +125,36 @@ struct PutRows {
     count_t const i = numbers(k);
     for (count_t j = 0; j < A.extent(1); ++j) A(k, j) = solved(i, j);
     if (biases.extent(0) > 0) bias(k) = static_cast<Scalar>(biases(i));
+  }
+};
+
+/// The classes of rows (row_classes.hpp) whose rows are zero, or not, in a model that has them already: bit k
+/// of `classes` is set for class k. The rows are those that are solved again, since all of their entries are
+/// known.
+template <class Scalar, class Space>
+struct ClassesOfRows {
+  MarkedRows<Space> marks;
+  RowCounts<Space> entries, added;  // how many each row has; the added ones are among the entries
+  FactorMatrix<Scalar, Space> A;
+  bool zero;  // which rows are meant
+  KOKKOS_FUNCTION void operator()(count_t k, std::uint64_t& classes) const {
+    if (marks(k) == 0 || entries(k) <= added(k)) return;
+    bool is_zero = true;
+    for (count_t j = 0; j < A.extent(1); ++j) is_zero = is_zero && A(k, j) == 0;
+    if (is_zero == zero) classes |= std::uint64_t(1) << class_of_row(entries(k) - added(k));
+  }
+};
+
+/// Zeros the solved rows of these classes.
+template <class Scalar, class Space>
+struct ZeroSolvedRows {
+  MarkedRows<Space> marks;
+  RowCounts<Space> entries;
+  FactorMatrix<Scalar, Space> A;
+  std::uint64_t classes;
+  KOKKOS_FUNCTION void operator()(count_t k) const {
+    if (marks(k) == 0 || (classes >> class_of_row(entries(k)) & 1) == 0) return;
+    for (count_t j = 0; j < A.extent(1); ++j) A(k, j) = 0;
   }
 };
 

@@ -322,6 +322,12 @@ JudgedEntries judged_entries(Space const& space, CooTensor<Scalar, Index, Space>
   return entries;
 }
 
+/// The times up to the last one with an entry. \throws MemoryError
+template <class Scalar, class Index, class Space>
+count_t seen_times_of(Space const& space, TrainingSet<Scalar, Index, Space> const& X, int time_mode) {
+  return seen_times(space, X, time_mode, RowDistribution<Scalar, Space>(space, X.extents()));
+}
+
 /// Chooses the damping of the biases, which modes' biases drift, in how many bins, and with which damping.
 /// The least held-out error of mean and biases alone decides. Of drifts it takes one mode after the other,
 /// the longest last: first the bins, then the damping.
@@ -333,6 +339,7 @@ public:
              FastTuckerModel<Scalar, Space> const& biases, std::function<void()> const& between)
       : m_space(space),
         m_kept(kept),
+        m_times(options.time_mode < 0 ? 0 : seen_times_of(space, kept, options.time_mode)),
         m_held(held),
         m_sums(make_error_sums(space, held.nnz())),
         m_model(biases),
@@ -366,56 +373,36 @@ public:
   }
   /// A bias for each time, or one for each of some bins: whether days or seconds are counted must not decide.
   /// Before the damping is chosen: biases of single times would ask for the damping of noise.
-  void choose_bins_of_time() {
+  /// \param strictly  whether bins have to gain more than chance: they change the biases of all rows, and
+  ///                  nothing shows what that does at times without entries
+  void choose_bins_of_time(bool strictly) {
     count_t const times = m_kept.extents()[m_best.time_mode];
     for (count_t const bins : {1, 4, 16, 64, 256}) {
       if (bins >= times) break;
       auto options                         = m_best;
       options.drift[m_best.time_mode].bins = bins;
       double const found                   = error(options);
-      if (!(found < m_least)) continue;
+      if (!(found < m_least) || (strictly && !is_more_than_chance(options))) continue;
       m_best  = options;
       m_least = found;
     }
   }
 
-  /// Evaluates the drifts on the last times, by fits to the times before: how fast they fade out after the
-  /// end, which is what the damping of the mode of time says. A drift may last until the end of a short test
-  /// and not of a longer one, so that two tests have to agree. If biases that drift predict later times worse
-  /// than those that stay, none drift, unless they gain much more at the times that the entries have.
-  void evaluate_on_last_times(CooTensor<Scalar, Index, Space> const& all) {
+  /// How fast drifts fade out after the last time with entries, which is what the damping of the mode of time
+  /// says. By default they end at once, and biases of later times are those that do not drift. A slower
+  /// fading has to predict the latest entries better by fits to the entries before, for several ends of
+  /// these: an end may come right before a change.
+  void choose_fading(CooTensor<Scalar, Index, Space> const& all) {
     int const time = m_best.time_mode;
-    auto steady    = m_best;
     bool drifts    = false;
-    for (int n = 0; n < m_kept.order(); ++n) {
-      if (n == time) continue;
-      drifts          = drifts || m_best.drift[n].bins > 0;
-      steady.drift[n] = BiasDrift{};
-    }
-    if (!drifts) return;
-    std::vector<LastTimes> tests;
-    for (count_t const part : {10, 3})
-      if (auto test = last_times(all, time, part, steady)) tests.push_back(std::move(*test));
-    if (tests.empty()) return;
-    // The largest error in a test, as a share of that of biases that stay.
-    auto const worst = [&](BiasOptions const& options) {
-      double largest = 0;
-      for (auto const& test : tests)
-        largest = std::max(largest, error(options, test.early, test.late, test.sums) / test.steady);
-      return largest;
-    };
-    auto best    = m_best;
-    double least = worst(best);
+    for (int n = 0; n < m_kept.order(); ++n) drifts = drifts || (n != time && m_best.drift[n].bins > 0);
     for (double const fade : {3., 0.3}) {
-      auto options                = m_best;
-      options.drift[time].damping = fade;
-      double const found          = worst(options);
-      if (!(found < least * (1 - min_gain))) break;
-      best  = options;
-      least = found;
+      auto slower                = m_best;
+      slower.drift[time].damping = fade;
+      for (double const share : {0.1, 0.2, 0.3, 0.4})
+        if (!drifts || !is_better_for_last_times(all, share, slower)) return;
+      m_best = slower;
     }
-    double const gain = 1 - m_least / error(steady);
-    m_best            = least < 1 + std::max(min_gain, gain / 10) ? best : steady;
   }
 
   [[nodiscard]] BiasOptions const& best() const { return m_best; }
@@ -464,53 +451,52 @@ private:
   /// Whether biases that drift like this predict the held-out entries better than the best biases so far, for
   /// another draw of rows, too.
   bool is_more_than_chance(BiasOptions const& drifting) {
-    auto const entries = judged_entries(m_space, m_held, predictions(m_best), predictions(drifting));
+    return gain_of_held(m_held, predictions(m_best), predictions(drifting)) > least_gain_of_drift;
+  }
+  /// The same for the latest entries, by fits to those before. False if there are too few entries.
+  bool is_better_for_last_times(CooTensor<Scalar, Index, Space> const& all, double share,
+                                BiasOptions const& options) {
+    auto const cut = begin_of_last_times(m_space, all, options.time_mode, share);
+    if (!cut) return false;
+    TrainingSet<Scalar, Index, Space> const early(
+        entries_at_times(m_space, all, options.time_mode, *cut, false));
+    auto const late = entries_at_times(m_space, all, options.time_mode, *cut, true);
+    if (late.nnz() < least_held_out || early.nnz() == 0) return false;
+    count_t const times = seen_times_of(m_space, early, options.time_mode);
+    auto const by       = [&](BiasOptions const& biases) {
+      fit(biases, early, times);
+      return numbers_on_host(m_space, predict(m_space, m_model, late));
+    };
+    auto const by_best = by(m_best);
+    return gain_of_held(late, by_best, by(options)) > least_gain_of_chosen;
+  }
+  /// The gain of the second predictions over the first ones in standard errors.
+  double gain_of_held(CooTensor<Scalar, Index, Space> const& held, std::vector<double> const& first,
+                      std::vector<double> const& second) const {
+    auto const entries = judged_entries(m_space, held, first, second);
     std::vector<int> modes;
     for (int n = 0; n < entries.order; ++n)
       if (n != m_best.time_mode) modes.push_back(n);
-    return gain_of(entries, modes, [](std::size_t) { return true; }).in_errors() > least_gain_of_drift;
+    return gain_of(entries, modes, [](std::size_t) { return true; }).in_errors();
   }
   std::vector<double> predictions(BiasOptions const& options) {
-    fit(options, m_kept);
+    fit(options, m_kept, m_times);
     return numbers_on_host(m_space, predict(m_space, m_model, m_held));
   }
 
-  /// The last times, the entries before, and the error of biases that stay.
-  struct LastTimes {
-    TrainingSet<Scalar, Index, Space> early;
-    CooTensor<Scalar, Index, Space> late;
-    ErrorSums<Space> sums;
-    double steady;
-  };
-  /// Nothing if there are too few entries.
-  std::optional<LastTimes> last_times(CooTensor<Scalar, Index, Space> const& all, int time, count_t part,
-                                      BiasOptions const& steady) {
-    auto const cut = begin_of_last_times(m_space, all, time, part);
-    if (!cut) return std::nullopt;
-    LastTimes test{TrainingSet<Scalar, Index, Space>(entries_at_times(m_space, all, time, *cut, false)),
-                   entries_at_times(m_space, all, time, *cut, true),
-                   {},
-                   0};
-    if (test.late.nnz() < least_held_out || test.early.nnz() == 0) return std::nullopt;
-    test.sums   = make_error_sums(m_space, test.late.nnz());
-    test.steady = error(steady, test.early, test.late, test.sums);
-    if (!(test.steady > 0)) return std::nullopt;
-    return test;
+  double error(BiasOptions const& options) {
+    fit(options, m_kept, m_times);
+    return polyad::errors(m_space, m_model, m_nothing, m_held, m_sums).rmse;
   }
-
-  double error(BiasOptions const& options) { return error(options, m_kept, m_held, m_sums); }
-  double error(BiasOptions const& options, TrainingSet<Scalar, Index, Space> const& kept,
-               CooTensor<Scalar, Index, Space> const& held, ErrorSums<Space> const& sums) {
-    fit(options, kept);
-    return polyad::errors(m_space, m_model, m_nothing, held, sums).rmse;
-  }
-  void fit(BiasOptions const& options, TrainingSet<Scalar, Index, Space> const& kept) {
+  /// \param times  that the entries have, which is the same for all candidates
+  void fit(BiasOptions const& options, TrainingSet<Scalar, Index, Space> const& kept, count_t times) {
     fit_biases(m_space, kept, options, m_model, RowDistribution<Scalar, Space>(m_space, kept.extents()),
-               m_between);
+               m_between, times);
   }
 
   Space m_space;
   TrainingSet<Scalar, Index, Space> m_kept;
+  count_t m_times;
   CooTensor<Scalar, Index, Space> m_held;
   ErrorSums<Space> m_sums;
   FastTuckerModel<Scalar, Space> m_model;  // its biases are fitted anew for each candidate
@@ -551,9 +537,15 @@ FastTuckerModel<Scalar, Space> model_of_biases(Space const& space,
   return biases;
 }
 
+/// Whether there are times after the last one with an entry. \param time_mode  -1: none
+template <class Scalar, class Index, class Space>
+bool has_later_times(Space const& space, TrainingSet<Scalar, Index, Space> const& X, int time_mode) {
+  return time_mode >= 0 && seen_times_of(space, X, time_mode) < X.extents()[time_mode];
+}
+
 /// Chooses the damping of the biases and their drift, as far as the options leave them open.
-/// \param all   the kept and the held-out entries; drifts are evaluated on their last times, unless they are
-///              in host memory
+/// \param all   the kept and the held-out entries; unless they are in host memory, the latest ones show how
+///              drifts end
 /// \param bias  gets what is chosen
 template <class Scalar, class Index, class Space>
 void choose_biases(Space const& space, TrainingSet<Scalar, Index, Space> const& all,
@@ -570,10 +562,11 @@ void choose_biases(Space const& space, TrainingSet<Scalar, Index, Space> const& 
     if (drifts) bias.drift = search.best().drift;
   };
   try {
-    if (drifts) search.choose_bins_of_time();
+    bool const is_later = drifts && has_later_times(space, all, bias.time_mode);
+    if (drifts) search.choose_bins_of_time(is_later);
     if (damped) search.choose_damping();
     if (drifts) search.choose_drift();
-    if (drifts && !all.on_host()) search.evaluate_on_last_times(all.tensor());
+    if (is_later && !all.on_host()) search.choose_fading(all.tensor());
   } catch (SearchStopped const&) {
     take();
     throw;
@@ -590,6 +583,14 @@ public:
 
   Judges(Space const& space, TrainingSet<Scalar, Index, Space> const& train, double share, int fold)
       : m_space(space), m_parts(detail::hold_out(space, train, share, fold)) {}
+  /// The entries before a time, and those from it on.
+  Judges(Space const& space, CooTensor<Scalar, Index, Space> const& train, int time_mode, count_t cut)
+      : m_space(space),
+        m_parts{TrainingSet<Scalar, Index, Space>(entries_at_times(space, train, time_mode, cut, false)),
+                entries_at_times(space, train, time_mode, cut, true),
+                {}} {
+    m_parts.repeats = RepeatFlags<Space>("polyad::held_repeats", held().nnz());
+  }
 
   [[nodiscard]] TrainingSet<Scalar, Index, Space> const& kept() const { return m_parts.kept; }
   [[nodiscard]] CooTensor<Scalar, Index, Space> const& held() const { return m_parts.held; }
@@ -606,12 +607,9 @@ public:
     entries.classes.resize(entries.rows.size());
     RowDistribution<Scalar, Space> const rows(m_space, kept().extents());
     for (int n = 0; n < entries.order; ++n) {
-      auto const on_device = entries_of_rows(m_space, kept(), n, rows);
-      auto const counts    = Kokkos::create_mirror_view(on_device);
-      Kokkos::deep_copy(m_space, counts, on_device);
-      m_space.fence("polyad::judged_entries");
+      auto const counts = numbers_on_host(m_space, entries_of_rows(m_space, kept(), n, rows));
       for (std::size_t p = 0; p < entries.size(); ++p) {
-        std::uint64_t const count         = counts(entries.rows[entries.at(p, n)]);
+        auto const count                  = static_cast<count_t>(counts[entries.rows[entries.at(p, n)]]);
         entries.classes[entries.at(p, n)] = static_cast<std::int8_t>(count == 0 ? -1 : class_of_row(count));
       }
     }
@@ -825,13 +823,59 @@ private:
     decide(
         m_judges->judged(of_biases, predictions), m_train.nnz(), [this](int fold) { return again(fold); },
         m_choice, m_choice.left_to_biases);
+    if (!m_choice.learns) return;
+    leave_classes_of_few_rows();
+    if (has_later_times(m_space, m_train, bias.time_mode)) judge_later_times();
+  }
+
+  /// Leaves classes that have few rows if all entries count, and a small part of these, to mean and biases.
+  /// Most rows that were judged in such a class belong to the next one with the entries that were held out.
+  void leave_classes_of_few_rows() {
+    RowDistribution<Scalar, Space> const rows(m_space, m_train.extents());
+    auto& left = m_choice.left_to_biases;
+    left.resize(static_cast<std::size_t>(m_train.order()));
+    for (int n = 0; n < m_train.order(); ++n) {
+      if (n == m_choice.options.bias.time_mode) continue;
+      auto const few =
+          classes_of_few_rows(numbers_on_host(m_space, entries_of_rows(m_space, m_train, n, rows)));
+      left[n] |= few;
+      for (auto& of_class : m_choice.classes)
+        if (of_class.mode == n && (few >> class_of_row(of_class.least) & 1) != 0) of_class.learns = false;
+    }
+  }
+
+  /// Times after the last one with entries are left to mean and biases, unless the model is better for the
+  /// latest entries, too.
+  void judge_later_times() {
+    bool is_better = false;
+    try {
+      is_better = !m_ended_early && !m_train.on_host() && gains_for_last_times();
+    } catch (SearchStopped const& stopped) {
+      m_choice.reason = stopped.reason;
+    }
+    if (is_better) return;
+    auto& left = m_choice.left_to_biases;
+    left.resize(static_cast<std::size_t>(m_train.order()));
+    left[m_choice.options.bias.time_mode] |= std::uint64_t(1) << later_rows;
+  }
+  /// By a fit to the entries before.
+  [[nodiscard]] bool gains_for_last_times() {
+    constexpr double share_of_latest = 0.2;
+    int const time                   = m_choice.options.bias.time_mode;
+    auto const cut                   = begin_of_last_times(m_space, m_train.tensor(), time, share_of_latest);
+    if (!cut) return false;
+    Judges<Scalar, Index, Space> const latest(m_space, m_train.tensor(), time, *cut);
+    return latest.are_enough() &&
+           is_gain(gain_without(judged_by(latest), m_choice.left_to_biases, time), least_gain_of_chosen);
   }
 
   /// Another part of the entries, judged by a fit to the rest; no entries if there is no such part.
   [[nodiscard]] JudgedEntries again(int fold) {
     if (m_ended_early) return {};
     Judges<Scalar, Index, Space> const others(m_space, m_train, share_held_out(m_train.nnz()), fold);
-    if (!others.are_enough()) return {};
+    return others.are_enough() ? judged_by(others) : JudgedEntries();
+  }
+  [[nodiscard]] JudgedEntries judged_by(Judges<Scalar, Index, Space> const& others) {
     auto with       = m_choice.options;
     with.max_epochs = m_options.max_epochs;
     return judged_again(m_space, others, with, m_format, m_between);

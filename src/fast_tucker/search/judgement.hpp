@@ -148,6 +148,24 @@ inline bool class_learns(JudgedEntries const& entries, int k, std::size_t count,
   return gain.in_errors() > least_of_few && gain.rows >= least_rows;
 }
 
+/// The classes, bit k for class k, that have fewer rows than class_learns needs, and few of the entries.
+/// \param counts  the number of entries of each row of a mode
+inline std::uint64_t classes_of_few_rows(std::vector<double> const& counts) {
+  constexpr double least_rows = 10, large_share = 0.25;
+  double rows[row_classes] = {}, entries[row_classes] = {}, all = 0;
+  for (double const count : counts) {
+    if (count == 0) continue;
+    int const k = class_of_row(static_cast<count_t>(count));
+    rows[k] += 1;
+    entries[k] += count;
+    all += count;
+  }
+  std::uint64_t few = 0;
+  for (int k = 0; k < row_classes; ++k)
+    if (rows[k] > 0 && rows[k] < least_rows && entries[k] < large_share * all) few |= std::uint64_t(1) << k;
+  return few;
+}
+
 /// \param time_mode  the mode whose rows are not judged; -1: none
 inline Judgement judge(JudgedEntries entries, int time_mode) {
   Judgement result;
@@ -175,6 +193,21 @@ inline Judgement judge(JudgedEntries entries, int time_mode) {
   result.harms_new_places =
       at_new.entries < entries.size() && at_new.in_errors() < -1.5 && at_new.sum < -0.02 * at_new.squares;
   return result;
+}
+
+/// The gain of a model whose rows of these classes are left to the biases.
+/// \param classes  a number for each mode, or none  \param time_mode  as in judge
+inline Gain gain_without(JudgedEntries entries, std::vector<std::uint64_t> const& classes, int time_mode) {
+  std::vector<int> modes;
+  for (int n = 0; n < entries.order; ++n)
+    if (n != time_mode) modes.push_back(n);
+  for (std::size_t p = 0; p < entries.size() && !classes.empty(); ++p)
+    for (int const n : modes) {
+      int const k = entries.classes[entries.at(p, n)];
+      if (k >= 0 && (classes[static_cast<std::size_t>(n)] >> k & 1) != 0)
+        entries.model[p] = entries.biases[p];
+    }
+  return gain_of(entries, modes, [](std::size_t) { return true; });
 }
 
 /// Whether the model gains for a class of rows with at least `least` entries, but too little to stay.

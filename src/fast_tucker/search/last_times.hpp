@@ -34,11 +34,11 @@ CooTensor<Scalar, Index, Space> entries_at_times(Space const& space, CooTensor<S
                         [&](count_t nnz) { return make_coo_tensor<Scalar, Index>(space, X.extents(), nnz); });
 }
 
-/// The time from which on there is about 1 / part of the entries; whole times, and at least the last one.
+/// The time from which on there is about this share of the entries; whole times, and at least the last one.
 /// Nothing if that is more than half of the entries. Waits for `space`. \throws MemoryError
 template <class Scalar, class Index, class Space>
 std::optional<count_t> begin_of_last_times(Space const& space, CooTensor<Scalar, Index, Space> const& X,
-                                           int time_mode, count_t part) {
+                                           int time_mode, double share) {
   auto const on_device = entries_of_rows(space, TrainingSet<Scalar, Index, Space>(X), time_mode,
                                          RowDistribution<Scalar, Space>(space, X.extents()));
   auto const counts    = Kokkos::create_mirror_view(on_device);
@@ -47,7 +47,7 @@ std::optional<count_t> begin_of_last_times(Space const& space, CooTensor<Scalar,
   count_t late = 0;
   for (count_t t = counts.extent(0); t > 0; --t) {
     late += counts(t - 1);
-    if (late * part < X.nnz()) continue;
+    if (static_cast<double>(late) < share * static_cast<double>(X.nnz())) continue;
     if (2 * late > X.nnz()) return std::nullopt;
     return t - 1;
   }

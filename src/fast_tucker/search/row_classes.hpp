@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Classes of rows by the number of their entries: a model may be better than mean and biases for rows with
 // many entries and worse for rows with few. The rows of a class for which it is worse are left to mean and
-// biases: C^(n) gets zeros in them.
+// biases: C^(n) gets zeros in them. The times after the last one with entries are left to these, too, if the
+// model is not better for the latest entries.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -16,6 +17,8 @@ namespace polyad::detail {
 inline constexpr int row_classes = 3;
 /// The smallest number of entries of the rows of each class.
 inline constexpr count_t class_begins[row_classes] = {0, 4, 20};
+/// Rows after the last one with entries: the bit of one more class, to which rows of the others may belong.
+inline constexpr int later_rows = row_classes;
 
 [[nodiscard]] KOKKOS_INLINE_FUNCTION int class_of_row(count_t entries) {
   return entries < 4 ? 0 : entries < 20 ? 1 : 2;
@@ -56,14 +59,33 @@ RowCounts<Space> entries_of_rows(Space const& space, TrainingSet<Scalar, Index, 
   return counts;
 }
 
+template <class Counts>
+struct LastRow {
+  Counts counts;
+  KOKKOS_FUNCTION void operator()(count_t row, count_t& end) const {
+    if (counts(row) > 0 && row >= end) end = row + 1;
+  }
+};
+
+/// The number of rows up to the last one with entries.
+template <class Space>
+count_t rows_with_entries(Space const& space, RowCounts<Space> const& counts) {
+  count_t end = 0;
+  Kokkos::parallel_reduce("polyad::last_row",
+                          Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, counts.extent(0)),
+                          LastRow<RowCounts<Space>>{counts}, Kokkos::Max<count_t>(end));
+  return end;
+}
+
 template <class Scalar, class Space>
 struct ZeroRowsOfClasses {
   FactorMatrix<Scalar, Space> A;
   RowCounts<Space> counts;
   count_t first;          // the row of the whole factor that is A's first one
   std::uint64_t classes;  // bit k: class k
+  count_t later;          // the first one of the later rows, if these are left, too
   KOKKOS_FUNCTION void operator()(count_t k) const {
-    if ((classes >> class_of_row(counts(first + k)) & 1) == 0) return;
+    if (first + k < later && (classes >> class_of_row(counts(first + k)) & 1) == 0) return;
     for (count_t j = 0; j < A.extent(1); ++j) A(k, j) = 0;
   }
 };
@@ -79,9 +101,11 @@ void leave_to_biases(Space const& space, TrainingSet<Scalar, Index, Space> const
     if (classes[n] == 0) continue;
     auto const counts = entries_of_rows(space, X, n, rows);
     auto const& A     = model.A(n);
+    count_t const later =
+        (classes[n] >> later_rows & 1) != 0 ? rows_with_entries(space, counts) : X.extents()[n];
     Kokkos::parallel_for("polyad::leave_to_biases",
                          Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, rows.rows(n)),
-                         ZeroRowsOfClasses<Scalar, Space>{A, counts, rows.first_row(n), classes[n]});
+                         ZeroRowsOfClasses<Scalar, Space>{A, counts, rows.first_row(n), classes[n], later});
     space.fence("polyad::leave_to_biases");
   }
 }

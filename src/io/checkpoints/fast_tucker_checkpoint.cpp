@@ -165,7 +165,7 @@ void chosen(Archive& archive, FastTuckerState& state, std::uint64_t order, std::
   if (!state.left_to_biases.empty() && state.left_to_biases.size() != order)
     archive.refuse("has classes of rows of another number of modes");
   for (std::uint64_t const classes : state.left_to_biases)
-    if (classes > 7) archive.refuse("has an unknown class of rows");
+    if (classes > 15) archive.refuse("has an unknown class of rows");
 }
 
 template <class Archive>
