@@ -365,4 +365,20 @@ template <class Scalar, class Index, class Space>
                                                          CooTensor<Scalar, Index, Space> const& added,
                                                          FoldInOptions const& options = {});
 
+/// The same on several ranks, each of which solves a part of the rows. All ranks call it, get the model of
+/// one rank, and throw alike.
+/// \param model    on all ranks
+/// \param entries  some of the entries, which all ranks together have once; so are `added`
+template <class Scalar, class Index, class Space>
+[[nodiscard]] FastTuckerModel<Scalar, Space> fold_in(Communicator<Space> const& ranks,
+                                                     FastTuckerModel<Scalar, Space> const& model,
+                                                     CooTensor<Scalar, Index, Space> const& entries,
+                                                     FoldInOptions const& options = {});
+template <class Scalar, class Index, class Space>
+[[nodiscard]] FastTuckerModel<Scalar, Space> update_rows(Communicator<Space> const& ranks,
+                                                         FastTuckerModel<Scalar, Space> const& model,
+                                                         CooTensor<Scalar, Index, Space> const& entries,
+                                                         CooTensor<Scalar, Index, Space> const& added,
+                                                         FoldInOptions const& options = {});
+
 }  // namespace polyad
