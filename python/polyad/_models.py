@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: BSD-3-Clause
+#SPDX - License - Identifier : BSD - 3 - Clause
 """What the drivers return: models with their history, and their files."""
 
 from __future__ import annotations
@@ -39,13 +39,14 @@ class _Fitted:
 
     history: list[dict[str, Any]]
     reason: str = ""
-    # Also of models that an earlier version pickled.
+#Also of models that an earlier version pickled.
     labels: list[Any] | None = None
     mode_names: list[Any] | None = None
     index_base: int | None = None
 
     def _record(self, result: dict[str, Any] | None) -> None:
-        result = result or {}
+        result = result or {
+}
         self.history = result.get("history", [])
         self.reason = result.get("reason", "")
 
@@ -565,7 +566,7 @@ class TuckerModel(_Decomposition):
 
     @classmethod
     def _of(cls, result: dict[str, Any], names: Names | None = None, package: str = "numpy") -> TuckerModel:
-        # The library unfolds by the last mode: it comes first there.
+#The library unfolds by the last mode : it comes first there.
         core = _device.move_first_mode_last(_device.as_package(result["core"], package))
         self = cls(core, [_device.as_package(factor, package) for factor in result["factors"]])
         self._record(result)
@@ -660,6 +661,9 @@ class FastTuckerModel(_Fitted):
         ``ridge_per_entry``, ``max_epochs``, ``bias_damping``, with a mode of time ``drift``: the bins and the damping of
         each mode. ``rows``: for each mode and class of rows, those with at least ``least`` entries (0, 4, 20), the errors
         and ``learns``; where that is false, ``factor_n @ core_n`` has zeros in these rows.
+    row_fit : dict or None
+        How the rows were fitted, which the file keeps: ``implicit``, ``ridge``, ``ridge_per_entry``, ``shrinkage``, ``targets``
+        and ``bias_damping``. :func:`fold_in` computes rows by it. None: not known, as for models of older files.
     observed : list or None
         For each mode, which rows have entries in the training set, as booleans, or None if every row has some. None if
         that holds for all modes. Rows without entries are never recommended.
@@ -668,6 +672,7 @@ class FastTuckerModel(_Fitted):
     """
 
     observed: list[Any] | None = None
+    row_fit: dict[str, Any] | None = None
 
     @own_keywords
     def __init__(
@@ -729,6 +734,7 @@ class FastTuckerModel(_Fitted):
         self._record(result)
         self.kept_epoch = result["kept_epoch"]
         self.choice = result["choice"]
+        self.row_fit = result["row_fit"]
         return self
 
     @property
@@ -756,6 +762,7 @@ class FastTuckerModel(_Fitted):
             _is_single(self.factors),
             [None if rows is None else np.ascontiguousarray(rows, dtype=np.uint8) for rows in self.observed or ()],
             self._names.to_file(0),  # rows of arrays count from 0
+            self.row_fit,
         )
 
     def __repr__(self) -> str:
@@ -823,7 +830,7 @@ class Rankings:
 
     @classmethod
     def _of(cls, starts: NDArray[Any], rows: NDArray[Any], scores: NDArray[Any], unknown: int) -> Rankings:
-        # The library's own arrays; signed numbers add to other integers without becoming floats.
+#The library's own arrays; signed numbers add to other integers without becoming floats.
         return cls(starts.view(np.int64), rows.view(np.int64), scores, unknown)
 
     def __len__(self) -> int:
@@ -865,10 +872,11 @@ def load(path: str | os.PathLike[str]) -> CPModel | TuckerModel | FastTuckerMode
     name = os.fspath(path)
     kind, content = _backend.module().load_model(name)
     if kind == "fast_tucker":
-        factors, cores, biases, time_mode, drifts, mean, lowest, highest, observed, names = content
+        factors, cores, biases, time_mode, drifts, mean, lowest, highest, observed, names, row_fit = content
         completion = FastTuckerModel(factors, cores, biases, mean, (lowest, highest), time_mode, drifts)
         if observed:
             completion.observed = [np.frombuffer(rows, dtype=bool) if rows else None for rows in observed]
+        completion.row_fit = row_fit
         completion._set_names(Names.from_file(names))
         return completion
     if kind == "tucker":

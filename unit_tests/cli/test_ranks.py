@@ -1,6 +1,6 @@
-# SPDX-License-Identifier: BSD-3-Clause
-"""polyad cpd, fast-tucker and tucker under mpirun: rank 0 talks, fits and errors are those of one rank, faults end all ranks with
-one message."""
+#SPDX - License - Identifier : BSD - 3 - Clause
+"""polyad cpd, fast-tucker, tucker and what uses their models under mpirun: rank 0 talks, results are those of one rank, faults
+end all ranks with one message."""
 import json
 import os
 import pathlib
@@ -13,6 +13,7 @@ import time
 import unittest
 import zipfile
 
+from test_folding import arrays
 from tool import TOOL, ToolTest, random_tensor, tns
 
 MPIRUN = os.environ["POLYAD_MPIRUN"].split()
@@ -259,7 +260,7 @@ class Ranks(ToolTest):
         self.assertEqual([step["iteration"] for step in rest["iterations"]], [6, 7, 8, 9])
         whole["iterations"] = whole["iterations"][5:]
         self.expect_fits(rest, whole)
-        # One rank continues from it too, in the format that rank 0 had.
+#One rank continues from it too, in the format that rank 0 had.
         alone = self.report_of("cpd", self.tensor, "-r", 4, "-i", 9, "--tol", 0, "--resume", "c")
         self.expect_fits(alone, whole)
         result = self.mpirun(3, "cpd", self.tensor, "-r", 5, "--resume", "c")
@@ -278,31 +279,31 @@ class Ranks(ToolTest):
         self.one_message(self.mpirun(3, "cpd", "nowhere.tns", "-r", 2), 3, r"rank 0: .*nowhere.tns")
         self.write("bad.tns", "1 1 1 1\n2 x 1 1\n")
         self.one_message(self.mpirun(2, "cpd", "bad.tns", "-r", 2), 3, r"rank 0: .*bad.tns:2:3")
-        # A fault that another rank reads is reported with its line, and so is the first of two.
+#A fault that another rank reads is reported with its line, and so is the first of two.
         lines = ["1 1 1 1"] * 300
         lines[200], lines[280] = "2 x 1 1", "3 1 1 1 1"
         self.write("late.tns", "\n".join(lines) + "\n")
         for ranks in (1, 2, 3, 4):
             self.one_message(self.mpirun(ranks, "cpd", "late.tns", "-r", 2), 3, r"late.tns:201:3")
-        # The last rank alone has no memory.
+#The last rank alone has no memory.
         result = self.mpirun([(2, ()), (1, ("--device-memory", "70K"))], "cpd", self.tensor, "-r", 64, "-o", "m.npz")
         self.one_message(result, 4, r"rank [0-9]+: .*rank 2")
         self.assertFalse((self.folder / "m.npz").exists())
-        # One rank alone may not read so much, whether it reads a part or everything.
+#One rank alone may not read so much, whether it reads a part or everything.
         self.succeed("convert", self.tensor, "x.npz")
         for name, poor in ((self.tensor, 1), ("x.npz", 0)):
             parts = [(1, ("--max-memory", "1K") if k == poor else ()) for k in range(2)]
             result = self.mpirun(parts, "cpd", name, "-r", 2, "-o", "m.npz")
             self.one_message(result, 4, r"rank [01]: (the file .*|'(coords|data)\.npy' of x\.npz) needs [0-9]+ bytes: of the 1024 bytes that reading may take")
             self.assertFalse((self.folder / "m.npz").exists())
-        # The last rank alone throws, in the midst of what the others wait for.
+#The last rank alone throws, in the midst of what the others wait for.
         result = self.mpirun([(2, ()), (1, ("--format", "nonsense"))], "cpd", self.tensor, "-r", 2)
         self.one_message(result, 2, r"rank 2: .*nonsense")
 
     def test_other_commands_are_refused(self):
         for command in (("stats", self.tensor), ("convert", self.tensor, "x.pten")):
             result = self.mpirun(2, *command)
-            self.one_message(result, 2, "only cpd, fast-tucker and tucker run on several ranks")
+            self.one_message(result, 2, "only cpd, fast-tucker, tucker, evaluate, project, recommend and update run on several ranks")
             self.assertFalse(result.stdout)
         self.one_message(self.mpirun(2, "cpd", self.tensor, "-r", 2, "--tune"), 2, "--tune works on one rank")
         self.one_message(self.mpirun(2, "cpd", self.tensor), 2, "--rank is required")
@@ -406,7 +407,7 @@ class Ranks(ToolTest):
         self.expect_errors(report, one, 10)
         self.assertEqual(report["result"]["kept_iteration"], one["result"]["kept_iteration"])
         self.assertGreater(report["result"]["kept_iteration"], 0)
-        # Rank 0 chooses what the options leave open.
+#Rank 0 chooses what the options leave open.
         arguments = ("fast-tucker", "y.tns", "--split", 0.2, "--precision", "f64", "--format", "sorted")
         one = self.report_of(*arguments)
         report, result = self.report_on(3, *arguments)
@@ -414,7 +415,7 @@ class Ranks(ToolTest):
         for key in ("rank", "columns", "targets", "regularization"):
             self.assertEqual(report["result"][key], one["result"][key])
         self.assertEqual(result.stdout.count("chosen   -r"), 1)
-        # Test entries beyond the training set's rows, in one rank's part.
+#Test entries beyond the training set 's rows, in one rank' s part.
         self.write("cold.tns", "1 1 1 0.5\n" * 40 + "99 1 1 0.25\n1 99 1 0.25\n")
         arguments = ("fast-tucker", self.tensor, "-r", 3, "--reg", 2, "--test", "cold.tns", "-i", 2, "--precision", "f64")
         one = self.report_of(*arguments)
@@ -435,7 +436,7 @@ class Ranks(ToolTest):
         self.assertEqual([epoch["iteration"] for epoch in report["iterations"]], [3, 4, 5])
         whole["iterations"] = whole["iterations"][2:]
         self.expect_errors(report, whole, 10)
-        # One rank continues it, too, in the format that rank 0 had.
+#One rank continues it, too, in the format that rank 0 had.
         self.expect_errors(self.report_of(*arguments, "-i", 5, "--resume", "c"), whole, 10)
         result = self.mpirun(3, *arguments[:4], "-r", 5, "--resume", "c")
         self.assertEqual(result.returncode, 3, result.stderr)
@@ -449,6 +450,100 @@ class Ranks(ToolTest):
             self.assertFalse((self.folder / "m.npz").exists())
         self.write("one.tns", "1 1\n2 1\n")
         self.one_message(self.mpirun(2, "fast-tucker", "one.tns", "--reg", 1), 3, "one mode only")
+
+    def clicks(self, users, items, count, seed):
+        """Lines of clicks, where half of the users click on even items and the others on odd ones."""
+        draw = random.Random(seed)
+        lines = []
+        for _ in range(count):
+            user = draw.randrange(users)
+            lines.append(f"{user + 1} {draw.randrange(items // 2) * 2 + user % 2 + 1} {draw.randrange(1, 6)}")
+        return "\n".join(lines) + "\n"
+
+    def expect_same_facts(self, ours, others):
+        self.assertEqual(ours["result"].keys(), others["result"].keys())
+        for key, there in others["result"].items():
+            here = ours["result"][key]
+            if isinstance(there, float) and isinstance(here, float):
+                self.assertAlmostEqual(here, there, delta=1e-12 * max(1, abs(there)), msg=key)
+            else:
+                self.assertEqual(here, there, key)
+
+    def test_evaluate(self):
+        self.write("train.tns", self.clicks(60, 20, 700, 1))
+        self.write("test.tns", self.clicks(63, 22, 200, 2))
+        self.succeed("fast-tucker", "train.tns", "-r", 3, "--shrink", "5,0.05", "--precision", "f64", "-o", "m.npz")
+        arguments = ("evaluate", "m.npz", "test.tns", "--seen", "train.tns", "-k", 5, "--relevant", 3, "-o", "users.csv")
+        one = self.report_of(*arguments)
+        table = (self.folder / "users.csv").read_text()
+        printed = self.succeed(*arguments).stdout
+        for ranks in (2, 3, 4):
+            with self.subTest(ranks):
+                (self.folder / "users.csv").unlink()
+                report, result = self.report_on(ranks, *arguments)
+                self.expect_same_facts(report, one)
+                self.assertEqual(result.stdout, printed)
+                self.assertEqual((self.folder / "users.csv").read_text(), table)
+                self.assertEqual(result.stderr.count("queries have an index that the model does not know"), 1)
+        self.one_message(self.mpirun(2, "evaluate", "m.npz", "nowhere.tns"), 3, r"rank 0: .*nowhere.tns")
+
+    def test_evaluate_by_names(self):
+        def table(text):
+            rows = (line.split() for line in text.splitlines())
+            return "user,item,stars\n" + "".join(f"u{user},i{item},{value}\n" for user, item, value in rows)
+
+        self.write("train.csv", table(self.clicks(40, 12, 400, 3)))
+        self.write("test.csv", table(self.clicks(42, 13, 90, 4)))
+        self.succeed("fast-tucker", "train.csv", "-r", 3, "--shrink", "5,0.05", "-o", "m.npz")
+        arguments = ("evaluate", "m.npz", "test.csv", "--seen", "train.csv", "--mode", "item", "-o", "users.csv")
+        one = self.report_of(*arguments)
+        table_of_one = (self.folder / "users.csv").read_text()
+        report, result = self.report_on(3, *arguments)
+        self.expect_same_facts(report, one)
+        self.assertEqual((self.folder / "users.csv").read_text(), table_of_one)
+        self.assertEqual(result.stderr.count("unknown to the model"), 2, result.stderr)  # names, and items that count as missed
+
+    def test_implicit_auto(self):
+        lines = self.clicks(50, 16, 400, 5)
+        self.write("c.tns", lines + lines[: len(lines) // 3].rsplit("\n", 1)[0] + "\n")  # some are there twice
+        arguments = ("fast-tucker", "c.tns", "--implicit=auto", "-i", 3, "--precision", "f64", "-o", "m.npz")
+        one = self.report_of(*arguments)
+        for ranks in (2, 3):
+            with self.subTest(ranks):
+                report, result = self.report_on(ranks, *arguments)
+                here, there = report["result"], one["result"]
+                self.assertEqual(result.stdout.count("chosen   --implicit="), 1)
+                self.assertEqual(result.stderr.count("iteration 3 of 3"), 1)
+                self.assertEqual(here["rank"], there["rank"])
+                self.assertEqual(here["regularization"], there["regularization"])
+                self.assertAlmostEqual(here["objective"], there["objective"], delta=1e-9 * there["objective"])
+
+    def test_new_rows(self):
+        self.write("train.tns", self.clicks(50, 16, 500, 6))
+        self.write("new.tns", self.clicks(57, 16, 90, 7))
+        shrink = ("--shrink", "5,0.05")
+        self.succeed("fast-tucker", "train.tns", "-r", 3, *shrink, "--precision", "f64", "-o", "m.npz")
+
+        for command in (("project", "m.npz", "new.tns", "--mode", 0), ("update", "m.npz", "new.tns"),
+                        ("update", "m.npz", "new.tns", "--train", "train.tns", "--sweeps", 1)):
+            self.succeed(*command, *shrink, "-o", "one.npz")
+            there = arrays(self.folder / "one.npz")
+            for ranks in (2, 3):
+                with self.subTest(f"{command} on {ranks}"):
+                    report, result = self.report_on(ranks, *command, *shrink, "-o", "many.npz")
+                    self.assertEqual(result.stdout.count("wrote"), 1)
+                    here = arrays(self.folder / "many.npz")
+                    self.assertEqual(here.keys(), there.keys())
+                    for name, (shape, numbers) in there.items():
+                        self.assertEqual(here[name][0], shape)
+                        self.assertLessEqual(max(abs(a - b) for a, b in zip(here[name][1], numbers)), 1e-9, name)
+        command = ("recommend", "m.npz", "--mode", 1, "--ratings", "new.tns", "-n", 3, *shrink)
+        result = self.mpirun(3, *command)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stdout, self.succeed(*command).stdout)
+        self.one_message(self.mpirun(2, "recommend", "m.npz", "--mode", 1, "--for", 1), 2, "only for --ratings")
+        self.write("bad.tns", "1 1 1\n1 x 1\n")
+        self.one_message(self.mpirun(2, "update", "m.npz", "bad.tns", "-o", "many.npz"), 3, r"rank 0: .*bad.tns:2:3")
 
     def test_a_signal_to_one_rank_stops_the_epochs_of_all(self):
         process = self.start([
@@ -465,7 +560,8 @@ class Ranks(ToolTest):
         draw = random.Random(3)
         users, items, months = [f"u{k}" for k in range(25)], [f"film, {k}" for k in range(15)], [f"2024-{m:02d}" for m in range(1, 7)]
         rows = [(u, i, draw.choice(months)) for u in users for i in items if draw.random() < 0.7]
-        value = {row: users.index(row[0]) / 9 + items.index(row[1]) / 5 + months.index(row[2]) / 8 for row in rows}
+        value = {
+row: users.index(row[0]) / 9 + items.index(row[1]) / 5 + months.index(row[2]) / 8 for row in rows}
         held = set(draw.sample(rows, 40))
         self.write("a.csv", "user,item,month,rating\n" + "".join(f'{u},"{i}",{m},{value[u, i, m]:.3f}\n' for u, i, m in rows
                                                                 if (u, i, m) not in held))
@@ -492,7 +588,7 @@ class Ranks(ToolTest):
                 on_ranks = self.succeed("recommend", "m.npz", "--mode", "item", "--for", "u3,2024-02", "-n", 5).stdout
                 self.assertEqual([line.rpartition(" ")[0] for line in on_ranks.splitlines()],
                                  [line.rpartition(" ")[0] for line in top.splitlines()])
-        # Labels that the training table does not have: counted and named, or refused.
+#Labels that the training table does not have : counted and named, or refused.
         with open(self.folder / "b.csv", "a") as table:
             table.write("tea,2024-01,1,zoe\n")
         result = self.mpirun(2, *train, "--test", "b.csv")
@@ -501,7 +597,7 @@ class Ranks(ToolTest):
         result = self.mpirun(2, *train, "--test", "b.csv", "--cold-start", "refuse")
         self.assertEqual(result.returncode, 3, result.stderr)
         self.assertIn("zoe", result.stderr)
-        # Two numberings that do not meet, and a mode that is not there.
+#Two numberings that do not meet, and a mode that is not there.
         self.write("c.tns", "1 1 1 2\n2 2 2 3\n3 3 3 4\n")
         result = self.mpirun(2, *plain, "--test", "c.tns")
         self.assertEqual(result.returncode, 2, result.stderr)
@@ -528,7 +624,7 @@ class Ranks(ToolTest):
             os.kill(ranks_of(process)[1], signal.SIGKILL)
             stderr = process.communicate(timeout=30)[1]
             self.assertNotEqual(process.returncode, 0)
-            # The launcher says so, since the rank cannot.
+#The launcher says so, since the rank cannot.
             self.assertRegex(stderr, r"(?i)rank 1\b.*(signal 9|killed)|EXIT CODE: 9")
             self.assertFalse((self.folder / "m.npz").exists())
 

@@ -53,6 +53,10 @@ class NonzeroDistribution;
 /// Whether `shrinkage`, not a ridge, draws rows to their targets.
 [[nodiscard]] bool draws_rows(FastTuckerOptions const& options);
 
+/// How a fit with these options computes rows, for the model's file (save) and fold_in. After a search pass
+/// the options of its choice.
+[[nodiscard]] RowFit row_fit(FastTuckerOptions const& options, int order);
+
 /// How the held-out entries of some rows of a mode judge a choice. Rows are divided by how many entries the
 /// model learns from: fewer than 4, 4 to 19, and 20 or more.
 struct RowClass {
