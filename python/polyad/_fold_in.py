@@ -1,4 +1,4 @@
-#SPDX - License - Identifier : BSD - 3 - Clause
+# SPDX-License-Identifier: BSD-3-Clause
 """Rows of a completion model from their entries, without a new fit."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-#SPDX - License - Identifier : BSD - 3 - Clause
+# SPDX-License-Identifier: BSD-3-Clause
 """What the drivers return: models with their history, and their files."""
 
 from __future__ import annotations
@@ -39,14 +39,13 @@ class _Fitted:
 
     history: list[dict[str, Any]]
     reason: str = ""
-#Also of models that an earlier version pickled.
+    # Also of models that an earlier version pickled.
     labels: list[Any] | None = None
     mode_names: list[Any] | None = None
     index_base: int | None = None
 
     def _record(self, result: dict[str, Any] | None) -> None:
-        result = result or {
-}
+        result = result or {}
         self.history = result.get("history", [])
         self.reason = result.get("reason", "")
 
@@ -566,7 +565,7 @@ class TuckerModel(_Decomposition):
 
     @classmethod
     def _of(cls, result: dict[str, Any], names: Names | None = None, package: str = "numpy") -> TuckerModel:
-#The library unfolds by the last mode : it comes first there.
+        # The library unfolds by the last mode: it comes first there.
         core = _device.move_first_mode_last(_device.as_package(result["core"], package))
         self = cls(core, [_device.as_package(factor, package) for factor in result["factors"]])
         self._record(result)
@@ -830,7 +829,7 @@ class Rankings:
 
     @classmethod
     def _of(cls, starts: NDArray[Any], rows: NDArray[Any], scores: NDArray[Any], unknown: int) -> Rankings:
-#The library's own arrays; signed numbers add to other integers without becoming floats.
+        # The library's own arrays; signed numbers add to other integers without becoming floats.
         return cls(starts.view(np.int64), rows.view(np.int64), scores, unknown)
 
     def __len__(self) -> int:

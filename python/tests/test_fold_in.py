@@ -1,5 +1,5 @@
-#!/ usr / bin / env python3
-#SPDX - License - Identifier : BSD - 3 - Clause
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Rows of new users and items with labels, and the estimator that gets more observations."""
 
 import numpy as np
@@ -30,7 +30,7 @@ def test_labels_of_new_rows():
     model = polyad.fast_tucker(polyad.asarray(frame[~new]), rank=3, ridge=1)
     fresh = pandas.DataFrame([("u24", "fresh", 2.0)], columns=["user", "item", "stars"])
     joined = pandas.concat([frame[new], fresh])
-#The columns are matched by their names, in any order.
+    # The columns are matched by their names, in any order.
     folded = polyad.fold_in(model, joined[["item", "user", "stars"]], ridge=1)
     assert folded.shape == (model.shape[0] + 1, model.shape[1] + 1)
     assert folded.labels[0][-1] == "u24" and folded.labels[1][-1] == "fresh"
@@ -117,7 +117,7 @@ def test_a_file_says_how_the_model_was_fitted(tmp_path, options):
         assert np.array_equal(folded.factors[0], expected.factors[0])
         folded.save(tmp_path / "f.npz")
         assert polyad.load(tmp_path / "f.npz").row_fit == model.row_fit
-#What is given wins.
+    # What is given wins.
     other = polyad.fold_in(loaded, frame[new], ridge=50.0)
     assert not np.array_equal(other.factors[0], expected.factors[0])
     assert other.row_fit["ridge"] == 50.0 and other.row_fit["shrinkage"] is None
@@ -147,7 +147,7 @@ def test_partial_fit_solves_the_rows_of_new_observations():
     expected = polyad.update_rows(before, X, polyad.SparseTensor(places[new], values[new], X.shape), ridge=1)
     assert np.allclose(recommender.model_.factors[0], expected.factors[0], atol=1e-12)
     assert recommender.shape_ == (25, 15)
-#After fit the observations are not kept : rows that it had stay.
+    # After fit the observations are not kept: rows that it had stay.
     fitted = polyad.TensorRecommender(3, ridge=1).fit(places[~new], values[~new])
     factor = fitted.model_.factors[0]
     fitted.partial_fit(places[new], values[new])

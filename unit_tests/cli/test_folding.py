@@ -1,4 +1,4 @@
-#SPDX - License - Identifier : BSD - 3 - Clause
+# SPDX-License-Identifier: BSD-3-Clause
 """project, recommend --ratings and update for completion models, against least squares in Python and a fit."""
 import math
 import random
@@ -102,7 +102,7 @@ class Folding(ToolTest):
         bias = sum(left) / (damping + len(left))
         C = product(rows_of(model["factor_1"]), rows_of(model["core_1"]))
         B = rows_of(model["core_0"])
-#The ridge is that of a row of A, with C = A B.
+        # The ridge is that of a row of A, with C = A B.
         P = [[sum(B[j][r] * C[item][r] for r in range(R)) for j in range(len(B))] for item, _ in own]
         matrix = [[sum(p[i] * p[j] for p in P) + (ridge if i == j else 0) for j in range(len(B))] for i in range(len(B))]
         right = [sum(p[i] * (x - bias) for p, x in zip(P, left)) for i in range(len(B))]
@@ -117,7 +117,7 @@ class Folding(ToolTest):
     def test_project_replaces_the_rows_of_a_mode(self):
         self.fit(self.others)
         own = [(item, value) for _, item, value in self.last]
-#Row 2 has a gap before it, and repeated entries are two.
+        # Row 2 has a gap before it, and repeated entries are two.
         new = [(0, *entry) for entry in own] + [(2, 4, 5.0), (2, 4, 2.0), (2, 7, 1.0)]
         self.succeed("project", "m.npz", self.write("n.tns", text(new)), "--mode", 0, *self.FOLD, "-o", "p.npz")
         model, found = arrays(self.folder / "m.npz"), arrays(self.folder / "p.npz")
@@ -128,7 +128,7 @@ class Folding(ToolTest):
         self.expect_row(found, 2, model, [(4, 5.0), (4, 2.0), (7, 1.0)])
         self.assertEqual(rows_of(found["factor_0"])[1], (0.0,) * R)
         self.assertEqual(found["observed_0"][1], (True, False, True))
-#Items from their users, in f32.
+        # Items from their users, in f32.
         items = [(3, 0, 4.0), (7, 0, 1.0)]
         self.succeed("project", "m.npz", self.write("i.tns", text(items)), "--mode", 1, *self.FOLD, "--precision", "f32", "-o", "q.npz")
         found = arrays(self.folder / "q.npz")
@@ -143,7 +143,7 @@ class Folding(ToolTest):
         found = self.succeed("recommend", "p.npz", "--mode", "item", "--for", "new", "-n", 3).stdout
         self.assertEqual(len(found.splitlines()), 3)
         self.fail_with(2, "recommend", "p.npz", "--mode", "item", "--for", "u4", "--cold-start", "refuse", says="not a row of mode 0 (user)")
-#An unknown item : it only counts for the bias, or is refused.
+        # An unknown item: it only counts for the bias, or is refused.
         self.write("n.csv", "user,item,stars\nnew,i2,4\nnew,nothing,1\n")
         said = self.succeed("project", "m.npz", "n.csv", "--mode", 0, *self.FOLD, "-o", "p.npz").stderr
         self.assertIn("such as 'nothing'", said)
@@ -171,7 +171,7 @@ class Folding(ToolTest):
                 self.fail_with(2, *arguments, says=says)
         self.fail_with(2, "project", "m.npz", new, "--mode", 0, "-o", "p.ktns", says=".npz")
         self.fail_with(3, "project", "m.npz", self.write("three.tns", "1 1 1 2\n"), "--mode", 0, "-o", "p.npz", says="3 modes")
-#A model of cpd has none of these options.
+        # A model of cpd has none of these options.
         self.succeed("cpd", "t.tns", "-r", 2, "-i", 2, "-o", "cp.npz")
         for says, *options in (("are for models of fast-tucker", "--implicit"), ("has no biases", "--cold-start", "bias"),
                                ("keep is for models of fast-tucker", "--duplicates", "keep")):
@@ -188,12 +188,12 @@ class Folding(ToolTest):
         self.assertEqual(list(listed), ["u99", "u98"])  # in the order of the file
         had = {f"i{item}" for _, item, _ in self.last}
         self.assertEqual({item for item, _ in listed["u99"]}, {f"i{item}" for item in range(ITEMS)} - had)
-#The scores are those of a model that update writes.
+        # The scores are those of a model that update writes.
         self.succeed("update", "m.npz", ratings, *self.FOLD, "-o", "new.npz")
         again = self.succeed("recommend", "new.npz", "--mode", "item", "--for", "u99", "-n", ITEMS, "--seen", ratings).stdout
         self.assertEqual([tuple(line.split()) for line in again.splitlines()],
                          [(item, f"{score:.6g}") for item, score in listed["u99"]])
-#One of them, with the items in the file, and next to a user of the model.
+        # One of them, with the items in the file, and next to a user of the model.
         one = self.succeed("recommend", "m.npz", "--mode", "item", "--ratings", ratings, *self.FOLD, "--for", "u98", "-n", ITEMS, "--rank-seen").stdout
         self.assertEqual(len(one.splitlines()), ITEMS)
         queries = self.write("q.txt", "u98\nu3\n")
@@ -229,20 +229,20 @@ class Folding(ToolTest):
         self.assertEqual(rows_of(kept["factor_1"])[:ITEMS], rows_of(model["factor_1"]))
         order = {label: row for row, label in enumerate(dict.fromkeys(f"i{item}" for _, item, _ in self.others))}
         self.expect_row(kept, USERS - 1, model, [(order[f"i{item}"], value) for _, item, value in self.last])
-#With the old entries the user is solved again, from all of them.
+        # With the old entries the user is solved again, from all of them.
         report = self.report_of("update", "m.npz", path, "--train", train, *self.FOLD, "-o", "solved.npz")["result"]
         self.assertEqual((report["added.0"], report["solved_again.0"], report["added.1"]), (1, 1, 1))
         solved = arrays(self.folder / "solved.npz")
         users = list(dict.fromkeys(user for user, _, _ in self.others))
         changed = [row for row, (a, b) in enumerate(zip(rows_of(model["factor_0"]), rows_of(solved["factor_0"]))) if a != b]
         self.assertEqual(changed, [users.index(4)])
-#The new item has no row yet when the user is solved : it counts for the bias alone.
+        # The new item has no row yet when the user is solved: it counts for the bias alone.
         rows, columns = model["factor_1"][0]
         model["factor_1"] = ((rows + 1, columns), model["factor_1"][1] + (0.0,) * columns)
         model["bias_1"] = ((rows + 1,), model["bias_1"][1] + (0.0,))
         of_4 = [(order[f"i{item}"], value) for user, item, value in self.others if user == 4]
         self.expect_row(solved, users.index(4), model, of_4 + [(order["i3"], 1.5), (ITEMS, 5.0)])
-#The new rows have their labels.
+        # The new rows have their labels.
         self.assertIn("\n", self.succeed("recommend", "solved.npz", "--mode", "item", "--for", f"u{USERS - 1}", "-n", 2).stdout)
         self.assertIn(f"i{ITEMS}", self.succeed("recommend", "solved.npz", "--mode", "item", "--for", "u4", "-n", 99).stdout)
 
@@ -288,7 +288,7 @@ class Folding(ToolTest):
         fit = ("-r", R, "--implicit=8", "--reg", 2, "-i", 8, "--precision", "f64")
         self.fit(clicks, *fit)
         own = sorted({item for _, item, _ in self.last})[:4]
-#An item that is clicked twice counts as one click of 2.
+        # An item that is clicked twice counts as one click of 2.
         new = self.write("n.tns", text([(50, item, 1) for item in own + own[:1]]))
         self.succeed("project", "m.npz", new, "--mode", 0, "--implicit=8", "--reg", 2, "-o", "p.npz")
         model, found = arrays(self.folder / "m.npz"), arrays(self.folder / "p.npz")
@@ -301,7 +301,7 @@ class Folding(ToolTest):
         right = [sum((1 + 8 * x) * P[item][i] for item, x in count.items()) for i in range(size)]
         for a, b in zip(rows_of(found["factor_0"])[50], solve(matrix, right)):
             self.assertAlmostEqual(a, b, delta=1e-8)
-#The file says so itself.
+        # The file says so itself.
         self.succeed("project", "m.npz", new, "--mode", 0, "-o", "same.npz")
         self.assertEqual(arrays(self.folder / "same.npz"), found)
         without_fit(self.folder / "m.npz", self.folder / "old.npz")
@@ -321,7 +321,7 @@ class Folding(ToolTest):
                 said = self.succeed(*project, "-o", "known.npz").stdout
                 self.assertIn("(as the model's file says)", said)
                 self.assertEqual(arrays(self.folder / "known.npz"), arrays(self.folder / "given.npz"))
-#What is given wins, and the rest stays.
+                # What is given wins, and the rest stays.
                 other = self.succeed(*project, "--reg", 9, "-o", "other.npz").stdout
                 self.assertIn("--reg 9 ", other)
                 self.assertIn("(as given, and otherwise as the model's file says)", other)
@@ -329,7 +329,7 @@ class Folding(ToolTest):
                 self.assertNotEqual(here["factor_0"], there["factor_0"])
                 self.assertEqual(here["bias_0"], there["bias_0"])
                 self.assertEqual(here["ridge"][1], (9.0, 0.0))
-#The search's choice, too. Files of older versions say nothing.
+        # The search's choice, too. Files of older versions say nothing.
         self.fit(self.others, "--precision", "f64", "--seed", 3)
         without_fit(self.folder / "m.npz", self.folder / "old.npz")
         self.assertIn("(as the model's file says)", self.succeed(*project, "-o", "p.npz").stdout)
@@ -359,7 +359,7 @@ class Folding(ToolTest):
         self.assertEqual(found["drift_0"][0], (41, 2))
         self.assertNotEqual(rows_of(found["factor_0"])[40], (0.0,) * R)
         self.fail_with(2, "project", "m.npz", new, "--mode", 2, "-o", "p.npz", says="mode of time")
-#A mode that the fit left out keeps its ones, though the command does not say so.
+        # A mode that the fit left out keeps its ones, though the command does not say so.
         self.fit([(u, i, c, x) for u, i, c, x in entries], "-r", R, "--targets", "zero,zero,out", "--shrink", 5, "-i", 4, "--precision", "f64",
                  name="c.npz")
         more = self.write("c.tns", text([(40, 2, 7, 4.0)]))

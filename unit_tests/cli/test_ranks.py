@@ -1,4 +1,4 @@
-#SPDX - License - Identifier : BSD - 3 - Clause
+# SPDX-License-Identifier: BSD-3-Clause
 """polyad cpd, fast-tucker, tucker and what uses their models under mpirun: rank 0 talks, results are those of one rank, faults
 end all ranks with one message."""
 import json
@@ -260,7 +260,7 @@ class Ranks(ToolTest):
         self.assertEqual([step["iteration"] for step in rest["iterations"]], [6, 7, 8, 9])
         whole["iterations"] = whole["iterations"][5:]
         self.expect_fits(rest, whole)
-#One rank continues from it too, in the format that rank 0 had.
+        # One rank continues from it too, in the format that rank 0 had.
         alone = self.report_of("cpd", self.tensor, "-r", 4, "-i", 9, "--tol", 0, "--resume", "c")
         self.expect_fits(alone, whole)
         result = self.mpirun(3, "cpd", self.tensor, "-r", 5, "--resume", "c")
@@ -279,24 +279,24 @@ class Ranks(ToolTest):
         self.one_message(self.mpirun(3, "cpd", "nowhere.tns", "-r", 2), 3, r"rank 0: .*nowhere.tns")
         self.write("bad.tns", "1 1 1 1\n2 x 1 1\n")
         self.one_message(self.mpirun(2, "cpd", "bad.tns", "-r", 2), 3, r"rank 0: .*bad.tns:2:3")
-#A fault that another rank reads is reported with its line, and so is the first of two.
+        # A fault that another rank reads is reported with its line, and so is the first of two.
         lines = ["1 1 1 1"] * 300
         lines[200], lines[280] = "2 x 1 1", "3 1 1 1 1"
         self.write("late.tns", "\n".join(lines) + "\n")
         for ranks in (1, 2, 3, 4):
             self.one_message(self.mpirun(ranks, "cpd", "late.tns", "-r", 2), 3, r"late.tns:201:3")
-#The last rank alone has no memory.
+        # The last rank alone has no memory.
         result = self.mpirun([(2, ()), (1, ("--device-memory", "70K"))], "cpd", self.tensor, "-r", 64, "-o", "m.npz")
         self.one_message(result, 4, r"rank [0-9]+: .*rank 2")
         self.assertFalse((self.folder / "m.npz").exists())
-#One rank alone may not read so much, whether it reads a part or everything.
+        # One rank alone may not read so much, whether it reads a part or everything.
         self.succeed("convert", self.tensor, "x.npz")
         for name, poor in ((self.tensor, 1), ("x.npz", 0)):
             parts = [(1, ("--max-memory", "1K") if k == poor else ()) for k in range(2)]
             result = self.mpirun(parts, "cpd", name, "-r", 2, "-o", "m.npz")
             self.one_message(result, 4, r"rank [01]: (the file .*|'(coords|data)\.npy' of x\.npz) needs [0-9]+ bytes: of the 1024 bytes that reading may take")
             self.assertFalse((self.folder / "m.npz").exists())
-#The last rank alone throws, in the midst of what the others wait for.
+        # The last rank alone throws, in the midst of what the others wait for.
         result = self.mpirun([(2, ()), (1, ("--format", "nonsense"))], "cpd", self.tensor, "-r", 2)
         self.one_message(result, 2, r"rank 2: .*nonsense")
 
@@ -407,7 +407,7 @@ class Ranks(ToolTest):
         self.expect_errors(report, one, 10)
         self.assertEqual(report["result"]["kept_iteration"], one["result"]["kept_iteration"])
         self.assertGreater(report["result"]["kept_iteration"], 0)
-#Rank 0 chooses what the options leave open.
+        # Rank 0 chooses what the options leave open.
         arguments = ("fast-tucker", "y.tns", "--split", 0.2, "--precision", "f64", "--format", "sorted")
         one = self.report_of(*arguments)
         report, result = self.report_on(3, *arguments)
@@ -415,7 +415,7 @@ class Ranks(ToolTest):
         for key in ("rank", "columns", "targets", "regularization"):
             self.assertEqual(report["result"][key], one["result"][key])
         self.assertEqual(result.stdout.count("chosen   -r"), 1)
-#Test entries beyond the training set 's rows, in one rank' s part.
+        # Test entries beyond the training set's rows, in one rank's part.
         self.write("cold.tns", "1 1 1 0.5\n" * 40 + "99 1 1 0.25\n1 99 1 0.25\n")
         arguments = ("fast-tucker", self.tensor, "-r", 3, "--reg", 2, "--test", "cold.tns", "-i", 2, "--precision", "f64")
         one = self.report_of(*arguments)
@@ -436,7 +436,7 @@ class Ranks(ToolTest):
         self.assertEqual([epoch["iteration"] for epoch in report["iterations"]], [3, 4, 5])
         whole["iterations"] = whole["iterations"][2:]
         self.expect_errors(report, whole, 10)
-#One rank continues it, too, in the format that rank 0 had.
+        # One rank continues it, too, in the format that rank 0 had.
         self.expect_errors(self.report_of(*arguments, "-i", 5, "--resume", "c"), whole, 10)
         result = self.mpirun(3, *arguments[:4], "-r", 5, "--resume", "c")
         self.assertEqual(result.returncode, 3, result.stderr)
@@ -560,8 +560,7 @@ class Ranks(ToolTest):
         draw = random.Random(3)
         users, items, months = [f"u{k}" for k in range(25)], [f"film, {k}" for k in range(15)], [f"2024-{m:02d}" for m in range(1, 7)]
         rows = [(u, i, draw.choice(months)) for u in users for i in items if draw.random() < 0.7]
-        value = {
-row: users.index(row[0]) / 9 + items.index(row[1]) / 5 + months.index(row[2]) / 8 for row in rows}
+        value = {row: users.index(row[0]) / 9 + items.index(row[1]) / 5 + months.index(row[2]) / 8 for row in rows}
         held = set(draw.sample(rows, 40))
         self.write("a.csv", "user,item,month,rating\n" + "".join(f'{u},"{i}",{m},{value[u, i, m]:.3f}\n' for u, i, m in rows
                                                                 if (u, i, m) not in held))
@@ -588,7 +587,7 @@ row: users.index(row[0]) / 9 + items.index(row[1]) / 5 + months.index(row[2]) / 
                 on_ranks = self.succeed("recommend", "m.npz", "--mode", "item", "--for", "u3,2024-02", "-n", 5).stdout
                 self.assertEqual([line.rpartition(" ")[0] for line in on_ranks.splitlines()],
                                  [line.rpartition(" ")[0] for line in top.splitlines()])
-#Labels that the training table does not have : counted and named, or refused.
+        # Labels that the training table does not have: counted and named, or refused.
         with open(self.folder / "b.csv", "a") as table:
             table.write("tea,2024-01,1,zoe\n")
         result = self.mpirun(2, *train, "--test", "b.csv")
@@ -597,7 +596,7 @@ row: users.index(row[0]) / 9 + items.index(row[1]) / 5 + months.index(row[2]) / 
         result = self.mpirun(2, *train, "--test", "b.csv", "--cold-start", "refuse")
         self.assertEqual(result.returncode, 3, result.stderr)
         self.assertIn("zoe", result.stderr)
-#Two numberings that do not meet, and a mode that is not there.
+        # Two numberings that do not meet, and a mode that is not there.
         self.write("c.tns", "1 1 1 2\n2 2 2 3\n3 3 3 4\n")
         result = self.mpirun(2, *plain, "--test", "c.tns")
         self.assertEqual(result.returncode, 2, result.stderr)
@@ -624,7 +623,7 @@ row: users.index(row[0]) / 9 + items.index(row[1]) / 5 + months.index(row[2]) / 
             os.kill(ranks_of(process)[1], signal.SIGKILL)
             stderr = process.communicate(timeout=30)[1]
             self.assertNotEqual(process.returncode, 0)
-#The launcher says so, since the rank cannot.
+            # The launcher says so, since the rank cannot.
             self.assertRegex(stderr, r"(?i)rank 1\b.*(signal 9|killed)|EXIT CODE: 9")
             self.assertFalse((self.folder / "m.npz").exists())
 
