@@ -10,8 +10,8 @@
 // last.
 //
 // "bias_damping" (one number) shows that the file says how rows were fitted (tensor/row_fit.hpp). It then has
-// what was set of "implicit" (alpha), "ridge" (the ridge, and 1 if per entry), "shrinkage" (three numbers) and
-// "targets" (N numbers: 0 for zero, 1 for one, 2 for left_out).
+// what was set of "implicit" (alpha), "ridge" (the ridge, and 1 if per entry), "shrinkage" (three numbers)
+// and "targets" (N numbers: 0 for zero, 1 for one, 2 for left_out).
 //
 // "observed_n" (I_n booleans) says which rows of mode n the training set has entries of; without it, all rows
 // have some. What the rows are called is stored as in every archive (docs/file-formats.md).

@@ -20,7 +20,8 @@ namespace polyad::cli {
 [[nodiscard]] TypedFoldIn settle_fit(TypedFoldIn const& typed, io::HostFastTucker const& model,
                                      std::string const& path);
 
-/// "--shrink 5,0.05 --bias-reg 5, as the model's file says": what rows are solved with, and how that is known.
+/// "--shrink 5,0.05,1000 --bias-reg 5 (as the model's file says)": what rows are solved with, and how that is
+/// known.
 [[nodiscard]] std::string fit_text(TypedFoldIn const& settled, io::HostFastTucker const& model);
 
 /// What the file of a model says with rows that were solved so: nothing if only defaults are known.
