@@ -43,6 +43,7 @@ def _folded(model: FastTuckerModel, entries: Any, added: Any, asked: dict[str, A
     folded._set_names(_names_of(model, first, folded.shape))
     folded.observed = _observed_rows(model, folded.shape, first)
     folded.choice = model.choice
+    folded.row_fit = {"implicit": None, "ridge": None, "shrinkage": None, "targets": [], **asked}
     return folded
 
 
@@ -73,13 +74,13 @@ def _observed_rows(model: FastTuckerModel, shape: tuple[int, ...], entries: Any)
 def _asked(
     model: FastTuckerModel, implicit: Any, ridge: Any, ridge_per_entry: bool, shrinkage: Any, targets: Any, bias_damping: Any
 ) -> dict[str, Any]:
-    choice = model.choice if isinstance(model, FastTuckerModel) else None
-    if choice is not None:
-        if bias_damping is None and choice["bias_damping"] > 0:
-            bias_damping = choice["bias_damping"]
-        if implicit is None and ridge is None and shrinkage is None and not ridge_per_entry:
-            ridge, ridge_per_entry, shrinkage = choice["ridge"], choice["ridge_per_entry"], choice["shrinkage"]
-            targets = choice["targets"] or None if targets is None else targets
+    fit = model.row_fit if isinstance(model, FastTuckerModel) else None
+    if fit is not None:
+        bias_damping = fit["bias_damping"] if bias_damping is None else bias_damping
+        implicit = fit["implicit"] if implicit is None else implicit
+        if ridge is None and shrinkage is None and not ridge_per_entry:
+            ridge, ridge_per_entry, shrinkage = fit["ridge"], fit["ridge_per_entry"], fit["shrinkage"]
+        targets = fit["targets"] or None if targets is None else targets
     asked: dict[str, Any] = {
         "ridge_per_entry": bool(ridge_per_entry),
         "bias_damping": _limit("bias_damping", 5.0 if bias_damping is None else bias_damping, 0),
@@ -123,11 +124,10 @@ def fold_in(
         entries in the training set (`FastTuckerModel.observed`). Others stay as they are. Times after the model's last
         one count as the last.
     implicit, ridge, ridge_per_entry, shrinkage, targets
-        As the model was fitted with: see :func:`fast_tucker`. Without any of them, what a search chose
-        (`FastTuckerModel.choice`). A model that was loaded does not know it: then the shrinkage is ``(10, 0.05, 1000)``,
-        and modes whose rows are all ones are left out.
+        As the model was fitted with: see :func:`fast_tucker`. What is not given is as `FastTuckerModel.row_fit` says. If that
+        is None, the shrinkage is ``(10, 0.05, 1000)``, and modes whose rows are all ones are left out.
     bias_damping : float, optional
-        In entries; without it what the search chose, or 5.
+        In entries; without it as `FastTuckerModel.row_fit` says, or 5.
     threads
         As for :func:`cp_als`.
 

@@ -660,6 +660,9 @@ class FastTuckerModel(_Fitted):
         ``ridge_per_entry``, ``max_epochs``, ``bias_damping``, with a mode of time ``drift``: the bins and the damping of
         each mode. ``rows``: for each mode and class of rows, those with at least ``least`` entries (0, 4, 20), the errors
         and ``learns``; where that is false, ``factor_n @ core_n`` has zeros in these rows.
+    row_fit : dict or None
+        How the rows were fitted, which the file keeps: ``implicit``, ``ridge``, ``ridge_per_entry``, ``shrinkage``, ``targets``
+        and ``bias_damping``. :func:`fold_in` computes rows by it. None: not known, as for models of older files.
     observed : list or None
         For each mode, which rows have entries in the training set, as booleans, or None if every row has some. None if
         that holds for all modes. Rows without entries are never recommended.
@@ -668,6 +671,7 @@ class FastTuckerModel(_Fitted):
     """
 
     observed: list[Any] | None = None
+    row_fit: dict[str, Any] | None = None
 
     @own_keywords
     def __init__(
@@ -729,6 +733,7 @@ class FastTuckerModel(_Fitted):
         self._record(result)
         self.kept_epoch = result["kept_epoch"]
         self.choice = result["choice"]
+        self.row_fit = result["row_fit"]
         return self
 
     @property
@@ -756,6 +761,7 @@ class FastTuckerModel(_Fitted):
             _is_single(self.factors),
             [None if rows is None else np.ascontiguousarray(rows, dtype=np.uint8) for rows in self.observed or ()],
             self._names.to_file(0),  # rows of arrays count from 0
+            self.row_fit,
         )
 
     def __repr__(self) -> str:
@@ -865,10 +871,11 @@ def load(path: str | os.PathLike[str]) -> CPModel | TuckerModel | FastTuckerMode
     name = os.fspath(path)
     kind, content = _backend.module().load_model(name)
     if kind == "fast_tucker":
-        factors, cores, biases, time_mode, drifts, mean, lowest, highest, observed, names = content
+        factors, cores, biases, time_mode, drifts, mean, lowest, highest, observed, names, row_fit = content
         completion = FastTuckerModel(factors, cores, biases, mean, (lowest, highest), time_mode, drifts)
         if observed:
             completion.observed = [np.frombuffer(rows, dtype=bool) if rows else None for rows in observed]
+        completion.row_fit = row_fit
         completion._set_names(Names.from_file(names))
         return completion
     if kind == "tucker":

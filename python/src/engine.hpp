@@ -253,6 +253,7 @@ struct FastTuckerResult {
   int chosen_epochs           = 0;
   double seconds              = 0;
   std::string search_ended;
+  RowFit fit;  // how the rows were fitted
   /// How classes of rows were judged.
   struct Rows {
     int mode;

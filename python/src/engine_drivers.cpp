@@ -139,6 +139,7 @@ FastTuckerResult complete(CooTensor<Scalar, Index, Space> const& train, TensorPt
   for (auto const& epoch : result.history) out.history.push_back(epoch_of(epoch));
   out.reason     = result.reason;
   out.kept_epoch = result.kept_epoch;
+  out.fit        = row_fit(result.choice ? result.choice->options : options, train.order());
   if (result.choice) {
     out.chose          = true;
     out.learns         = result.choice->learns;

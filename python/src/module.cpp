@@ -601,18 +601,42 @@ nb::dict to_python(FastTuckerArrays const& model) {
   return out;
 }
 
+RowFit row_fit_from(nb::dict const& given) {
+  RowFit fit;
+  auto const put_if_given = [&](char const* name, auto& member) {
+    if (given.contains(name) && !given[name].is_none()) put(given[name], member);
+  };
+  put_if_given("implicit", fit.implicit);
+  put_if_given("ridge", fit.ridge);
+  put_if_given("ridge_per_entry", fit.ridge_per_entry);
+  put_if_given("shrinkage", fit.shrinkage);
+  put_if_given("targets", fit.targets);
+  put_if_given("bias_damping", fit.bias_damping);
+  return fit;
+}
+
 FoldInOptions fold_in_options(nb::dict const& given) {
   FoldInOptions options;
-  auto const put_if_given = [&](char const* name, auto& member) {
-    if (given.contains(name)) put(given[name], member);
-  };
-  put_if_given("implicit", options.implicit);
-  put_if_given("ridge", options.ridge);
-  put_if_given("ridge_per_entry", options.ridge_per_entry);
-  put_if_given("shrinkage", options.shrinkage);
-  put_if_given("targets", options.targets);
-  put_if_given("bias_damping", options.bias_damping);
+  static_cast<RowFit&>(options) = row_fit_from(given);
   return options;
+}
+
+/// What row_fit_from takes.
+nb::object to_python(std::optional<RowFit> const& fit) {
+  if (!fit) return nb::none();
+  nb::dict result;
+  result["implicit"]        = nb::cast(fit->implicit);
+  result["ridge"]           = nb::cast(fit->ridge);
+  result["ridge_per_entry"] = fit->ridge_per_entry;
+  result["shrinkage"]       = nb::none();
+  if (auto const& numbers = fit->shrinkage)
+    result["shrinkage"] = nb::make_tuple(numbers->observations, numbers->share, numbers->to_one);
+  nb::list targets;
+  for (auto const target : fit->targets)
+    targets.append(target == RowTarget::zero ? "zero" : target == RowTarget::one ? "one" : "left_out");
+  result["targets"]      = targets;
+  result["bias_damping"] = fit->bias_damping;
+  return result;
 }
 
 Array during_turn(Tensor const& tensor, Array (Tensor::*get)() const) {
@@ -709,7 +733,7 @@ nb::tuple fast_tucker_to_python(io::HostFastTucker&& model) {
   for (auto const& rows : model.observed)
     observed.append(nb::bytes(reinterpret_cast<char const*>(rows.data()), rows.size()));
   return nb::make_tuple(factors, cores, biases, model.time_mode, drifts, model.mean, model.lowest,
-                        model.highest, observed, row_names_to_python(model.names));
+                        model.highest, observed, row_names_to_python(model.names), to_python(model.fit));
 }
 
 nb::object array_to_python(io::HostArray&& array) {
@@ -906,6 +930,7 @@ NB_MODULE(POLYAD_MODULE, m) {
         nb::dict out      = to_python(model);
         out["history"]    = history_of(result->history);
         out["kept_epoch"] = result->kept_epoch;
+        out["row_fit"]    = to_python(std::optional<RowFit>(result->fit));
         out["choice"]     = nb::none();
         if (result->chose) {
           nb::dict choice;
@@ -1233,10 +1258,11 @@ NB_MODULE(POLYAD_MODULE, m) {
         [](std::string const& path, std::vector<Matrix> const& factors, std::vector<Matrix> const& cores,
            std::vector<Vector> const& biases, int time_mode, std::vector<Matrix> const& drifts, double mean,
            double lowest, double highest, bool single, std::vector<nb::object> const& observed,
-           nb::tuple const& names) {
+           nb::tuple const& names, std::optional<nb::dict> const& fit) {
           auto model     = host_fast_tucker(factors, cores, biases, time_mode, drifts, mean, lowest, highest);
           model.observed = observed_from(observed);
           model.names    = row_names_from(names);
+          if (fit) model.fit = row_fit_from(*fit);
           io::write_fast_tucker(path, model, single);
         });
   m.def(

@@ -91,6 +91,42 @@ def test_gaps_and_what_was_chosen():
     assert np.array_equal(folded.factors[0], same.factors[0]) and np.array_equal(folded.biases[0], same.biases[0])
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"ridge": 2.0},
+        {"ridge": 0.1, "ridge_per_entry": True},
+        {"shrinkage": (3, 0.1, 50), "targets": ["zero", "one"]},
+        {"implicit": 7.0},
+    ],
+)
+def test_a_file_says_how_the_model_was_fitted(tmp_path, options):
+    frame = ratings()
+    new = frame.user == "u24"
+    if "implicit" in options:
+        frame["stars"] = 1.0
+    model = polyad.fast_tucker(polyad.asarray(frame[~new]), rank=3, max_epochs=3, **options)
+    for name, given in options.items():
+        assert model.row_fit[name] == (tuple(given) if name == "shrinkage" else given)
+    model.save(tmp_path / "m.npz")
+    loaded = polyad.load(tmp_path / "m.npz")
+    assert loaded.row_fit == model.row_fit
+    expected = polyad.fold_in(model, frame[new], **options)
+    for of in (model, loaded):
+        folded = polyad.fold_in(of, frame[new])
+        assert np.array_equal(folded.factors[0], expected.factors[0])
+        folded.save(tmp_path / "f.npz")
+        assert polyad.load(tmp_path / "f.npz").row_fit == model.row_fit
+    # What is given wins.
+    other = polyad.fold_in(loaded, frame[new], ridge=50.0)
+    assert not np.array_equal(other.factors[0], expected.factors[0])
+    assert other.row_fit["ridge"] == 50.0 and other.row_fit["shrinkage"] is None
+    plain = polyad.FastTuckerModel(model.factors, model.cores, model.biases, model.mean)
+    assert plain.row_fit is None
+    plain.save(tmp_path / "p.npz")
+    assert polyad.load(tmp_path / "p.npz").row_fit is None
+
+
 def places_and_values(seed=0):
     frame = ratings(seed)
     return np.stack([frame.user.str[1:].astype(int), frame.item.str[1:].astype(int)], axis=1), frame.stars.to_numpy()

@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #if defined(__GLIBC__)
@@ -139,6 +140,20 @@ Failure late_interrupt(Report const& report) {
   return {128 + interrupt_signal(), "interrupted when the results were complete"};
 }
 
+/// \throws UsageError for a command that does not run on several ranks
+template <class CommandOptions>
+void expect_runs_on_ranks(CommandOptions const&) {
+  constexpr bool runs =
+      std::is_same_v<CommandOptions, CpdOptions> || std::is_same_v<CommandOptions, TrainOptions> ||
+      std::is_same_v<CommandOptions, TuckerOptions> || std::is_same_v<CommandOptions, EvaluateOptions> ||
+      std::is_same_v<CommandOptions, ProjectOptions> || std::is_same_v<CommandOptions, RecommendOptions> ||
+      std::is_same_v<CommandOptions, UpdateOptions> || std::is_same_v<CommandOptions, InfoOptions>;
+  if (!runs)
+    throw UsageError(
+        "only cpd, fast-tucker, tucker, evaluate, project, recommend and update run on several ranks so far: "
+        "start this command without mpirun");
+}
+
 template <class CommandOptions>
 int run_reported(CommandOptions const& options, std::string const& command) {
   auto const& path = common_of(options).report;
@@ -203,11 +218,7 @@ int run_tool(int argc, char** argv) {
       Failure const failure = flush_stdout();
       return failure.exit == 0 ? 0 : complain(failure);
     }
-    if (ranks().size > 1 && !std::holds_alternative<CpdOptions>(*options) &&
-        !std::holds_alternative<TrainOptions>(*options) && !std::holds_alternative<TuckerOptions>(*options) &&
-        !std::holds_alternative<InfoOptions>(*options))
-      throw UsageError(
-          "only cpd, fast-tucker and tucker run on several ranks so far: start this command without mpirun");
+    if (ranks().size > 1) std::visit([](auto const& chosen) { expect_runs_on_ranks(chosen); }, *options);
     catch_interrupts();
     std::string command;
     for (int i = 0; i < argc; ++i) command += (i == 0 ? "" : " ") + shell_word(argv[i]);

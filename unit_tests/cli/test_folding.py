@@ -27,6 +27,14 @@ def arrays(path):
     return found
 
 
+def without_fit(path, copy):
+    """A copy of a model's file that does not say how the rows were fitted, as older files."""
+    with zipfile.ZipFile(path) as archive, zipfile.ZipFile(copy, "w") as other:
+        for name in archive.namelist():
+            if name.removesuffix(".npy") not in ("bias_damping", "implicit", "ridge", "shrinkage", "targets"):
+                other.writestr(name, archive.read(name))
+
+
 def rows_of(matrix):
     (_, columns), numbers = matrix
     return [numbers[i:i + columns] for i in range(0, len(numbers), columns)]
@@ -293,9 +301,47 @@ class Folding(ToolTest):
         right = [sum((1 + 8 * x) * P[item][i] for item, x in count.items()) for i in range(size)]
         for a, b in zip(rows_of(found["factor_0"])[50], solve(matrix, right)):
             self.assertAlmostEqual(a, b, delta=1e-8)
+        # The file says so itself.
+        self.succeed("project", "m.npz", new, "--mode", 0, "-o", "same.npz")
+        self.assertEqual(arrays(self.folder / "same.npz"), found)
+        without_fit(self.folder / "m.npz", self.folder / "old.npz")
         self.assertIn("if it was fitted with --implicit",
-                      self.succeed("recommend", "m.npz", "--mode", 1, "--ratings", new, *self.FOLD).stderr)
+                      self.succeed("recommend", "old.npz", "--mode", 1, "--ratings", new, *self.FOLD).stderr)
         self.fail_with(2, "project", "m.npz", self.write("bad.tns", "1 1 -1\n"), "--mode", 0, "--implicit=8", "-o", "q.npz", says="from 0 on")
+
+    def test_the_model_says_how_it_was_fitted(self):
+        new = self.write("n.tns", text(self.last))
+        project = ("project", "m.npz", new, "--mode", 0)
+        for fit in (("--reg", 3, "--bias-reg", 7), ("--reg", 0.1, "--reg-per-entry"), ("--shrink", "4,0.1"),
+                    ("--shrink", "4,0.1,50", "--targets", "zero,one"), ("--optimizer", "adam")):
+            with self.subTest(fit):
+                self.fit(self.others, "-r", R, "-i", 4, "--precision", "f64", *fit)
+                given = [] if fit[0] == "--optimizer" else fit
+                self.succeed(*project, *given, "-o", "given.npz")
+                said = self.succeed(*project, "-o", "known.npz").stdout
+                self.assertIn("(as the model's file says)", said)
+                self.assertEqual(arrays(self.folder / "known.npz"), arrays(self.folder / "given.npz"))
+                # What is given wins, and the rest stays.
+                other = self.succeed(*project, "--reg", 9, "-o", "other.npz").stdout
+                self.assertIn("--reg 9 ", other)
+                self.assertIn("(as given, and otherwise as the model's file says)", other)
+                there, here = arrays(self.folder / "known.npz"), arrays(self.folder / "other.npz")
+                self.assertNotEqual(here["factor_0"], there["factor_0"])
+                self.assertEqual(here["bias_0"], there["bias_0"])
+                self.assertEqual(here["ridge"][1], (9.0, 0.0))
+        # The search's choice, too. Files of older versions say nothing.
+        self.fit(self.others, "--precision", "f64", "--seed", 3)
+        without_fit(self.folder / "m.npz", self.folder / "old.npz")
+        self.assertIn("(as the model's file says)", self.succeed(*project, "-o", "p.npz").stdout)
+        self.assertIn("bias_damping", arrays(self.folder / "p.npz"))
+        said = self.succeed("project", "old.npz", new, "--mode", 0, "-o", "p.npz").stdout
+        self.assertIn("--shrink 10,0.05,1000", said)
+        self.assertIn("(the model's file does not say how rows were fitted)", said)
+        self.assertNotIn("bias_damping", arrays(self.folder / "p.npz"))
+        self.assertIn("as the model's file says", self.succeed("update", "m.npz", new, "-o", "u.npz").stdout)
+        said = self.succeed("recommend", "m.npz", "--mode", 1, "--ratings", new, "-n", 2)
+        self.assertIn("as the model's file says", said.stderr)
+        self.assertEqual(len(said.stdout.splitlines()), 2)
 
     def test_time_and_contexts(self):
         rng = random.Random(2)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""polyad cpd, fast-tucker and tucker under mpirun: rank 0 talks, fits and errors are those of one rank, faults end all ranks with
-one message."""
+"""polyad cpd, fast-tucker, tucker and what uses their models under mpirun: rank 0 talks, results are those of one rank, faults
+end all ranks with one message."""
 import json
 import os
 import pathlib
@@ -13,6 +13,7 @@ import time
 import unittest
 import zipfile
 
+from test_folding import arrays
 from tool import TOOL, ToolTest, random_tensor, tns
 
 MPIRUN = os.environ["POLYAD_MPIRUN"].split()
@@ -302,7 +303,7 @@ class Ranks(ToolTest):
     def test_other_commands_are_refused(self):
         for command in (("stats", self.tensor), ("convert", self.tensor, "x.pten")):
             result = self.mpirun(2, *command)
-            self.one_message(result, 2, "only cpd, fast-tucker and tucker run on several ranks")
+            self.one_message(result, 2, "only cpd, fast-tucker, tucker, evaluate, project, recommend and update run on several ranks")
             self.assertFalse(result.stdout)
         self.one_message(self.mpirun(2, "cpd", self.tensor, "-r", 2, "--tune"), 2, "--tune works on one rank")
         self.one_message(self.mpirun(2, "cpd", self.tensor), 2, "--rank is required")
@@ -449,6 +450,100 @@ class Ranks(ToolTest):
             self.assertFalse((self.folder / "m.npz").exists())
         self.write("one.tns", "1 1\n2 1\n")
         self.one_message(self.mpirun(2, "fast-tucker", "one.tns", "--reg", 1), 3, "one mode only")
+
+    def clicks(self, users, items, count, seed):
+        """Lines of clicks, where half of the users click on even items and the others on odd ones."""
+        draw = random.Random(seed)
+        lines = []
+        for _ in range(count):
+            user = draw.randrange(users)
+            lines.append(f"{user + 1} {draw.randrange(items // 2) * 2 + user % 2 + 1} {draw.randrange(1, 6)}")
+        return "\n".join(lines) + "\n"
+
+    def expect_same_facts(self, ours, others):
+        self.assertEqual(ours["result"].keys(), others["result"].keys())
+        for key, there in others["result"].items():
+            here = ours["result"][key]
+            if isinstance(there, float) and isinstance(here, float):
+                self.assertAlmostEqual(here, there, delta=1e-12 * max(1, abs(there)), msg=key)
+            else:
+                self.assertEqual(here, there, key)
+
+    def test_evaluate(self):
+        self.write("train.tns", self.clicks(60, 20, 700, 1))
+        self.write("test.tns", self.clicks(63, 22, 200, 2))
+        self.succeed("fast-tucker", "train.tns", "-r", 3, "--shrink", "5,0.05", "--precision", "f64", "-o", "m.npz")
+        arguments = ("evaluate", "m.npz", "test.tns", "--seen", "train.tns", "-k", 5, "--relevant", 3, "-o", "users.csv")
+        one = self.report_of(*arguments)
+        table = (self.folder / "users.csv").read_text()
+        printed = self.succeed(*arguments).stdout
+        for ranks in (2, 3, 4):
+            with self.subTest(ranks):
+                (self.folder / "users.csv").unlink()
+                report, result = self.report_on(ranks, *arguments)
+                self.expect_same_facts(report, one)
+                self.assertEqual(result.stdout, printed)
+                self.assertEqual((self.folder / "users.csv").read_text(), table)
+                self.assertEqual(result.stderr.count("queries have an index that the model does not know"), 1)
+        self.one_message(self.mpirun(2, "evaluate", "m.npz", "nowhere.tns"), 3, r"rank 0: .*nowhere.tns")
+
+    def test_evaluate_by_names(self):
+        def table(text):
+            rows = (line.split() for line in text.splitlines())
+            return "user,item,stars\n" + "".join(f"u{user},i{item},{value}\n" for user, item, value in rows)
+
+        self.write("train.csv", table(self.clicks(40, 12, 400, 3)))
+        self.write("test.csv", table(self.clicks(42, 13, 90, 4)))
+        self.succeed("fast-tucker", "train.csv", "-r", 3, "--shrink", "5,0.05", "-o", "m.npz")
+        arguments = ("evaluate", "m.npz", "test.csv", "--seen", "train.csv", "--mode", "item", "-o", "users.csv")
+        one = self.report_of(*arguments)
+        table_of_one = (self.folder / "users.csv").read_text()
+        report, result = self.report_on(3, *arguments)
+        self.expect_same_facts(report, one)
+        self.assertEqual((self.folder / "users.csv").read_text(), table_of_one)
+        self.assertEqual(result.stderr.count("unknown to the model"), 2, result.stderr)  # names, and items that count as missed
+
+    def test_implicit_auto(self):
+        lines = self.clicks(50, 16, 400, 5)
+        self.write("c.tns", lines + lines[: len(lines) // 3].rsplit("\n", 1)[0] + "\n")  # some are there twice
+        arguments = ("fast-tucker", "c.tns", "--implicit=auto", "-i", 3, "--precision", "f64", "-o", "m.npz")
+        one = self.report_of(*arguments)
+        for ranks in (2, 3):
+            with self.subTest(ranks):
+                report, result = self.report_on(ranks, *arguments)
+                here, there = report["result"], one["result"]
+                self.assertEqual(result.stdout.count("chosen   --implicit="), 1)
+                self.assertEqual(result.stderr.count("iteration 3 of 3"), 1)
+                self.assertEqual(here["rank"], there["rank"])
+                self.assertEqual(here["regularization"], there["regularization"])
+                self.assertAlmostEqual(here["objective"], there["objective"], delta=1e-9 * there["objective"])
+
+    def test_new_rows(self):
+        self.write("train.tns", self.clicks(50, 16, 500, 6))
+        self.write("new.tns", self.clicks(57, 16, 90, 7))
+        shrink = ("--shrink", "5,0.05")
+        self.succeed("fast-tucker", "train.tns", "-r", 3, *shrink, "--precision", "f64", "-o", "m.npz")
+
+        for command in (("project", "m.npz", "new.tns", "--mode", 0), ("update", "m.npz", "new.tns"),
+                        ("update", "m.npz", "new.tns", "--train", "train.tns", "--sweeps", 1)):
+            self.succeed(*command, *shrink, "-o", "one.npz")
+            there = arrays(self.folder / "one.npz")
+            for ranks in (2, 3):
+                with self.subTest(f"{command} on {ranks}"):
+                    report, result = self.report_on(ranks, *command, *shrink, "-o", "many.npz")
+                    self.assertEqual(result.stdout.count("wrote"), 1)
+                    here = arrays(self.folder / "many.npz")
+                    self.assertEqual(here.keys(), there.keys())
+                    for name, (shape, numbers) in there.items():
+                        self.assertEqual(here[name][0], shape)
+                        self.assertLessEqual(max(abs(a - b) for a, b in zip(here[name][1], numbers)), 1e-9, name)
+        command = ("recommend", "m.npz", "--mode", 1, "--ratings", "new.tns", "-n", 3, *shrink)
+        result = self.mpirun(3, *command)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stdout, self.succeed(*command).stdout)
+        self.one_message(self.mpirun(2, "recommend", "m.npz", "--mode", 1, "--for", 1), 2, "only for --ratings")
+        self.write("bad.tns", "1 1 1\n1 x 1\n")
+        self.one_message(self.mpirun(2, "update", "m.npz", "bad.tns", "-o", "many.npz"), 3, r"rank 0: .*bad.tns:2:3")
 
     def test_a_signal_to_one_rank_stops_the_epochs_of_all(self):
         process = self.start([

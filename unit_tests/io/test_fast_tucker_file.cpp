@@ -96,6 +96,36 @@ TEST_CASE("FastTucker models read back to the last bit", "[io][fast_tucker]") {
   CHECK(rounded.mean == 3.6);  // not rounded
 }
 
+TEST_CASE("FastTucker files say how rows were fitted", "[io][fast_tucker]") {
+  using polyad::RowFit;
+  using polyad::RowTarget;
+  TemporaryFolder const folder;
+  auto const path = folder / "m.npz";
+  auto model      = sample();
+  write_fast_tucker(path, model);
+  CHECK_FALSE(polyad::io::read_fast_tucker(path).fit);  // as in older files
+  auto const expect_read_back = [&](RowFit const& fit) {
+    model.fit = fit;
+    write_fast_tucker(path, model, true);  // these numbers are not rounded
+    CHECK(polyad::io::read_fast_tucker(path).fit == model.fit);
+  };
+  expect_read_back({});
+  expect_read_back({.implicit = 40, .ridge = 1. / 3});
+  expect_read_back({.ridge = 0, .ridge_per_entry = true, .bias_damping = 0.1});
+  expect_read_back(
+      {.shrinkage = polyad::Shrinkage{1, 0, 1. / 3}, .targets = {RowTarget::left_out, RowTarget::one}});
+  auto const refused = [&](RowFit const& fit) {
+    model.fit = fit;
+    CHECK_THROWS_AS(write_fast_tucker(path, model), UsageError);
+  };
+  refused({.bias_damping = -1});
+  refused({.implicit = std::numeric_limits<double>::infinity()});
+  refused({.ridge = std::numeric_limits<double>::quiet_NaN()});
+  refused({.ridge_per_entry = true});
+  refused({.shrinkage = polyad::Shrinkage{1, -1, 1}});
+  refused({.targets = {RowTarget::one}});
+}
+
 TEST_CASE("inconsistent FastTucker models are not written", "[io][fast_tucker]") {
   TemporaryFolder const folder;
   auto const path    = folder / "m.npz";
@@ -165,4 +195,11 @@ TEST_CASE("FastTucker files that do not fit together are refused", "[io][fast_tu
         "drift_1 is 2 x 0, but factor_1 has 2 rows");
   CHECK(error_of({f0, f1, b0, b1, {"mean", {2}}}) == "mean has 2 numbers, not 1");
   CHECK(error_of({f0, f1, b0, b1, mean, {"range", {2}}}) == "range is not a lowest and a highest number");
+  std::pair<std::string, Shape> const damping{"bias_damping", {1}};
+  std::string const wrong = " does not say how rows were fitted";
+  CHECK(error_of({f0, f1, b0, b1, mean, damping, {"shrinkage", {3}}}) == "");
+  CHECK(error_of({f0, f1, b0, b1, mean, {"bias_damping", {2}}}) == "bias_damping" + wrong);
+  CHECK(error_of({f0, f1, b0, b1, mean, damping, {"ridge", {1}}}) == "ridge" + wrong);
+  CHECK(error_of({f0, f1, b0, b1, mean, damping, {"targets", {3}}}) == "targets" + wrong);  // for two modes
+  CHECK(error_of({f0, f1, b0, b1, mean, damping, {"implicit", {2}}}) == "implicit" + wrong);
 }

@@ -16,6 +16,9 @@
 
 namespace polyad {
 
+template <class Space>
+class Communicator;
+
 struct ImplicitCandidate {
   double alpha;
   double ridge;
@@ -47,6 +50,18 @@ struct ImplicitChoice {
 ///         otherwise as fast_tucker and evaluate
 template <class Scalar, class Index, class Space>
 [[nodiscard]] ImplicitChoice choose_implicit(Space const& space, CooTensor<Scalar, Index, Space> const& kept,
+                                             CooTensor<Scalar, Index, Space> const& held,
+                                             FastTuckerOptions const& options, bool keeps_alpha = false,
+                                             EvaluationOptions ranking              = {},
+                                             ImplicitSearchCallback const& callback = {});
+
+/// The same on several ranks, which fit and evaluate each candidate together. All ranks call it, make the
+/// choice of one rank, and throw alike.
+/// \param kept      some of the entries, which all ranks together have once; whole extents. So is `held`
+/// \param callback  called on each rank; the search ends if it returns false on any
+template <class Scalar, class Index, class Space>
+[[nodiscard]] ImplicitChoice choose_implicit(Communicator<Space> const& ranks,
+                                             CooTensor<Scalar, Index, Space> const& kept,
                                              CooTensor<Scalar, Index, Space> const& held,
                                              FastTuckerOptions const& options, bool keeps_alpha = false,
                                              EvaluationOptions ranking              = {},

@@ -10,6 +10,9 @@
 
 namespace polyad {
 
+template <class Space>
+class Communicator;
+
 /// Waits for `space`. The numbers do not depend on blocks or threads.
 /// \param test  of the model's order, of any extents; indices beyond the model's contribute neither bias nor
 ///              factors
@@ -19,6 +22,17 @@ namespace polyad {
 ///         NumericalError when a prediction or a test value is not finite; MemoryError
 template <class Scalar, class Index, class Space>
 [[nodiscard]] Evaluation evaluate(Space const& space, FastTuckerModel<Scalar, Space> const& model,
+                                  CooTensor<Scalar, Index, Space> const& test,
+                                  EvaluationOptions const& options,
+                                  CooTensor<Scalar, Index, Space> const& seen);
+
+/// The same on several ranks, each of which ranks items for some of the users. All ranks call it, get the
+/// result of one rank, and throw alike. One rank evaluates its sets as they are.
+/// \param model  on all ranks
+/// \param test   some of the entries, which all ranks together have once; whole extents. So is `seen`
+template <class Scalar, class Index, class Space>
+[[nodiscard]] Evaluation evaluate(Communicator<Space> const& ranks,
+                                  FastTuckerModel<Scalar, Space> const& model,
                                   CooTensor<Scalar, Index, Space> const& test,
                                   EvaluationOptions const& options,
                                   CooTensor<Scalar, Index, Space> const& seen);

@@ -53,6 +53,10 @@ class NonzeroDistribution;
 /// Whether `shrinkage`, not a ridge, draws rows to their targets.
 [[nodiscard]] bool draws_rows(FastTuckerOptions const& options);
 
+/// How a fit with these options computes rows, for the model's file (save) and fold_in. After a search pass
+/// the options of its choice.
+[[nodiscard]] RowFit row_fit(FastTuckerOptions const& options, int order);
+
 /// How the held-out entries of some rows of a mode judge a choice. Rows are divided by how many entries the
 /// model learns from: fewer than 4, 4 to 19, and 20 or more.
 struct RowClass {
@@ -364,6 +368,22 @@ template <class Scalar, class Index, class Space>
 /// \param entries  all entries of these rows, the old ones and the added ones
 template <class Scalar, class Index, class Space>
 [[nodiscard]] FastTuckerModel<Scalar, Space> update_rows(Space const& space,
+                                                         FastTuckerModel<Scalar, Space> const& model,
+                                                         CooTensor<Scalar, Index, Space> const& entries,
+                                                         CooTensor<Scalar, Index, Space> const& added,
+                                                         FoldInOptions const& options = {});
+
+/// The same on several ranks, each of which solves a part of the rows. All ranks call it, get the model of
+/// one rank, and throw alike.
+/// \param model    on all ranks
+/// \param entries  some of the entries, which all ranks together have once; so are `added`
+template <class Scalar, class Index, class Space>
+[[nodiscard]] FastTuckerModel<Scalar, Space> fold_in(Communicator<Space> const& ranks,
+                                                     FastTuckerModel<Scalar, Space> const& model,
+                                                     CooTensor<Scalar, Index, Space> const& entries,
+                                                     FoldInOptions const& options = {});
+template <class Scalar, class Index, class Space>
+[[nodiscard]] FastTuckerModel<Scalar, Space> update_rows(Communicator<Space> const& ranks,
                                                          FastTuckerModel<Scalar, Space> const& model,
                                                          CooTensor<Scalar, Index, Space> const& entries,
                                                          CooTensor<Scalar, Index, Space> const& added,

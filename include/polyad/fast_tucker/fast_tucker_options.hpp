@@ -12,6 +12,7 @@
 
 #include "polyad/core/option_row.hpp"
 #include "polyad/fast_tucker/optimizers.hpp"
+#include "polyad/tensor/row_fit.hpp"
 
 namespace polyad {
 
@@ -34,22 +35,6 @@ struct SgdRates {
 
   /// The factor of both rates in an epoch; epochs count from 1.
   [[nodiscard]] double share(int epoch) const { return 1 / (1 + decay * std::pow(epoch - 1, 1.5)); }
-};
-
-/// The value to which als draws the rows of C^(n). A mode with little influence on the interaction would
-/// drive the whole product to zero if its own rows were drawn to zero.
-enum class RowTarget {
-  zero,
-  one,
-  left_out,  // not fitted: ones, as fill_start makes them, so that the mode has no part in the product
-};
-
-/// How strongly als draws a row of n observations. The weight towards zero is observations + share n, and the
-/// weight towards one is to_one (docs/fast-tucker.md). No member may be negative.
-struct Shrinkage {
-  double observations = 10;
-  double share        = 0.05;  // a fraction
-  double to_one       = 1000;
 };
 
 /// Drift of a mode's biases: one number for each bin of time. `damping` is in observations.
@@ -127,17 +112,9 @@ struct FastTuckerOptions {
   std::filesystem::path resume = {};
 };
 
-/// How a model was fitted whose rows fold_in computes: the model does not know it. The names are those of
-/// FastTuckerOptions.
-struct FoldInOptions {
-  std::optional<double> implicit     = {};  // alpha
-  std::optional<double> ridge        = {};  // unset: implicit_ridge with implicit, else the shrinkage
-  bool ridge_per_entry               = false;
-  std::optional<Shrinkage> shrinkage = {};  // unset: Shrinkage(); not with a ridge or implicit
-  /// One for each mode. None: zero, or left_out for modes whose rows are all ones.
-  std::vector<RowTarget> targets = {};
-  double bias_damping            = 5;   // as BiasOptions::damping
-  std::vector<int> modes         = {};  // whose rows are computed; none: of all modes
+/// How a model was fitted whose rows fold_in computes: its file says this (HostFastTucker::fit).
+struct FoldInOptions : RowFit {
+  std::vector<int> modes = {};  // whose rows are computed; none: of all modes
   /// Which of the model's rows have entries in the training set, as RankingOptions::observed has it. fold_in
   /// also computes the others, if they have entries now: numbers of rows may have gaps. Empty: all have some.
   std::vector<std::vector<std::uint8_t>> observed = {};

@@ -9,6 +9,10 @@
 // Before it is clipped, drift_n[i_n, i_T * bins // I_T] is added for each drift. Later times count as the
 // last.
 //
+// "bias_damping" (one number) shows that the file says how rows were fitted (tensor/row_fit.hpp). It then has
+// what was set of "implicit" (alpha), "ridge" (the ridge, and 1 if per entry), "shrinkage" (three numbers)
+// and "targets" (N numbers: 0 for zero, 1 for one, 2 for left_out).
+//
 // "observed_n" (I_n booleans) says which rows of mode n the training set has entries of; without it, all rows
 // have some. What the rows are called is stored as in every archive (docs/file-formats.md).
 #pragma once
@@ -16,9 +20,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "polyad/io/labels.hpp"
+#include "polyad/tensor/row_fit.hpp"
 
 namespace polyad::io {
 
@@ -40,6 +46,7 @@ struct HostFastTucker {
   /// some. Empty if that holds for all modes.
   std::vector<std::vector<std::uint8_t>> observed = {};
   RowNames names                                  = {};
+  std::optional<RowFit> fit                       = {};  // nothing: not known, as in older files
 
   [[nodiscard]] int order() const noexcept { return static_cast<int>(extents.size()); }
   bool operator==(HostFastTucker const&) const = default;

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 #include "polyad/io/fast_tucker_file.hpp"
@@ -45,11 +46,13 @@ template <class Scalar, class Space>
 
 /// A FastTucker model: .npz (io/fast_tucker_file.hpp). Waits for `space`.
 /// \param observed  which rows have entries in the training set, as RankingOptions::observed has it
+/// \param fit       how the rows were fitted: row_fit (fast_tucker/fast_tucker.hpp)
 /// \throws UsageError for another ending, or names of other sizes; WriteError, and the previous file then
 ///         stays
 template <class Scalar, class Space>
 void save(Space const& space, FastTuckerModel<Scalar, Space> const& model, std::filesystem::path const& path,
-          io::RowNames const& names = {}, std::vector<std::vector<std::uint8_t>> const& observed = {});
+          io::RowNames const& names = {}, std::vector<std::vector<std::uint8_t>> const& observed = {},
+          std::optional<RowFit> const& fit = {});
 /// Waits for `space`. \throws InputError for a file that is damaged or not a FastTucker model; MemoryError
 template <class Scalar, class Space>
 [[nodiscard]] FastTuckerModel<Scalar, Space> load_fast_tucker(Space const& space,

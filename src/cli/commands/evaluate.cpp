@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "cli/names/read_for_model.hpp"
 #include "cli/names/row_texts.hpp"
 #include "cli/report/file_name_format.hpp"
+#include "cli/run/ranks.hpp"
 #include "cli/run/session.hpp"
 #include "cli/streams/messages.hpp"
 #include "cli/tensors/read_input.hpp"
@@ -127,13 +129,21 @@ void write_users(Evaluation const& found, EntriesForModel const& test, int mode,
   file.commit();
 }
 
-}  // namespace
+/// What the table does not show, on stderr.
+void note_what_counts(Evaluation const& found, bool has_seen) {
+  if (found.unknown > 0)
+    say("polyad: {} queries have an index that the model does not know: they use the known biases only\n",
+        found.unknown);
+  if (found.unreachable > 0)
+    say("polyad: {} relevant items count as missed: they are unknown to the model, or were seen\n",
+        found.unreachable);
+  if (!has_seen)
+    say("polyad: without --seen, what users had in the training set is ranked too, and nothing is known of "
+        "the most popular items\n");
+}
 
-int run(EvaluateOptions const& given, Report& report) {
-  EvaluateOptions options = given;
-  expect_usable_device();
-  if (!options.output.empty()) io::expect_writable(options.output);
-  auto model                  = io::read_fast_tucker(options.model);
+/// Settles the modes and the range by the names and options.
+void settle(EvaluateOptions& options, io::HostFastTucker& model) {
   auto& evaluation            = options.evaluation;
   auto const& names           = model.names.labels;
   evaluation.user_mode        = mode_of_text(options.users, names, model.order(), "--user-mode");
@@ -142,22 +152,39 @@ int run(EvaluateOptions const& given, Report& report) {
   evaluation.per_user         = !options.output.empty();
   if (evaluation.user_mode == evaluation.item_mode)
     throw UsageError(fmt::format("--mode and --user-mode are both mode {}", evaluation.item_mode));
-  if (!options.clip.empty()) {
-    model.lowest  = options.clip[0];
-    model.highest = options.clip[1];
-  }
+  if (options.clip.empty()) return;
+  model.lowest  = options.clip[0];
+  model.highest = options.clip[1];
+}
+
+}  // namespace
+
+/// On several ranks, each reads the model and a part of the entries. Rank 0 prints and writes.
+int run(EvaluateOptions const& given, Report& report) {
+  EvaluateOptions options = given;
+  bool const is_root      = ranks().rank == 0;
+  expect_usable_device();
+  if (is_root && !options.output.empty()) io::expect_writable(options.output);
+  auto model = io::read_fast_tucker(options.model);
+  settle(options, model);
+  auto const& evaluation = options.evaluation;
+  std::optional<Session> session;
+  auto const start_session = [&] { session.emplace(options.common.threads, options.common.verbose); };
+  if (ranks().size > 1) start_session();  // ranks exchange what they read
   int const base = base_of_model(model.names, options.index_base, options.model);
-  auto test      = read_for_model({.path = options.test}, base, model.names, model.extents, options.common);
+  auto test      = read_part_for_model(options.test, base, model.names, model.extents, options.common);
   report.input   = test.facts;
-  warn_of_unknown_labels(test, model.extents);
+  if (is_root) warn_of_unknown_labels(test, model.extents);
   io::CoordinateList seen;
   // Users whom the model does not know are the same in both files.
   if (!options.seen.empty())
-    seen = read_for_model({.path = options.seen}, base, test.names, test.file.tensor.extents, options.common)
+    seen = read_part_for_model(options.seen, base, test.names, test.file.tensor.extents, options.common)
                .file.tensor;
-  Session const session(options.common.threads, options.common.verbose);
-  report.backend   = session.backend();
+  if (!session) start_session();
+  report.backend   = session->backend();
   auto const found = evaluate_model(model, evaluation, std::move(test.file.tensor), std::move(seen));
+  if (!is_root) return 0;
+  report.input->nnz = found.entries;
   FactsReport result{evaluation_facts(found), {}};
   if (!options.output.empty()) {
     write_users(found, test, evaluation.user_mode, base, options.output);
@@ -167,15 +194,7 @@ int run(EvaluateOptions const& given, Report& report) {
        dims_text(report.input->dims), found.entries, found.relevant);
   show("users      {} with relevant entries, {} without, who are left out\n", found.users, found.left_out);
   show("queries    {}, for the first {} of {} items\n", found.queries, evaluation.count, found.candidates);
-  if (found.unknown > 0)
-    say("polyad: {} queries have an index that the model does not know: they use the known biases only\n",
-        found.unknown);
-  if (found.unreachable > 0)
-    say("polyad: {} relevant items count as missed: they are unknown to the model, or were seen\n",
-        found.unreachable);
-  if (options.seen.empty())
-    say("polyad: without --seen, what users had in the training set is ranked too, and nothing is known of "
-        "the most popular items\n");
+  note_what_counts(found, !options.seen.empty());
   show_tables(found);
   show("\nvalues are means over users +- 1.96 standard errors of the mean\n");
   if (!options.output.empty()) show("wrote      {}\n", FileName(options.output));

@@ -344,16 +344,20 @@ void summarise(TrainOptions const& options, Report const& report, std::vector<st
 }
 
 /// The choice of --implicit=auto; nothing without it. Shortens the time limit by what it took.
-std::optional<RankingChoice> choose_implicit_options(TrainOptions& options, io::CoordinateList const& train) {
+/// \param sums  whether repeated entries are still to be summed
+std::optional<RankingChoice> choose_implicit_options(TrainOptions& options, io::CoordinateList const& train,
+                                                     bool sums) {
   if (!options.chooses_by_ranking) return std::nullopt;
   if (!options.resume.empty())
     throw UsageError(
         "--resume continues with the options of the checkpoint's run: name its alpha by --implicit");
-  Progress progress(options.max_epochs, options.time_limit_s, options.common.quiet);
-  auto const choice              = choose_by_ranking(options, train, [&](RankingChoice const& best) {
-    progress.step([&] {
-      return fmt::format("choosing the options: candidate {}, NDCG@10 {:.4f}", best.candidates, best.ndcg);
-    });
+  std::optional<Progress> progress;
+  if (ranks().rank == 0) progress.emplace(options.max_epochs, options.time_limit_s, options.common.quiet);
+  auto const choice              = choose_by_ranking(options, train, sums, [&](RankingChoice const& best) {
+    if (progress)
+      progress->step([&] {
+        return fmt::format("choosing the options: candidate {}, NDCG@10 {:.4f}", best.candidates, best.ndcg);
+      });
     return interrupt_signal() == 0;
   });
   constexpr double least_seconds = 1e-3;  // a limit that has passed ends the run after its first epoch
@@ -373,9 +377,6 @@ void show_choice(RankingChoice const& choice) {
 
 /// Refuses options that several ranks do not support.
 void expect_distributed(TrainOptions const& options) {
-  if (options.chooses_by_ranking)
-    throw UsageError(
-        "--implicit=auto chooses on one rank only so far: start polyad without mpirun, or name an alpha");
   if (!options.optimizer_facts().runs_on_ranks)
     throw UsageError(fmt::format(
         "--optimizer {} works on one rank only so far: take {}, or start polyad without mpirun",
@@ -394,10 +395,12 @@ int run(TrainOptions const& given, Report& report) {
   report.iterates      = true;
   bool const is_root   = ranks().rank == 0;
   expect_usable_device();
+  bool sums_later = false;
   if (ranks().size > 1) {
     expect_distributed(options);
     // The run sums those of implicit feedback once their ranks have them.
-    if (options.implicit && options.duplicates == "sum") options.duplicates = "keep";
+    sums_later = options.implicit && options.duplicates == "sum";
+    if (sums_later) options.duplicates = "keep";
   }
   finish_files_in_spite_of_signals();  // checkpoints
   auto const resumed_file = open_run_files(options);
@@ -421,7 +424,7 @@ int run(TrainOptions const& given, Report& report) {
   warn_of_cold(cold.nnz());
   if (!session) start_session();
   report.backend    = session->backend();
-  auto const chosen = choose_implicit_options(options, sets.train);
+  auto const chosen = choose_implicit_options(options, sets.train, sums_later);
   double seconds    = 0;
   CompletedModel model;
   {

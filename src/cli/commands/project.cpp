@@ -13,6 +13,7 @@
 #include "cli/names/match_stored.hpp"
 #include "cli/names/row_texts.hpp"
 #include "cli/report/file_name_format.hpp"
+#include "cli/run/ranks.hpp"
 #include "cli/run/session.hpp"
 #include "cli/streams/messages.hpp"
 #include "cli/tensors/read_input.hpp"
@@ -78,10 +79,14 @@ int project_cp(io::HostKtensor model, ProjectOptions options, Report& report) {
 
 int run(ProjectOptions const& options, Report& report) {
   expect_usable_device();
-  io::expect_writable(options.output);
+  if (ranks().rank == 0) io::expect_writable(options.output);
   io::InputFile file(options.model);
   if (file.kind() == io::InputFile::Kind::fast_tucker_model)
     return project_completion(file.read_fast_tucker(), options, report);
+  if (ranks().size > 1)
+    throw UsageError(
+        "project runs on several ranks only for models of fast-tucker so far: start this command without "
+        "mpirun");
   return project_cp(file.read_model(), options, report);
 }
 

@@ -26,6 +26,7 @@
 #include "cli/names/row_texts.hpp"
 #include "cli/names/words.hpp"
 #include "cli/report/file_name_format.hpp"
+#include "cli/run/ranks.hpp"
 #include "cli/run/session.hpp"
 #include "cli/streams/messages.hpp"
 #include "cli/tensors/entries.hpp"
@@ -211,9 +212,13 @@ void put(RankedRows const& found, Queries const& queries, int mode, RowTexts con
 
 }  // namespace
 
+/// Several ranks compute rows of new users together. Then rank 0 alone recommends.
 int run(RecommendOptions const& options, Report& report) {
+  if (ranks().size > 1 && options.ratings.empty())
+    throw UsageError(
+        "recommend runs on several ranks only for --ratings so far: start this command without mpirun");
   expect_usable_device();
-  io::expect_writable(options.output);
+  if (ranks().rank == 0) io::expect_writable(options.output);
   auto model     = io::read_fast_tucker(options.model);
   int const mode = mode_of_text(options.mode, model.names.labels, model.order(), "--mode");
   int const base = base_of_model(model.names, options.index_base, options.model);
@@ -221,7 +226,8 @@ int run(RecommendOptions const& options, Report& report) {
   std::optional<NewUsers> users;
   if (!options.ratings.empty()) {
     session.emplace(options.common.threads, options.common.verbose);
-    users                = fold_new_users(model, options, mode, base, report);
+    users = fold_new_users(model, options, mode, base, report);
+    if (ranks().rank > 0) return 0;
     model                = std::move(users->model);
     users->model.names   = model.names;
     users->model.extents = model.extents;

@@ -361,9 +361,8 @@ CompletedModel complete_as(TrainOptions const& options, CompletionSets&& sets, R
   report.result = std::move(summary);
   if (world.rank() != 0) return {};
   return {io::without_factors(space, result.model),
-          [space, model = result.model, names, observed](std::filesystem::path const& path) {
-            save(space, model, path, names, observed);
-          }};
+          [space, model = result.model, names, observed, fit = row_fit(chosen, order)](
+              std::filesystem::path const& path) { save(space, model, path, names, observed, fit); }};
 }
 
 template <class Index>

@@ -4,7 +4,10 @@
 #include <type_traits>
 #include <utility>
 
+#include "cli/run/communicator.hpp"
+#include "cli/run/ranks.hpp"
 #include "cli/tensors/device_tensor.hpp"
+#include "cli/tensors/read_on_ranks.hpp"
 #include "polyad/fast_tucker/evaluate.hpp"
 #include "polyad/fast_tucker/recommend.hpp"
 #include "polyad/io/saved_models.hpp"
@@ -47,19 +50,22 @@ RankedRows similar_rows(io::HostFastTucker const& host, int mode, std::vector<st
 
 Evaluation evaluate_model(io::HostFastTucker const& host, EvaluationOptions options,
                           io::CoordinateList&& test, io::CoordinateList&& seen) {
-  Space const space;
-  auto const model = io::to_model<double>(space, host);
-  options.observed = host.observed;
-  auto const run   = [&](auto index) {
+  auto const world  = make_communicator(true);  // what ranks exchange is in host memory
+  auto const& space = world.space();
+  auto const model  = io::to_model<double>(space, host);
+  options.observed  = host.observed;
+  auto const run    = [&](auto index) {
     using Index      = typename decltype(index)::type;
     using Tensor     = CooTensor<double, Index, Space>;
     bool const knows = seen.nnz() > 0;
     auto const tests = upload_list<double, Index>(space, std::move(test));
-    return evaluate(space, model, tests, options,
+    return evaluate(world, model, tests, options,
                     knows ? upload_list<double, Index>(space, std::move(seen)) : Tensor());
   };
-  return needs_wide_index(test) || needs_wide_index(seen) ? run(std::type_identity<std::uint64_t>{})
-                                                          : run(std::type_identity<std::uint32_t>{});
+  // Ranks may know different extents: rank 0 alone knows labels.
+  bool const wide_test = needs_wide_index_on_ranks(test), wide_seen = needs_wide_index_on_ranks(seen);
+  bool const is_wide = sums_of_ranks(wide_test || wide_seen ? 1 : 0).all > 0;
+  return is_wide ? run(std::type_identity<std::uint64_t>{}) : run(std::type_identity<std::uint32_t>{});
 }
 
 }  // namespace polyad::cli

@@ -29,7 +29,8 @@ struct RankedRows {
 [[nodiscard]] RankedRows similar_rows(io::HostFastTucker const& model, int mode,
                                       std::vector<std::uint64_t> const& rows, std::uint64_t count);
 
-/// Needs a Session. \param options  without observed rows: the model has them \param seen  may be empty
+/// Needs a Session. On several ranks, each passes its part of both lists, and all get the same result.
+/// \param options  without observed rows: the model has them \param seen  may be empty
 [[nodiscard]] Evaluation evaluate_model(io::HostFastTucker const& model, EvaluationOptions options,
                                         io::CoordinateList&& test, io::CoordinateList&& seen);
 

@@ -9,9 +9,11 @@
 #include <utility>
 
 #include "cli/report/file_name_format.hpp"
+#include "cli/run/ranks.hpp"
 #include "cli/streams/messages.hpp"
 #include "cli/tensors/entries.hpp"
 #include "cli/tensors/read_input.hpp"
+#include "cli/tensors/read_on_ranks.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/printable.hpp"
 #include "polyad/io/match_rows.hpp"
@@ -50,6 +52,27 @@ EntriesForModel read_for_model(TensorInput input, int base, io::RowNames const& 
   Report report;
   auto file = read_input_file(input, common, report);
   return match_to_model(std::move(file), std::move(*report.input), base, names, extents, may_lack_values);
+}
+
+EntriesForModel read_part_for_model(std::filesystem::path const& path, int base, io::RowNames const& names,
+                                    std::vector<std::uint64_t> const& extents, CommonOptions const& common) {
+  if (ranks().size == 1) return read_for_model({.path = path}, base, names, extents, common);
+  Report report;
+  auto file            = read_file_on_ranks({.path = path, .index_base_of_text = base}, common, report);
+  auto const order     = file.tensor.extents.size();
+  bool const has_names = !names.labels.empty() || !file.labels.empty();
+  if (sums_of_ranks(has_names ? 1 : 0).all > 0) {
+    auto whole  = gather_on_rank_0(file.tensor);
+    file.tensor = std::move(whole);
+    if (ranks().rank > 0) {
+      EntriesForModel none;
+      none.facts = std::move(*report.input);
+      none.names = names;
+      none.file.tensor.extents.assign(order, 0);
+      return none;
+    }
+  }
+  return match_to_model(std::move(file), std::move(*report.input), base, names, extents);
 }
 
 EntriesForModel match_to_model(io::TensorFile&& file, InputReport&& facts, int base,

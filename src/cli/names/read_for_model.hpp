@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <vector>
 
 #include "cli/options/options.hpp"
@@ -29,6 +30,14 @@ struct EntriesForModel {
 [[nodiscard]] EntriesForModel read_for_model(TensorInput input, int base, io::RowNames const& names,
                                              std::vector<std::uint64_t> const& extents,
                                              CommonOptions const& common, bool may_lack_values = false);
+
+/// The same on several ranks, each of which gets a part of the entries. If rows have labels, rank 0 has all
+/// of it, since it alone knows those of the file. All ranks call it, in a Session; one rank reads the whole.
+/// \param names  the same on all ranks, except for rows that only rank 0 knows
+[[nodiscard]] EntriesForModel read_part_for_model(std::filesystem::path const& path, int base,
+                                                  io::RowNames const& names,
+                                                  std::vector<std::uint64_t> const& extents,
+                                                  CommonOptions const& common);
 
 /// Renumbers the rows of a file that was read as the rows of the model, as read_for_model does.
 /// \param facts  what the file is; its path names it in messages

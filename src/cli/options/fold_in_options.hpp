@@ -11,9 +11,10 @@
 
 namespace polyad::cli {
 
-/// What the model was fitted with.
+/// What the model was fitted with. What is not typed comes from its file (settle_fit).
 struct TypedFoldIn : FoldInOptions {
-  bool is_typed = false;                  // the command line has one of these options
+  bool is_typed          = false;         // the command line has one of these options
+  bool has_typed_damping = false;         // it has --bias-reg
   std::string implicit_text;              // alpha; empty: no implicit feedback
   std::vector<double> shrink;             // the members of Shrinkage; empty: the defaults
   std::vector<std::string> target_names;  // "zero", "one" or "out" for each mode; empty: zero

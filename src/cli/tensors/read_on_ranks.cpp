@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "cli/run/ranks.hpp"
+#include "cli/tensors/entries.hpp"
 #include "polyad/distributed/communicator.hpp"
 
 namespace polyad::cli {
@@ -112,23 +113,32 @@ bool extents_need_wide_index(std::vector<std::uint64_t> const& extents) {
                      [](std::uint64_t extent) { return extent > std::numeric_limits<std::uint32_t>::max(); });
 }
 
-io::CoordinateList gather_on_rank_0(io::CoordinateList const& list) {
+namespace {
+
+/// The entries that all ranks send to this one, in the order of ranks. \param to  how many go to each rank
+/// \param next  where in the order of receivers each entry goes
+io::CoordinateList exchanged(io::CoordinateList const& list, std::vector<count_t> const& to,
+                             std::vector<count_t> const& next) {
   auto const all            = mpi_communicator(Kokkos::DefaultExecutionSpace()).host();
   std::uint64_t const order = list.order();
-  std::vector<count_t> to(ranks().size, 0);
-  to[0]           = list.nnz();
-  auto const from = all.counts_from(to);
+  auto const from           = all.counts_from(to);
   io::CoordinateList whole;
   whole.extents = list.extents;
   whole.values.resize(std::accumulate(from.begin(), from.end(), count_t(0)));
-  all.all_to_all(list.values.data(), to, whole.values.data(), from);
+  std::vector<double> values(list.nnz());
+  for (std::size_t p = 0; p < values.size(); ++p) values[next[p]] = list.values[p];
+  all.all_to_all(values.data(), to, whole.values.data(), from);
   auto const times_order = [&](std::vector<count_t> counts) {
     for (auto& count : counts) count *= order;
     return counts;
   };
   // Parts may hold their indices in either type.
-  auto const own = std::visit(
-      [](auto const& indices) { return std::vector<std::uint64_t>(indices.begin(), indices.end()); },
+  std::vector<std::uint64_t> own(list.nnz() * order);
+  std::visit(
+      [&](auto const& indices) {
+        for (std::size_t p = 0; p < next.size(); ++p)
+          for (std::uint64_t n = 0; n < order; ++n) own[next[p] * order + n] = indices[p * order + n];
+      },
       list.indices);
   std::vector<std::uint64_t> indices(whole.values.size() * order);
   all.all_to_all(own.data(), times_order(to), indices.data(), times_order(from));
@@ -138,6 +148,24 @@ io::CoordinateList gather_on_rank_0(io::CoordinateList const& list) {
     std::transform(indices.begin(), indices.end(), std::back_inserter(whole.indices.emplace<0>()),
                    [](std::uint64_t i) { return static_cast<std::uint32_t>(i); });
   return whole;
+}
+
+}  // namespace
+
+io::CoordinateList gather_on_rank_0(io::CoordinateList const& list) {
+  std::vector<count_t> to(ranks().size, 0), next(list.nnz());
+  to[0] = list.nnz();
+  std::iota(next.begin(), next.end(), count_t(0));
+  return exchanged(list, to, next);
+}
+
+io::CoordinateList whole_rows(io::CoordinateList const& part, int mode) {
+  std::uint64_t const size = ranks().size;
+  std::vector<count_t> to(size, 0), next(part.nnz()), places(size, 0);
+  for (std::uint64_t p = 0; p < part.nnz(); ++p) ++to[index_of(part, p, mode) % size];
+  std::exclusive_scan(to.begin(), to.end(), places.begin(), count_t(0));
+  for (std::uint64_t p = 0; p < part.nnz(); ++p) next[p] = places[index_of(part, p, mode) % size]++;
+  return exchanged(part, to, next);
 }
 
 }  // namespace polyad::cli

@@ -53,6 +53,10 @@ std::vector<Index> take_indices(io::CoordinateList& list) {
 /// The lists of all ranks, in their order, on rank 0; an empty one elsewhere.
 [[nodiscard]] io::CoordinateList gather_on_rank_0(io::CoordinateList const& list);
 
+/// The entries of all ranks in some of the rows of a mode, in the order of ranks: row k is on rank k % P. All
+/// ranks call it; there are several.
+[[nodiscard]] io::CoordinateList whole_rows(io::CoordinateList const& part, int mode);
+
 /// The rows that have entries, in the form of HostFastTucker::observed. With several ranks, a row counts if
 /// it has entries in any part. All ranks call it together and get the same result.
 [[nodiscard]] std::vector<std::vector<std::uint8_t>> observed_rows(io::CoordinateList const& part);

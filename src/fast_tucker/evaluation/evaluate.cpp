@@ -8,13 +8,16 @@
 #include <utility>
 #include <vector>
 
+#include "distributed/over_ranks.hpp"
+#include "distributed/rows_of_mode.hpp"
 #include "fast_tucker/evaluation/popularity.hpp"
-#include "fast_tucker/evaluation/query_metrics.hpp"
 #include "fast_tucker/evaluation/rank_pairs.hpp"
+#include "fast_tucker/evaluation/scorer.hpp"
 #include "fast_tucker/evaluation/test_queries.hpp"
 #include "fast_tucker/ranking/query_weights.hpp"
 #include "fast_tucker/ranking/ranking.hpp"
 #include "kernel/launch_shape.hpp"
+#include "polyad/distributed/communicator.hpp"
 #include "polyad/fast_tucker/predict.hpp"
 #include "tensor/coordinates_inside.hpp"
 
@@ -22,13 +25,6 @@ namespace polyad {
 
 using namespace detail;
 namespace {
-
-/// The lists and AUCs of all queries for one model.
-struct RankedQueries {
-  Rankings lists;
-  std::vector<double> auc;  // NaN: no pair
-  count_t unreachable = 0;  // relevant items that are not candidates
-};
 
 /// A batch of queries: those from `first` on.
 struct Batch {
@@ -254,173 +250,6 @@ std::vector<double> predictions_of(Space const& space, FastTuckerModel<Scalar, S
   return predictions;
 }
 
-/// The classes of users by their entries in the training set; class 0 has all.
-constexpr std::array<char const*, 4> classes{"all", "few", "some", "many"};
-
-std::size_t class_of(count_t entries) {
-  return entries < 4 ? 1 : entries < 20 ? 2 : 3;
-}
-
-/// Puts the scores of methods together.
-class Scorer {
-public:
-  Scorer(TestEntries const& entries, TestQueries const& queries, Popularity const& known,
-         EvaluationOptions const& options, count_t items, count_t candidates)
-      : m_entries(entries),
-        m_queries(queries),
-        m_known(known),
-        m_options(options),
-        m_items(items),
-        m_candidates(candidates) {
-    for (count_t p = 0; p < entries.nnz(); ++p) m_test_users.push_back(entries.index(p, options.user_mode));
-    std::sort(m_test_users.begin(), m_test_users.end());
-    m_test_users.erase(std::unique(m_test_users.begin(), m_test_users.end()), m_test_users.end());
-    for (count_t i = 0; i < items && known.users > 0; ++i) {
-      count_t const users = i < known.users_of_items.size() ? known.users_of_items[i] : 0;
-      m_novelty.push_back(std::log2(static_cast<double>(known.users)) -
-                          std::log2(static_cast<double>(std::max<count_t>(users, 1))));
-    }
-    for (count_t q = 0; q < queries.count(); ++q)
-      if (m_users.empty() || m_users.back() != queries.users[q]) m_users.push_back(queries.users[q]);
-  }
-
-  [[nodiscard]] std::vector<count_t> const& users() const { return m_users; }
-
-  /// Users of the test set without a relevant entry.
-  [[nodiscard]] count_t users_left_out() const { return m_test_users.size() - m_users.size(); }
-
-  /// \param predictions  those of all test entries; empty: the method predicts no values
-  void add(std::string const& method, RankedQueries const& ranked, std::vector<double> const& predictions,
-           Evaluation& result) const {
-    auto const values  = values_of_users(ranked);
-    auto const covered = covered_items(ranked);
-    auto const errors  = errors_of_users(predictions);
-    for (std::size_t c = 0; c < classes.size(); ++c) {
-      if (c > 0 && m_known.users == 0) break;
-      MethodScores scores;
-      scores.method   = method;
-      scores.activity = classes[c];
-      std::vector<double> column;
-      for (std::size_t m = 0; m < metrics_of_user; ++m) {
-        column.clear();
-        for (std::size_t u = 0; u < m_users.size(); ++u)
-          if (belongs(m_users[u], c)) column.push_back(values[u][m]);
-        scores.metrics[m] = mean_of(column);
-      }
-      scores.users       = column.size();
-      Estimate& coverage = scores.metrics[static_cast<std::size_t>(Metric::coverage)];
-      if (m_candidates > 0 && scores.users > 0) {
-        coverage.value = static_cast<double>(covered[c]) / static_cast<double>(m_candidates);
-        coverage.users = scores.users;
-      }
-      scores.entries = entries_of(c);
-      if (!errors.empty()) add_errors(errors, c, scores);
-      if (c == 0 || scores.entries > 0) result.scores.push_back(std::move(scores));
-    }
-    if (!m_options.per_user) return;
-    UserScores of_users{method, {}};
-    for (auto const& user : values) of_users.values.insert(of_users.values.end(), user.begin(), user.end());
-    result.of_users.push_back(std::move(of_users));
-  }
-
-private:
-  [[nodiscard]] std::size_t class_of_user(count_t user) const {
-    return class_of(user < m_known.entries_of_users.size() ? m_known.entries_of_users[user] : 0);
-  }
-  /// A user's place among those with test entries.
-  [[nodiscard]] std::size_t number_of(count_t user) const {
-    return std::lower_bound(m_test_users.begin(), m_test_users.end(), user) - m_test_users.begin();
-  }
-  [[nodiscard]] bool belongs(count_t user, std::size_t c) const { return c == 0 || class_of_user(user) == c; }
-
-  [[nodiscard]] count_t entries_of(std::size_t c) const {
-    count_t count = 0;
-    for (count_t p = 0; p < m_entries.nnz(); ++p)
-      count += belongs(m_entries.index(p, m_options.user_mode), c) ? 1 : 0;
-    return count;
-  }
-
-  /// The mean of each user's queries, of those that have a value.
-  [[nodiscard]] std::vector<MetricsOfUser> values_of_users(RankedQueries const& ranked) const {
-    std::vector<MetricsOfUser> values;
-    values.reserve(m_users.size());
-    std::array<count_t, metrics_of_user> counts{};
-    auto const finish = [&] {
-      for (std::size_t m = 0; m < metrics_of_user && !values.empty(); ++m)
-        values.back()[m] = counts[m] > 0 ? values.back()[m] / static_cast<double>(counts[m])
-                                         : std::numeric_limits<double>::quiet_NaN();
-    };
-    for (count_t q = 0; q < m_queries.count(); ++q) {
-      if (q == 0 || m_queries.users[q] != m_queries.users[q - 1]) {
-        finish();
-        values.push_back({});
-        counts = {};
-      }
-      auto metrics = query_metrics(list_of(ranked, q), relevant_of(q), m_options.count, m_novelty);
-      metrics[static_cast<std::size_t>(Metric::auc)] = ranked.auc[q];
-      for (std::size_t m = 0; m < metrics_of_user; ++m)
-        if (!std::isnan(metrics[m])) {
-          values.back()[m] += metrics[m];
-          ++counts[m];
-        }
-    }
-    finish();
-    return values;
-  }
-
-  [[nodiscard]] static std::span<count_t const> list_of(RankedQueries const& ranked, count_t q) {
-    auto const& lists = ranked.lists;
-    return std::span(lists.rows).subspan(lists.starts[q], lists.starts[q + 1] - lists.starts[q]);
-  }
-  [[nodiscard]] RelevantItems relevant_of(count_t q) const {
-    count_t const first = m_queries.starts[q], count = m_queries.starts[q + 1] - first;
-    return {std::span(m_queries.items).subspan(first, count),
-            std::span(m_queries.gains).subspan(first, count)};
-  }
-
-  /// How many items are in lists of each class of users.
-  [[nodiscard]] std::array<count_t, classes.size()> covered_items(RankedQueries const& ranked) const {
-    std::vector<std::uint8_t> marks(m_items, 0);
-    for (count_t q = 0; q < m_queries.count(); ++q)
-      for (count_t const item : list_of(ranked, q))
-        marks[item] = static_cast<std::uint8_t>(marks[item] | 1U | (1U << class_of_user(m_queries.users[q])));
-    std::array<count_t, classes.size()> covered{};
-    for (auto const mark : marks)
-      for (std::size_t c = 0; c < classes.size(); ++c) covered[c] += (mark >> c) & 1U;
-    return covered;
-  }
-
-  [[nodiscard]] std::vector<ErrorsOfUser> errors_of_users(std::vector<double> const& predictions) const {
-    if (predictions.empty()) return {};
-    std::vector<ErrorsOfUser> errors(m_test_users.size());
-    for (count_t p = 0; p < m_entries.nnz(); ++p) {
-      auto& user     = errors[number_of(m_entries.index(p, m_options.user_mode))];
-      double const e = m_entries.values[p] - predictions[p];
-      user.squares += e * e;
-      user.absolutes += std::abs(e);
-      ++user.entries;
-    }
-    return errors;
-  }
-  void add_errors(std::vector<ErrorsOfUser> const& errors, std::size_t c, MethodScores& scores) const {
-    std::vector<ErrorsOfUser> of_class;
-    for (std::size_t u = 0; u < errors.size(); ++u)
-      if (belongs(m_test_users[u], c)) of_class.push_back(errors[u]);
-    scores.metrics[static_cast<std::size_t>(Metric::rmse)] = rmse_of(of_class);
-    scores.metrics[static_cast<std::size_t>(Metric::mae)]  = mae_of(of_class);
-  }
-
-  TestEntries const& m_entries;
-  TestQueries const& m_queries;
-  Popularity const& m_known;
-  EvaluationOptions const& m_options;
-  count_t m_items;
-  count_t m_candidates;
-  std::vector<count_t> m_test_users;  // rows with test entries, increasing
-  std::vector<double> m_novelty;
-  std::vector<count_t> m_users;
-};
-
 template <class Scalar, class Space>
 void expect_evaluation(FastTuckerModel<Scalar, Space> const& model, EvaluationOptions const& options,
                        int order_of_test, int order_of_seen) {
@@ -456,57 +285,124 @@ count_t unknown_queries(FastTuckerModel<Scalar, Space> const& model, TestQueries
   return unknown;
 }
 
+/// \throws UsageError on all ranks when options or sets make no sense on one
+template <class Scalar, class Index, class Space>
+OwnSets<Scalar, Index, Space> own_sets(Communicator<Space> const& ranks,
+                                       FastTuckerModel<Scalar, Space> const& model,
+                                       CooTensor<Scalar, Index, Space> const& test,
+                                       CooTensor<Scalar, Index, Space> const& seen,
+                                       EvaluationOptions const& options) {
+  AllRanks<Space> const all(ranks);
+  auto const& space = ranks.space();
+  int const order   = common_extents(ranks.host(), test.extents()).order();
+  all.together([&] {
+    expect_evaluation(model, options, test.nnz() > 0 ? test.order() : order,
+                      seen.nnz() > 0 ? seen.order() : model.order());
+    expect_coordinates_inside(space, test);
+    expect_coordinates_inside(space, seen);
+  });
+  RowsOfMode<Scalar, Index, Space> const users(ranks, test, options.user_mode);
+  auto const own_test = users.deal(test);
+  OwnSets<Scalar, Index, Space> own{{}, {}, users.deal(seen)};
+  all.together([&] {
+    own.entries = test_entries(space, own_test);
+    own.queries = test_queries(own.entries, options);
+  });
+  return own;
+}
+
+/// Adds up what ranks know of items.
+template <class Space>
+void share_items(Communicator<Space> const& ranks, Popularity& known) {
+  auto& items    = known.users_of_items;
+  auto const all = of_all_ranks(ranks.host(), count_t(items.size()));
+  items.resize(*std::max_element(all.begin(), all.end()));
+  items       = summed(ranks.host(), std::move(items));
+  known.users = summed(ranks.host(), {known.users})[0];
+}
+
+/// The model's biases alone.
+template <class Scalar, class Space>
+FastTuckerModel<Scalar, Space> biases_alone(Space const& space, FastTuckerModel<Scalar, Space> const& model) {
+  auto biases = model_without_interaction<Scalar>(space, model.extents());
+  biases.share_biases(model);
+  biases.range = model.range;
+  return biases;
+}
+
 }  // namespace
+
+template <class Scalar, class Index, class Space>
+Evaluation evaluate(Communicator<Space> const& ranks, FastTuckerModel<Scalar, Space> const& model,
+                    CooTensor<Scalar, Index, Space> const& test, EvaluationOptions const& options,
+                    CooTensor<Scalar, Index, Space> const& seen) {
+  using Model = FastTuckerModel<Scalar, Space>;
+  AllRanks<Space> const all(ranks);
+  auto const& space   = ranks.space();
+  auto const own      = own_sets(ranks, model, test, seen, options);
+  auto const& queries = own.queries;
+  auto known =
+      all.together([&] { return popularity(space, own.seen, options.user_mode, options.item_mode); });
+  share_items(ranks, known);
+  count_t const items = model.extents()[options.item_mode];
+  auto const left_out = all.together([&] {
+    bool const leaves_out = own.seen.nnz() > 0 && queries.count() > 0 && !options.rank_seen;
+    if (!leaves_out) return SeenRows<Space>();
+    return find_seen(space, own.seen, options.item_mode, items, std::span<count_t const>(queries.seen_by));
+  });
+  Evaluation result;
+  result.candidates = observed_count(options.observed, options.item_mode, items);
+  Scorer<Space> const scorer(ranks, own.entries, queries, known, options, items, result.candidates);
+  result.users    = scorer.users().size();
+  result.left_out = scorer.users_left_out();
+  if (options.per_user) result.user_rows = scorer.users();
+  auto const add = [&](std::string const& method, auto const& make_model, bool predicts) {
+    RankedQueries ranked;
+    std::vector<double> predictions;
+    all.together([&] {
+      Model const of_method = make_model();
+      if (queries.count() > 0 && items > 0) {
+        ranked = QueryRanking<Scalar, Space>(space, of_method, queries, options, left_out).run();
+      } else {
+        ranked.lists.starts.assign(queries.count() + 1, 0);
+        ranked.auc.resize(queries.count());
+      }
+      if (predicts) predictions = predictions_of(space, of_method, own.entries);
+    });
+    scorer.add(method, ranked, predicts ? &predictions : nullptr, result);
+    return ranked.unreachable;
+  };
+  count_t const unreachable = add("model", [&] { return model; }, true);
+  auto const sums           = summed(ranks.host(), {own.entries.nnz(), queries.items.size(), queries.count(),
+                                                    unknown_queries(model, queries, options), unreachable});
+  result.entries            = sums[0];
+  result.relevant           = sums[1];
+  result.queries            = sums[2];
+  result.unknown            = sums[3];
+  result.unreachable        = sums[4];
+  if (!options.baselines) return result;
+  if (model.has_biases()) add("biases", [&] { return biases_alone(space, model); }, true);
+  if (known.users > 0)
+    add(
+        "popular", [&] { return popular_model<Scalar>(space, model.extents(), options.item_mode, known); },
+        false);
+  return result;
+}
 
 template <class Scalar, class Index, class Space>
 Evaluation evaluate(Space const& space, FastTuckerModel<Scalar, Space> const& model,
                     CooTensor<Scalar, Index, Space> const& test, EvaluationOptions const& options,
                     CooTensor<Scalar, Index, Space> const& seen) {
-  expect_evaluation(model, options, test.order(), seen.nnz() > 0 ? seen.order() : model.order());
-  expect_coordinates_inside(space, test);
-  expect_coordinates_inside(space, seen);
-  auto const entries  = test_entries(space, test);
-  auto const queries  = test_queries(entries, options);
-  auto const known    = popularity(space, seen, options.user_mode, options.item_mode);
-  count_t const items = model.extents()[options.item_mode];
-  SeenRows<Space> left_out;
-  if (seen.nnz() > 0 && queries.count() > 0 && !options.rank_seen)
-    left_out = find_seen(space, seen, options.item_mode, items, std::span<count_t const>(queries.seen_by));
-  Evaluation result;
-  result.candidates = observed_count(options.observed, options.item_mode, items);
-  Scorer const scorer(entries, queries, known, options, items, result.candidates);
-  result.entries  = entries.nnz();
-  result.relevant = queries.items.size();
-  result.users    = scorer.users().size();
-  result.queries  = queries.count();
-  result.left_out = scorer.users_left_out();
-  result.unknown  = unknown_queries(model, queries, options);
-  if (options.per_user) result.user_rows = scorer.users();
-  auto const add = [&](std::string const& method, FastTuckerModel<Scalar, Space> const& of_method,
-                       bool predicts) {
-    RankedQueries ranked;
-    ranked.lists.starts.push_back(0);
-    if (queries.count() > 0 && items > 0)
-      ranked = QueryRanking<Scalar, Space>(space, of_method, queries, options, left_out).run();
-    else
-      ranked.auc.resize(queries.count());
-    scorer.add(method, ranked, predicts ? predictions_of(space, of_method, entries) : std::vector<double>(),
-               result);
-    return ranked.unreachable;
-  };
-  result.unreachable = add("model", model, true);
-  if (!options.baselines) return result;
-  if (model.has_biases()) {
-    auto biases = model_without_interaction<Scalar>(space, model.extents());
-    biases.share_biases(model);
-    biases.range = model.range;
-    add("biases", biases, true);
-  }
-  if (known.users > 0)
-    add("popular", popular_model<Scalar>(space, model.extents(), options.item_mode, known), false);
-  return result;
+  return evaluate(Communicator<Space>(space), model, test, options, seen);
 }
 
+#define POLYAD_EVALUATE_ON_RANKS(Scalar, Index)                                                \
+  template Evaluation evaluate(Communicator<Kokkos::DefaultExecutionSpace> const&,             \
+                               FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,  \
+                               CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
+                               EvaluationOptions const&,                                       \
+                               CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&)
+POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_EVALUATE_ON_RANKS);
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_EVALUATE);
 
 }  // namespace polyad

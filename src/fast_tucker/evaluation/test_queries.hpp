@@ -113,4 +113,12 @@ inline TestQueries test_queries(TestEntries const& entries, EvaluationOptions co
   return queries;
 }
 
+/// What a rank evaluates: its users' entries of the test set and of the training set.
+template <class Scalar, class Index, class Space>
+struct OwnSets {
+  TestEntries entries;
+  TestQueries queries;
+  CooTensor<Scalar, Index, Space> seen;
+};
+
 }  // namespace polyad::detail

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // For each mode: the rows to solve are marked and numbered, their entries are copied with these numbers in
-// place of the rows, and the format of this small tensor solves for all of them at once.
+// place of the rows, and the format of this small tensor solves for all of them at once. Ranks divide the
+// rows of the mode, and get each other's rows before the next mode.
 #include "polyad/fast_tucker/fast_tucker.hpp"
 
 #include <Kokkos_Core.hpp>
@@ -11,12 +12,15 @@
 #include <utility>
 #include <vector>
 
+#include "distributed/over_ranks.hpp"
+#include "distributed/rows_of_mode.hpp"
 #include "fast_tucker/fold_in/fold_in_kernels.hpp"
 #include "fast_tucker/implicit/implicit.hpp"
 #include "fast_tucker/implicit/implicit_cells.hpp"
 #include "fast_tucker/optimizers/gradients.hpp"
 #include "fast_tucker/optimizers/orthogonal_squares.hpp"
 #include "polyad/core/instances.hpp"
+#include "polyad/distributed/communicator.hpp"
 #include "polyad/fast_tucker/predict.hpp"
 #include "polyad/formats/any_format.hpp"
 #include "polyad/tensor/sum_duplicates.hpp"
@@ -33,55 +37,42 @@ public:
   using Model  = FastTuckerModel<Scalar, Space>;
   using Tensor = CooTensor<Scalar, Index, Space>;
 
-  FoldIn(Space const& space, Model const& model, Tensor const& entries, FoldInOptions const& options)
-      : m_space(space), m_options(options), m_old(model.extents()), m_entries(entries) {
-    expect_options(model);
-    expect_coordinates_inside(space, entries);
-    m_entries = up_to_last_time(entries, model.time_mode);
+  /// \param entries  this rank's part
+  FoldIn(Communicator<Space> const& ranks, Model const& model, Tensor const& entries,
+         FoldInOptions const& options)
+      : m_ranks(ranks),
+        m_all(ranks),
+        m_space(ranks.space()),
+        m_options(options),
+        m_old(model.extents()),
+        m_entries(entries) {
+    m_all.together([&] {
+      expect_options(model);
+      expect_coordinates_inside(m_space, entries);
+      m_entries = up_to_last_time(entries, model.time_mode);
+    });
+    auto const of_all = common_extents(ranks.host(), m_entries.extents());
     std::vector<count_t> extents;
-    for (int n = 0; n < model.order(); ++n)
-      extents.push_back(std::max(model.extents()[n], m_entries.extents()[n]));
+    for (int n = 0; n < model.order(); ++n) extents.push_back(std::max(model.extents()[n], of_all[n]));
     m_entries = Tensor(Extents(std::span<count_t const>(extents)), m_entries.indices(), m_entries.values());
     if (options.implicit) {
-      expect_implicit_values(space, TrainingSet<Scalar, Index, Space>(m_entries), RunRanks());
-      m_entries = sum_duplicates(space, m_entries).tensor;
+      expect_implicit_values(m_space, TrainingSet<Scalar, Index, Space>(m_entries), m_all);
+      auto const rows = RowsOfMode<Scalar, Index, Space>(ranks, m_entries, 0).deal(m_entries);
+      m_entries       = m_all.together([&] { return sum_duplicates(m_space, rows).tensor; });
     }
-    extend(model, extents);
+    m_all.together([&] { extend(model, extents); });
   }
 
   /// \param added  whose rows are solved; null: the rows beyond the old extents, and rows of `entries` of
   ///               which the training set has no entry
   [[nodiscard]] Model run(Tensor const* added) {
-    auto const C = make_intermediates(m_space, m_model);
-    RowDistribution<Scalar, Space> const rows(m_space, m_model.extents());
-    std::optional<ImplicitCells<Scalar, Space>> cells;
-    if (m_options.implicit) {
-      cells.emplace(m_space, m_model.order(), m_model.rank());
-      for (int n = 0; n < m_model.order(); ++n) cells->update(m_space, n, C[n], rows);
-    }
-    // Before any row is solved: the old rows alone have a size.
-    std::vector<double> units;
-    std::vector<bool> are_ones;
-    for (int n = 0; n < m_model.order(); ++n) {
-      units.push_back(shrinks() ? unit_of(n, C) : 0.0);
-      are_ones.push_back(continue_ones(n, C));
-    }
-    for (int n = 0; n < m_model.order(); ++n) {
-      if (!computes(n)) continue;
-      count_t const count = number_rows(n, added);
-      if (count == 0) continue;
-      if (are_ones[static_cast<std::size_t>(n)]) {
-        solve_biases(n, count);
-      } else {
-        std::uint64_t const left = added != nullptr ? classes_left(n, *added) : 0;
-        solve(n, count, C, cells ? &*cells : nullptr, units[static_cast<std::size_t>(n)]);
-        if (left != 0)
-          Kokkos::parallel_for("polyad::zero_solved", Range(m_space, 0, m_model.extents()[n]),
-                               ZeroSolvedRows<Scalar, Space>{m_marks, m_row_entries, m_model.A(n), left});
-      }
-      form_intermediates(m_space, m_model, n, C);
-      if (cells) cells->update(m_space, n, C[n], rows);
-    }
+    Tensor marked;
+    m_all.together([&] {
+      prepare();
+      if (added != nullptr) marked = up_to_last_time(*added, m_model.time_mode);
+    });
+    for (int n = 0; n < m_model.order(); ++n)
+      if (computes(n)) compute(n, added != nullptr ? &marked : nullptr);
     m_space.fence("polyad::fold_in");
     return m_model;
   }
@@ -89,6 +80,53 @@ public:
 private:
   using Range  = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
   using Biases = Kokkos::View<double*, typename Space::device_type>;
+
+  /// What all modes need, before any row is solved: the old rows alone have a size.
+  void prepare() {
+    m_C = make_intermediates(m_space, m_model);
+    if (m_options.implicit) {
+      m_cells.emplace(m_space, m_model.order(), m_model.rank());
+      for (int n = 0; n < m_model.order(); ++n) update_cells(n);
+    }
+    for (int n = 0; n < m_model.order(); ++n) {
+      m_units.push_back(shrinks() ? unit_of(n, m_C) : 0.0);
+      m_are_ones.push_back(continue_ones(n, m_C));
+    }
+  }
+  /// All rows of C^(n) are here.
+  void update_cells(int n) {
+    RowDistribution<Scalar, Space> const rows(m_space, m_model.extents());
+    if (m_cells) m_cells->update(m_space, n, m_C[n], rows);
+  }
+
+  /// The rows of mode n, of which each rank solves some.
+  void compute(int n, Tensor const* added) {
+    RowsOfMode<Scalar, Index, Space> const shares(m_ranks, m_entries, n);
+    m_own = shares.deal(m_entries);
+    std::optional<Tensor> marked;
+    if (added != nullptr) marked = shares.deal(*added);
+    auto const cuts  = shares.cuts(m_model.extents()[n]);
+    auto const here  = static_cast<std::size_t>(m_ranks.rank());
+    auto const count = m_all.together(
+        [&] { return number_rows(n, marked ? &*marked : nullptr, cuts.at(here), cuts.at(here + 1)); });
+    if (summed(m_ranks.host(), {count})[0] == 0) return;
+    bool const are_ones      = m_are_ones[static_cast<std::size_t>(n)];
+    std::uint64_t const left = marked && !are_ones ? classes_left(n, *marked) : 0;
+    m_all.together([&] {
+      if (count == 0) return;
+      if (are_ones) return solve_biases(n, count);
+      solve(n, count);
+      if (left != 0)
+        Kokkos::parallel_for("polyad::zero_solved", Range(m_space, 0, m_model.extents()[n]),
+                             ZeroSolvedRows<Scalar, Space>{m_marks, m_row_entries, m_model.A(n), left});
+    });
+    shares.share(m_model.A(n));
+    if (m_model.has_biases()) shares.share(m_model.bias(n));
+    m_all.together([&] {
+      form_intermediates(m_space, m_model, n, m_C);
+      update_cells(n);
+    });
+  }
 
   void expect_options(Model const& model) const {
     POLYAD_EXPECTS(m_entries.order() == model.order(), "entries of order ", m_entries.order(),
@@ -168,8 +206,9 @@ private:
     }
   }
 
-  /// Marks and numbers the rows of mode n to solve. Waits. Returns how many there are.
-  [[nodiscard]] count_t number_rows(int n, Tensor const* added) {
+  /// Marks and numbers the rows of mode n to solve, of those from `first` to `end` that are this rank's.
+  /// Waits. Returns how many there are.
+  [[nodiscard]] count_t number_rows(int n, Tensor const* added, count_t first, count_t end) {
     count_t const extent = m_model.extents()[n];
     expect_fits(m_space, "the rows to solve", extent, 2 * sizeof(count_t));
     m_marks             = MarkedRows<Space>(Kokkos::view_alloc(m_space, "polyad::marked_rows"), extent);
@@ -178,10 +217,12 @@ private:
     if (added != nullptr)
       mark(n, *added);
     else if (observed.extent(0) > 0)
-      mark(n, m_entries);
+      mark(n, m_own);
     if (added == nullptr)
       Kokkos::parallel_for("polyad::mark_new", Range(m_space, 0, extent),
                            MarkNew<Space>{m_marks, m_old[n], observed});
+    for (auto const& others : {Kokkos::make_pair(count_t(0), first), Kokkos::make_pair(end, extent)})
+      Kokkos::deep_copy(m_space, Kokkos::subview(m_marks, others), count_t(0));
     count_t count = 0;
     Kokkos::parallel_scan("polyad::number_rows", Range(m_space, 0, extent),
                           NumberMarked<Space>{m_marks, m_numbers}, count);
@@ -190,28 +231,37 @@ private:
   }
 
   /// The classes of rows that the model leaves to mean and biases (row_classes.hpp): rows of these that are
-  /// solved again have been zero, and none has not. Waits.
+  /// solved again have been zero on all ranks, and none has not. Waits.
   [[nodiscard]] std::uint64_t classes_left(int n, Tensor const& added) {
     if (m_options.implicit || !m_model.has_biases() || n == m_model.time_mode) return 0;
-    count_t const extent = m_model.extents()[n];
-    expect_fits(m_space, "the entries of each row", extent, 2 * sizeof(std::uint64_t));
-    auto const count = [&](Tensor const& entries) {
-      RowCounts<Space> const counts(Kokkos::view_alloc(m_space, "polyad::entries_of_rows"), extent);
-      Kokkos::parallel_for("polyad::count_entries", Range(m_space, 0, entries.nnz()),
-                           CountEntriesOfRows<Index, RowCounts<Space>>{entries.indices().data(),
-                                                                       static_cast<count_t>(entries.order()),
-                                                                       static_cast<count_t>(n), counts});
-      return counts;
-    };
-    m_row_entries                   = count(m_entries);
-    RowCounts<Space> const of_added = count(added);
     std::uint64_t zero = 0, others = 0;
-    for (bool const is_zero : {true, false})
-      Kokkos::parallel_reduce(
-          "polyad::classes_of_rows", Range(m_space, 0, m_old[n]),
-          ClassesOfRows<Scalar, Space>{m_marks, m_row_entries, of_added, m_model.A(n), is_zero},
-          Kokkos::BOr<std::uint64_t>(is_zero ? zero : others));
-    return zero & ~others;
+    m_all.together([&] {
+      count_t const extent = m_model.extents()[n];
+      expect_fits(m_space, "the entries of each row", extent, 2 * sizeof(std::uint64_t));
+      m_row_entries                   = entries_of_each_row(n, m_own);
+      RowCounts<Space> const of_added = entries_of_each_row(n, added);
+      for (bool const is_zero : {true, false})
+        Kokkos::parallel_reduce(
+            "polyad::classes_of_rows", Range(m_space, 0, m_old[n]),
+            ClassesOfRows<Scalar, Space>{m_marks, m_row_entries, of_added, m_model.A(n), is_zero},
+            Kokkos::BOr<std::uint64_t>(is_zero ? zero : others));
+    });
+    std::uint64_t left = 0;
+    for (int c = 0; c < row_classes; ++c) {
+      std::uint64_t const bit = std::uint64_t(1) << c;
+      bool const was_zero = m_all.any((zero & bit) != 0), was_not = m_all.any((others & bit) != 0);
+      if (was_zero && !was_not) left |= bit;
+    }
+    return left;
+  }
+  [[nodiscard]] RowCounts<Space> entries_of_each_row(int n, Tensor const& entries) const {
+    RowCounts<Space> const counts(Kokkos::view_alloc(m_space, "polyad::entries_of_rows"),
+                                  m_model.extents()[n]);
+    Kokkos::parallel_for("polyad::count_entries", Range(m_space, 0, entries.nnz()),
+                         CountEntriesOfRows<Index, RowCounts<Space>>{entries.indices().data(),
+                                                                     static_cast<count_t>(entries.order()),
+                                                                     static_cast<count_t>(n), counts});
+    return counts;
   }
 
   void mark(int n, Tensor const& entries) const {
@@ -239,7 +289,7 @@ private:
     if (m_model.has_biases())
       Kokkos::parallel_for("polyad::forget_biases", Range(m_space, 0, m_model.extents()[n]),
                            ForgetBiases<Scalar, Space>{m_marks, m_model.bias(n)});
-    auto const rest = polyad::without_biases(m_space, m_entries, m_model);
+    auto const rest = polyad::without_biases(m_space, m_own, m_model);
     SelectEntries<Scalar, Index, Space> select{rest.indices(), rest.values(), n, m_marks, m_numbers, {}, {},
                                                false};
     count_t nnz = 0;
@@ -284,8 +334,7 @@ private:
     return unit;
   }
 
-  void solve(int n, count_t count, FactorMatrices<Scalar, Space> const& C,
-             ImplicitCells<Scalar, Space>* cells, double unit) {
+  void solve(int n, count_t count) {
     auto entries = entries_of_rows(n, count);
     auto X       = format_of(n, entries);
     Biases biases;
@@ -294,7 +343,7 @@ private:
       X      = format_of(n, entries);
     }
     auto const starts = X.make_row_workspace(m_space);
-    auto at           = C;
+    auto at           = m_C;
     at[n]             = make_factor_matrix<Scalar>(m_space, "polyad::fold_in_C", count, m_model.rank());
     auto const solved = make_factor_matrix<Scalar>(m_space, "polyad::fold_in_A", count, m_model.columns(n));
     auto const transposed =
@@ -306,13 +355,13 @@ private:
     RowProblem<Scalar, Space> problem{
         m_model.B(n), transposed, shrinks() ? 0.0 : ridge, m_options.ridge_per_entry, 0, {}};
     if (m_model.columns(n) >= m_model.rank()) problem.squares = orthogonal_squares(m_space, m_model.B(n));
-    if (cells != nullptr) {
+    if (m_cells) {
       problem.alpha  = *m_options.implicit;
-      problem.others = cells->others(m_space, n);
+      problem.others = m_cells->others(m_space, n);
     }
     Kokkos::View<double, typename Space::device_type> const on_device(
         Kokkos::view_alloc(m_space, "polyad::shrinkage_unit"));
-    Kokkos::deep_copy(m_space, on_device, unit);
+    Kokkos::deep_copy(m_space, on_device, m_units[static_cast<std::size_t>(n)]);
     RowShrinkage penalty;
     if (shrinks()) {
       Shrinkage const shrinkage = m_options.shrinkage.value_or(Shrinkage{});
@@ -359,11 +408,18 @@ private:
     return biases;
   }
 
+  Communicator<Space> m_ranks;
+  AllRanks<Space> m_all;
   Space m_space;
   FoldInOptions m_options;
   Extents m_old;
-  Tensor m_entries;
+  Tensor m_entries;  // this rank's part
+  Tensor m_own;      // all entries of this rank's rows of a mode
   Model m_model;
+  FactorMatrices<Scalar, Space> m_C;
+  std::optional<ImplicitCells<Scalar, Space>> m_cells;  // with implicit feedback
+  std::vector<double> m_units;                          // P_n of each mode
+  std::vector<bool> m_are_ones;                         // for each mode
   MarkedRows<Space> m_marks, m_numbers;
   RowCounts<Space> m_row_entries;
 };
@@ -371,10 +427,36 @@ private:
 }  // namespace
 
 template <class Scalar, class Index, class Space>
+FastTuckerModel<Scalar, Space> fold_in(Communicator<Space> const& ranks,
+                                       FastTuckerModel<Scalar, Space> const& model,
+                                       CooTensor<Scalar, Index, Space> const& entries,
+                                       FoldInOptions const& options) {
+  return FoldIn<Scalar, Index, Space>(ranks, model, entries, options).run(nullptr);
+}
+
+template <class Scalar, class Index, class Space>
+FastTuckerModel<Scalar, Space> update_rows(Communicator<Space> const& ranks,
+                                           FastTuckerModel<Scalar, Space> const& model,
+                                           CooTensor<Scalar, Index, Space> const& entries,
+                                           CooTensor<Scalar, Index, Space> const& added,
+                                           FoldInOptions const& options) {
+  AllRanks<Space>(ranks).together([&] {
+    POLYAD_EXPECTS(added.order() == entries.order(), "added entries of order ", added.order(),
+                   " to entries of order ", entries.order());
+    for (int n = 0; n < added.order(); ++n)
+      POLYAD_EXPECTS(added.extents()[n] <= std::max(entries.extents()[n], model.extents()[n]), "mode ", n,
+                     " of the added entries has ", added.extents()[n], " rows, but all entries have ",
+                     entries.extents()[n]);
+    expect_coordinates_inside(ranks.space(), added);
+  });
+  return FoldIn<Scalar, Index, Space>(ranks, model, entries, options).run(&added);
+}
+
+template <class Scalar, class Index, class Space>
 FastTuckerModel<Scalar, Space> fold_in(Space const& space, FastTuckerModel<Scalar, Space> const& model,
                                        CooTensor<Scalar, Index, Space> const& entries,
                                        FoldInOptions const& options) {
-  return FoldIn<Scalar, Index, Space>(space, model, entries, options).run(nullptr);
+  return fold_in(Communicator<Space>(space), model, entries, options);
 }
 
 template <class Scalar, class Index, class Space>
@@ -382,17 +464,19 @@ FastTuckerModel<Scalar, Space> update_rows(Space const& space, FastTuckerModel<S
                                            CooTensor<Scalar, Index, Space> const& entries,
                                            CooTensor<Scalar, Index, Space> const& added,
                                            FoldInOptions const& options) {
-  POLYAD_EXPECTS(added.order() == entries.order(), "added entries of order ", added.order(),
-                 " to entries of order ", entries.order());
-  for (int n = 0; n < added.order(); ++n)
-    POLYAD_EXPECTS(added.extents()[n] <= std::max(entries.extents()[n], model.extents()[n]), "mode ", n,
-                   " of the added entries has ", added.extents()[n], " rows, but all entries have ",
-                   entries.extents()[n]);
-  expect_coordinates_inside(space, added);
-  return FoldIn<Scalar, Index, Space>(space, model, entries, options).run(&added);
+  return update_rows(Communicator<Space>(space), model, entries, added, options);
 }
 
 #define POLYAD_FOLD_IN(Scalar, Index)                                                                      \
+  template FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> fold_in(                                 \
+      Communicator<Kokkos::DefaultExecutionSpace> const&,                                                  \
+      FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,                                       \
+      CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, FoldInOptions const&);               \
+  template FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> update_rows(                             \
+      Communicator<Kokkos::DefaultExecutionSpace> const&,                                                  \
+      FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,                                       \
+      CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                                      \
+      CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, FoldInOptions const&);               \
   template FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> fold_in(                                 \
       Kokkos::DefaultExecutionSpace const&, FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&, \
       CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, FoldInOptions const&);               \

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "polyad/io/fast_tucker_file.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -89,6 +91,62 @@ void read_drifts(NpzReader const& archive, HostFastTucker& model) {
   }
 }
 
+/// The numbers of "targets" are those of RowTarget.
+constexpr double last_target = static_cast<double>(RowTarget::left_out);
+
+/// How the rows were fitted, if the file says so.
+void read_fit(NpzReader const& archive, HostFastTucker& model) {
+  auto const read = [&](char const* name, std::uint64_t count, double most) {
+    auto const array = archive.read(name, 1);
+    if (!array) return std::vector<double>();
+    bool const fits = array->shape[0] == count &&
+                      std::ranges::all_of(array->elements, [&](double x) { return x >= 0 && x <= most; });
+    if (!fits) refuse(archive.name(), std::string(name) + " does not say how rows were fitted");
+    return array->elements;
+  };
+  constexpr double any = std::numeric_limits<double>::max();
+  auto const damping   = read("bias_damping", 1, any);
+  if (damping.empty()) return;
+  auto const alpha = read("implicit", 1, any), ridge = read("ridge", 2, any),
+             shrinkage = read("shrinkage", 3, any),
+             targets   = read("targets", model.extents.size(), last_target);
+  RowFit& fit          = model.fit.emplace();
+  fit.bias_damping     = damping[0];
+  if (!alpha.empty()) fit.implicit = alpha[0];
+  if (!ridge.empty()) {
+    fit.ridge           = ridge[0];
+    fit.ridge_per_entry = ridge[1] != 0;
+  }
+  if (!shrinkage.empty()) fit.shrinkage = Shrinkage{shrinkage[0], shrinkage[1], shrinkage[2]};
+  for (double const target : targets) fit.targets.push_back(static_cast<RowTarget>(static_cast<int>(target)));
+}
+
+void write_fit(ZipWriter& zip, RowFit const& fit) {
+  add_array(zip, "bias_damping", {1}, {fit.bias_damping}, false);
+  if (fit.implicit) add_array(zip, "implicit", {1}, {*fit.implicit}, false);
+  if (fit.ridge) add_array(zip, "ridge", {2}, {*fit.ridge, fit.ridge_per_entry ? 1.0 : 0.0}, false);
+  if (fit.shrinkage)
+    add_array(zip, "shrinkage", {3},
+              {fit.shrinkage->observations, fit.shrinkage->share, fit.shrinkage->to_one}, false);
+  std::vector<double> targets;
+  for (auto const target : fit.targets) targets.push_back(static_cast<double>(target));
+  if (!targets.empty()) add_array(zip, "targets", {targets.size()}, targets, false);
+}
+
+void expect_fit(RowFit const& fit, std::size_t order) {
+  std::vector<double> numbers{fit.bias_damping, fit.implicit.value_or(1), fit.ridge.value_or(0)};
+  if (fit.shrinkage)
+    numbers.insert(numbers.end(), {fit.shrinkage->observations, fit.shrinkage->share, fit.shrinkage->to_one});
+  for (double const x : numbers)
+    if (!(x >= 0) || std::isinf(x))
+      throw UsageError("the rows of a FastTucker model cannot have been fitted with " + std::to_string(x));
+  if (fit.ridge_per_entry && !fit.ridge)
+    throw UsageError("a FastTucker model is said to have been fitted with a ridge per entry, but not which");
+  if (!fit.targets.empty() && fit.targets.size() != order)
+    throw UsageError("a FastTucker model of " + std::to_string(order) + " modes has " +
+                     std::to_string(fit.targets.size()) + " targets");
+}
+
 }  // namespace
 
 void expect_consistent(HostFastTucker const& model) {
@@ -151,6 +209,7 @@ void write_fast_tucker(std::filesystem::path const& path, HostFastTucker const& 
                        std::vector<ElementBlocks> const& factors, bool single_precision) {
   if (path.extension() != ".npz" && !own_descriptor(path))
     throw UsageError(path.string() + ": the name of a FastTucker model ends with .npz");
+  if (model.fit) expect_fit(*model.fit, model.extents.size());
   AtomicFile file(path);
   ZipWriter zip(file, false);
   for (std::size_t n = 0; n < model.extents.size(); ++n) {
@@ -175,6 +234,7 @@ void write_fast_tucker(std::filesystem::path const& path, HostFastTucker const& 
     add_array(zip, "range", {2}, {finite(model.lowest), finite(model.highest)}, false);
   for (std::size_t n = 0; n < model.observed.size(); ++n)
     if (!model.observed[n].empty()) add_booleans(zip, "observed_" + std::to_string(n), model.observed[n]);
+  if (model.fit) write_fit(zip, *model.fit);
   add_names(zip, model.names);
   zip.finish();
   file.commit();
@@ -217,6 +277,7 @@ HostFastTucker read_fast_tucker(RawInput& input) {
     any = !model.observed.emplace_back(archive.read_booleans(array, model.extents[n])).empty() || any;
   }
   if (!any) model.observed.clear();
+  read_fit(archive, model);
   model.names = archive.read_names(model.extents);
   return model;
 }

@@ -2,6 +2,7 @@
 #include "polyad/io/saved_models.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -190,12 +191,14 @@ FastTuckerModel<Scalar, Space> load_fast_tucker(Space const& space, std::filesys
 
 template <class Scalar, class Space>
 void save(Space const& space, FastTuckerModel<Scalar, Space> const& model, std::filesystem::path const& path,
-          io::RowNames const& names, std::vector<std::vector<std::uint8_t>> const& observed) {
+          io::RowNames const& names, std::vector<std::vector<std::uint8_t>> const& observed,
+          std::optional<RowFit> const& fit) {
   std::vector<io::ElementBlocks> factors;
   for (int n = 0; n < model.order(); ++n) factors.push_back(io::element_blocks<Scalar>(space, model.A(n)));
   auto host     = io::without_factors(space, model);
   host.names    = names;
   host.observed = observed;
+  host.fit      = fit;
   io::expect_names_fit(names, host.extents);
   io::write_fast_tucker(path, host, factors, is_single<Scalar>);
 }
@@ -271,9 +274,10 @@ TuckerModel<Scalar, Space> load_tucker(Space const& space, std::filesystem::path
   template void save(Kokkos::DefaultExecutionSpace const&,                                                  \
                      TuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,                             \
                      std::filesystem::path const&, io::RowNames const&);                                    \
-  template void save(                                                                                       \
-      Kokkos::DefaultExecutionSpace const&, FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,  \
-      std::filesystem::path const&, io::RowNames const&, std::vector<std::vector<std::uint8_t>> const&);    \
+  template void save(Kokkos::DefaultExecutionSpace const&,                                                  \
+                     FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,                         \
+                     std::filesystem::path const&, io::RowNames const&,                                     \
+                     std::vector<std::vector<std::uint8_t>> const&, std::optional<RowFit> const&);          \
   template Ktensor<Scalar, Kokkos::DefaultExecutionSpace> load_ktensor<Scalar>(                             \
       Kokkos::DefaultExecutionSpace const&, std::filesystem::path const&);                                  \
   template TuckerModel<Scalar, Kokkos::DefaultExecutionSpace> load_tucker<Scalar>(                          \

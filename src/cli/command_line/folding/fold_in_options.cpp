@@ -89,11 +89,13 @@ void add_fold_in(Command& command, TypedFoldIn& options) {
                       ->delimiter(',')
                       ->check(CLI::IsMember({"zero", "one", "out"}))
                       ->type_name("T,T,..."));
-  typed.push_back(
+  auto* const damping =
       command.add_option("--bias-reg", options.bias_damping, "Damp the bias of a row as X entries would")
           ->type_name("X")
-          ->capture_default_str());
-  command.after_parsing([&options, typed] {
+          ->capture_default_str();
+  typed.push_back(damping);
+  command.after_parsing([&options, typed, damping] {
+    options.has_typed_damping = damping->count() > 0;
     options.is_typed =
         std::ranges::any_of(typed, [](CLI::Option const* option) { return option->count() > 0; });
     settle(options);

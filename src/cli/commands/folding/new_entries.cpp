@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "cli/names/row_texts.hpp"
+#include "cli/run/ranks.hpp"
 #include "cli/streams/messages.hpp"
 #include "cli/tensors/entries.hpp"
 #include "polyad/core/error.hpp"
@@ -41,7 +42,21 @@ void widen(io::CoordinateList& list) {
 
 }  // namespace
 
-void expect_fits(TypedFoldIn const& options, io::HostFastTucker const& model, std::string const& path) {
+TypedFoldIn settle_fit(TypedFoldIn const& typed, io::HostFastTucker const& model, std::string const& path) {
+  TypedFoldIn options = typed;
+  if (model.fit) {
+    auto const& stored         = *model.fit;
+    bool const typed_ridge     = typed.ridge || typed.ridge_per_entry,
+               typed_shrinkage = typed.shrinkage.has_value();
+    if (!typed.implicit) options.implicit = stored.implicit;
+    if (!typed_ridge && !typed_shrinkage) {
+      options.ridge           = stored.ridge;
+      options.ridge_per_entry = stored.ridge_per_entry;
+      options.shrinkage       = stored.shrinkage;
+    }
+    if (typed.targets.empty()) options.targets = stored.targets;
+    if (!typed.has_typed_damping) options.bias_damping = stored.bias_damping;
+  }
   if (!options.targets.empty() && options.targets.size() != model.extents.size())
     throw UsageError(
         fmt::format("--targets gives {} words for {} modes", options.targets.size(), model.order()));
@@ -49,9 +64,42 @@ void expect_fits(TypedFoldIn const& options, io::HostFastTucker const& model, st
   if (options.implicit && has_biases)
     throw UsageError(
         fmt::format("{} has a mean and biases, so it was not fitted with --implicit: leave that out", path));
-  if (!options.implicit && !has_biases)
+  if (!options.implicit && !has_biases && !model.fit && ranks().rank == 0)
     say("polyad: {} has neither a mean nor biases: if it was fitted with --implicit, give that here, too\n",
         path);
+  return options;
+}
+
+std::string fit_text(TypedFoldIn const& settled, io::HostFastTucker const& model) {
+  std::string text;
+  auto const add = [&](std::string const& option) { text += (text.empty() ? "" : " ") + option; };
+  if (settled.implicit) add(fmt::format("--implicit={:.4g}", *settled.implicit));
+  bool const has_ridge = settled.ridge || settled.ridge_per_entry;
+  if (has_ridge) add(fmt::format("--reg {:.4g}", settled.ridge.value_or(usual_ridge)));
+  if (settled.ridge_per_entry) add("--reg-per-entry");
+  auto const shrinkage = settled.shrinkage.value_or(Shrinkage());
+  if (!has_ridge && !settled.implicit)
+    add(fmt::format("--shrink {:.4g},{:.4g},{:.4g}", shrinkage.observations, shrinkage.share,
+                    shrinkage.to_one));
+  std::string words;
+  for (auto const target : settled.targets)
+    words += fmt::format("{}{}", words.empty() ? "" : ",",
+                         target == RowTarget::zero  ? "zero"
+                         : target == RowTarget::one ? "one"
+                                                    : "out");
+  if (!words.empty() && !settled.implicit) add("--targets " + words);
+  if (!model.biases.empty()) add(fmt::format("--bias-reg {:.4g}", settled.bias_damping));
+  char const* const source = !model.fit         ? "the model's file does not say how rows were fitted"
+                             : settled.is_typed ? "as given, and otherwise as the model's file says"
+                                                : "as the model's file says";
+  return fmt::format("{} ({})", text, source);
+}
+
+std::optional<RowFit> fit_to_keep(TypedFoldIn const& settled, io::HostFastTucker const& model) {
+  if (!model.fit && !settled.is_typed) return std::nullopt;
+  RowFit fit = settled;
+  if (fit.ridge_per_entry && !fit.ridge) fit.ridge = usual_ridge;
+  return fit;
 }
 
 void expect_known_rows(EntriesForModel const& entries, io::HostFastTucker const& model,
@@ -79,6 +127,12 @@ void expect_known_rows(EntriesForModel const& entries, io::HostFastTucker const&
   if (later > 0)
     say("polyad: {} entries have a time that the model does not have: they count as of its last time\n",
         later);
+}
+
+io::CoordinateList no_entries(int order) {
+  io::CoordinateList none;
+  none.extents.assign(static_cast<std::size_t>(order), 0);
+  return none;
 }
 
 void append(io::CoordinateList& list, io::CoordinateList const& more) {

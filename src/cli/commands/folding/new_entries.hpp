@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,14 +15,26 @@
 
 namespace polyad::cli {
 
-/// \throws UsageError if the options do not suit the model. Says on stderr what they may lack.
-void expect_fits(TypedFoldIn const& options, io::HostFastTucker const& model, std::string const& path);
+/// What rows are solved with: what was typed, and otherwise what the model's file says.
+/// \throws UsageError if this does not suit the model. Rank 0 says on stderr what it may lack.
+[[nodiscard]] TypedFoldIn settle_fit(TypedFoldIn const& typed, io::HostFastTucker const& model,
+                                     std::string const& path);
+
+/// "--shrink 5,0.05,1000 --bias-reg 5 (as the model's file says)": what rows are solved with, and how that is
+/// known.
+[[nodiscard]] std::string fit_text(TypedFoldIn const& settled, io::HostFastTucker const& model);
+
+/// What the file of a model says with rows that were solved so: nothing if only defaults are known.
+[[nodiscard]] std::optional<RowFit> fit_to_keep(TypedFoldIn const& settled, io::HostFastTucker const& model);
 
 /// \param own_modes  whose rows may be new ones
 /// \param allowed    unknown rows of other modes are counted on stderr; otherwise there must be none
 /// \throws InputError naming the entry and its row
 void expect_known_rows(EntriesForModel const& entries, io::HostFastTucker const& model,
                        std::vector<int> const& own_modes, bool allowed);
+
+/// What ranks other than the first have: no entries. Rank 0 reads all of them.
+[[nodiscard]] io::CoordinateList no_entries(int order);
 
 /// Appends the entries of another list of the same order. The extents are the larger ones.
 void append(io::CoordinateList& list, io::CoordinateList const& more);

@@ -12,6 +12,9 @@
 #include "cli/drivers/folding/fold_in.hpp"
 #include "cli/names/read_for_model.hpp"
 #include "cli/names/row_texts.hpp"
+#include "cli/report/file_name_format.hpp"
+#include "cli/run/ranks.hpp"
+#include "cli/streams/messages.hpp"
 #include "cli/tensors/entries.hpp"
 #include "polyad/core/error.hpp"
 
@@ -44,21 +47,27 @@ NewUsers fold_new_users(io::HostFastTucker const& model, RecommendOptions const&
                         Report& report) {
   NewUsers users;
   users.mode = mode_of_users(model, options, items);
-  expect_fits(options.fold, model, options.model.string());
+  auto fold  = settle_fit(options.fold, model, options.model.string());
+  fold.modes = {users.mode};
+  FoldInTask task;
+  if (ranks().rank > 0) {
+    task.entries = no_entries(model.order());
+    task.added   = task.entries;
+    users.model  = fold_in_rows(model, std::move(task), fold);
+    return users;
+  }
   auto entries = read_for_model({.path = options.ratings}, base, model.names, model.extents, options.common);
   report.input = entries.facts;
   expect_known_rows(entries, model, {users.mode}, options.cold_start == ColdStart::bias);
-  users.entries = std::move(entries.file.tensor);
-  users.rows    = rows_in_order(users.entries, users.mode);
-  FoldInTask task;
-  task.entries       = users.entries;
-  task.added         = users.entries;
-  FoldInOptions fold = options.fold;
-  fold.modes         = {users.mode};
-  users.model        = fold_in_rows(model, std::move(task), fold);
-  auto const mode    = static_cast<std::size_t>(users.mode);
-  auto const folded  = with_rows_of(users.entries, model.observed, model.extents, users.model.extents);
-  auto const before  = with_rows_of(io::CoordinateList(), model.observed, model.extents, users.model.extents);
+  say("polyad: rows of {} are solved by {}\n", FileName(options.ratings), fit_text(fold, model));
+  users.entries     = std::move(entries.file.tensor);
+  users.rows        = rows_in_order(users.entries, users.mode);
+  task.entries      = users.entries;
+  task.added        = users.entries;
+  users.model       = fold_in_rows(model, std::move(task), fold);
+  auto const mode   = static_cast<std::size_t>(users.mode);
+  auto const folded = with_rows_of(users.entries, model.observed, model.extents, users.model.extents);
+  auto const before = with_rows_of(io::CoordinateList(), model.observed, model.extents, users.model.extents);
   // The model learns nothing of items that only the ratings have: they are not recommended.
   users.model.observed = before;
   if (!folded.empty() || !before.empty()) {

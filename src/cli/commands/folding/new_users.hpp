@@ -20,7 +20,8 @@ struct NewUsers {
   int mode = 0;                     // that of the users
 };
 
-/// Reads options.ratings and computes the rows. Needs a Session.
+/// Reads options.ratings and computes the rows. Needs a Session. On several ranks, rank 0 reads, and each
+/// computes some of the rows; the others only get those of the model.
 /// \param items  the mode of the rows that are recommended
 /// \throws UsageError, InputError
 [[nodiscard]] NewUsers fold_new_users(io::HostFastTucker const& model, RecommendOptions const& options,

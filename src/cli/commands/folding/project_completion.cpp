@@ -19,6 +19,7 @@
 #include "cli/names/read_for_model.hpp"
 #include "cli/names/row_texts.hpp"
 #include "cli/report/file_name_format.hpp"
+#include "cli/run/ranks.hpp"
 #include "cli/run/session.hpp"
 #include "cli/streams/messages.hpp"
 #include "cli/tensors/entries.hpp"
@@ -115,35 +116,46 @@ void expect_cp_options(ProjectOptions const& options) {
     throw UsageError("--duplicates keep is for models of fast-tucker: a tensor has one value at a place");
 }
 
+/// On several ranks, rank 0 reads the entries, and writes. Each solves some of the rows.
 int project_completion(io::HostFastTucker const& model, ProjectOptions const& given, Report& report) {
   ProjectOptions options = given;
+  bool const is_root     = ranks().rank == 0;
   expect_npz("-o", options.output, "a FastTucker model");
-  expect_fits(options.fold, model, options.model.string());
+  options.fold = settle_fit(options.fold, model, options.model.string());
   if (!options.duplicates_typed) options.input.duplicates = "keep";
-  auto entries       = read_entries(model, options, report);
-  auto& tensor       = entries.file.tensor;
-  report.input->nnz  = tensor.nnz();
-  auto const mode    = static_cast<std::size_t>(options.mode);
-  bool const allowed = options.cold_start.value_or(ColdStart::bias) == ColdStart::bias;
-  auto extents       = model.extents;
-  extents[mode]      = tensor.extents[mode];
-  expect_known_rows(entries, model, {options.mode}, allowed);
-  warn_of_unknown_labels(entries, extents);
+  EntriesForModel entries;
+  auto& tensor = entries.file.tensor;
+  if (is_root) {
+    entries            = read_entries(model, options, report);
+    report.input->nnz  = tensor.nnz();
+    auto const mode    = static_cast<std::size_t>(options.mode);
+    bool const allowed = options.cold_start.value_or(ColdStart::bias) == ColdStart::bias;
+    auto extents       = model.extents;
+    extents[mode]      = tensor.extents[mode];
+    expect_known_rows(entries, model, {options.mode}, allowed);
+    warn_of_unknown_labels(entries, extents);
+  }
   Session const session(options.common.threads, options.common.verbose);
   report.backend = session.backend();
+  // Rank 0 alone knows the names of the entries' modes.
+  options.mode    = static_cast<int>(of_all_ranks({static_cast<std::uint64_t>(options.mode)})[0][0]);
+  auto const mode = static_cast<std::size_t>(options.mode);
   FoldInTask task;
-  task.entries       = shifted(tensor, options.mode, model.extents[mode]);
-  task.precision     = options.precision;
+  task.entries   = is_root ? shifted(tensor, options.mode, model.extents[mode]) : no_entries(model.order());
+  task.precision = options.precision;
   options.fold.modes = {options.mode};
-  auto projected =
-      with_new_rows_only(fold_in_rows(model, std::move(task), options.fold), model, options.mode);
+  auto folded        = fold_in_rows(model, std::move(task), options.fold);
+  if (!is_root) return 0;
+  auto projected = with_new_rows_only(std::move(folded), model, options.mode);
   replace_marks(projected, tensor, options.mode);
+  projected.fit   = fit_to_keep(options.fold, model);
   projected.names = first_names(std::move(entries.names), projected.extents, model);
   io::write_fast_tucker(options.output, projected, options.precision == "f32");
   std::uint64_t const rows = projected.extents[mode];
   report.result = FactsReport{{{"rows", rows}, {"columns", model.columns[mode]}}, {options.output.string()}};
   show("entries  {}: {}, {} entries\n", report.input->path, dims_text(report.input->dims), tensor.nnz());
   show("rows     {} of mode {}, each from its own entries\n", rows, options.mode);
+  show("solved   by {}\n", fit_text(options.fold, model));
   show("wrote    {}: the model with these rows\n", FileName(options.output));
   return 0;
 }

@@ -17,6 +17,7 @@
 #include "cli/names/row_texts.hpp"
 #include "cli/report/file_name_format.hpp"
 #include "cli/run/interrupt.hpp"
+#include "cli/run/ranks.hpp"
 #include "cli/run/session.hpp"
 #include "cli/streams/messages.hpp"
 #include "cli/tensors/entries.hpp"
@@ -90,40 +91,62 @@ void warn_of_rows_that_stay(std::vector<RowCounts> const& counts, UpdateOptions 
         text);
 }
 
-}  // namespace
+/// What rank 0 reads, which is all there is.
+struct ReadForUpdate {
+  EntriesForModel entries;
+  std::vector<RowCounts> counts;
+  FoldInTask task;
+};
 
-int run(UpdateOptions const& options, Report& report) {
-  expect_usable_device();
-  io::expect_writable(options.output);
-  auto model = io::read_fast_tucker(options.model);
-  expect_fits(options.fold, model, options.model.string());
-  int const base = base_of_model(model.names, options.index_base, options.model);
-  auto entries = read_for_model({.path = options.entries}, base, model.names, model.extents, options.common);
+ReadForUpdate read_for_update(UpdateOptions const& options, io::HostFastTucker const& model, int base,
+                              Report& report) {
+  ReadForUpdate read;
+  auto& [entries, counts, task] = read;
+  entries      = read_for_model({.path = options.entries}, base, model.names, model.extents, options.common);
   report.input = entries.facts;
   std::vector<int> modes(model.extents.size());
   std::iota(modes.begin(), modes.end(), 0);
   expect_known_rows(entries, model, modes, true);
-  bool const solves_again = !options.train.empty();
-  auto const counts       = count_rows(entries.file.tensor, model);
+  counts = count_rows(entries.file.tensor, model);
   warn_of_rows_that_stay(counts, options, model);
-
-  FoldInTask task;
-  task.sweeps    = options.sweeps;
-  task.precision = options.precision;
-  if (solves_again) {
+  task.entries = entries.file.tensor;
+  if (!options.train.empty()) {
+    task.added   = std::move(task.entries);
     task.entries = read_train(options, model, base);
-    task.added   = entries.file.tensor;
     append(task.entries, entries.file.tensor);
-  } else {
-    task.entries = entries.file.tensor;
   }
   merge(task.entries, options.duplicates, report);
+  return read;
+}
+
+}  // namespace
+
+/// On several ranks, rank 0 reads the entries, and writes. Each solves some of the rows.
+int run(UpdateOptions const& options, Report& report) {
+  bool const is_root = ranks().rank == 0;
+  expect_usable_device();
+  if (is_root) io::expect_writable(options.output);
+  auto model              = io::read_fast_tucker(options.model);
+  auto const fold         = settle_fit(options.fold, model, options.model.string());
+  int const base          = base_of_model(model.names, options.index_base, options.model);
+  bool const solves_again = !options.train.empty();
+  ReadForUpdate read;
+  if (is_root) read = read_for_update(options, model, base, report);
+  auto& [entries, counts, task] = read;
+  if (!is_root) {
+    task.entries = no_entries(model.order());
+    if (solves_again) task.added = task.entries;
+  }
+  task.sweeps    = options.sweeps;
+  task.precision = options.precision;
   auto const all = task.entries.nnz();
   stop_if_interrupted("reading the entries");
   Session const session(options.common.threads, options.common.verbose);
-  report.backend   = session.backend();
-  auto updated     = fold_in_rows(model, std::move(task), options.fold);
+  report.backend = session.backend();
+  auto updated   = fold_in_rows(model, std::move(task), fold);
+  if (!is_root) return 0;
   updated.observed = with_rows_of(entries.file.tensor, model.observed, model.extents, updated.extents);
+  updated.fit      = fit_to_keep(fold, model);
   updated.names    = first_names(std::move(entries.names), updated.extents, model);
   io::write_fast_tucker(options.output, updated, options.precision == "f32");
 
@@ -138,6 +161,7 @@ int run(UpdateOptions const& options, Report& report) {
     show("rows       {}: {} added, {} {}\n", rows.mode_text(static_cast<int>(n)), counts[n].added,
          counts[n].changed, solves_again ? "solved again" : "left as they were");
   }
+  show("solved     by {}\n", fit_text(fold, model));
   if (options.sweeps > 0) show("sweeps     {} over all rows, with {} entries\n", options.sweeps, all);
   show("wrote      {}: the model with these rows\n", FileName(options.output));
   report.result = std::move(result);

@@ -7,8 +7,12 @@
 #include <utility>
 #include <vector>
 
+#include "cli/run/communicator.hpp"
+#include "cli/run/ranks.hpp"
 #include "cli/tensors/device_tensor.hpp"
+#include "cli/tensors/read_on_ranks.hpp"
 #include "polyad/fast_tucker/choose_implicit.hpp"
+#include "polyad/io/clean_list.hpp"
 #include "polyad/io/split.hpp"
 
 namespace polyad::cli {
@@ -32,18 +36,24 @@ RankingChoice to_ranking_choice(std::vector<ImplicitCandidate> const& candidates
 template <class Scalar, class Index>
 ImplicitChoice choose_as(TrainOptions const& options, io::Split&& parts,
                          ImplicitSearchCallback const& callback) {
-  Space const space;
-  auto const kept = upload_list<Scalar, Index>(space, std::move(parts.kept));
-  auto const held = upload_list<Scalar, Index>(space, std::move(parts.held));
-  return choose_implicit(space, kept, held, options, false, {}, callback);
+  auto const world = make_communicator(options.deterministic);
+  auto const kept  = upload_list<Scalar, Index>(world.space(), std::move(parts.kept));
+  auto const held  = upload_list<Scalar, Index>(world.space(), std::move(parts.held));
+  return choose_implicit(world, kept, held, options, false, {}, callback);
 }
 
 }  // namespace
 
-RankingChoice choose_by_ranking(TrainOptions& options, io::CoordinateList const& train,
+RankingChoice choose_by_ranking(TrainOptions& options, io::CoordinateList const& train, bool sums,
                                 OnRankingCandidate const& on_candidate) {
-  auto parts =
-      io::split(train, {.rule = io::SplitRule::last, .mode = 0, .one_of_ties = true, .seed = options.seed});
+  bool const is_wide = needs_wide_index_on_ranks(train);
+  bool const is_part = ranks().size > 1;
+  io::CoordinateList rows;
+  if (is_part) rows = whole_rows(train, 0);
+  if (sums) io::merge_duplicates(rows, io::Duplicates::sum);
+  auto parts = io::split(is_part ? rows : train,
+                         {.rule = io::SplitRule::last, .mode = 0, .one_of_ties = true, .seed = options.seed});
+  rows       = {};
   ImplicitSearchCallback const callback = [&](std::vector<ImplicitCandidate> const& candidates) {
     return on_candidate(to_ranking_choice(candidates));
   };
@@ -52,14 +62,14 @@ RankingChoice choose_by_ranking(TrainOptions& options, io::CoordinateList const&
     if (options.precision == "f32") return choose_as<float, Index>(options, std::move(parts), callback);
     return choose_as<double, Index>(options, std::move(parts), callback);
   };
-  auto const choice = needs_wide_index(train) ? run(std::type_identity<std::uint64_t>{})
-                                              : run(std::type_identity<std::uint32_t>{});
-  auto result       = to_ranking_choice(choice.candidates);
-  result.seconds    = choice.seconds;
-  result.reason     = to_string(choice.reason);
-  options.implicit  = choice.options.implicit;
-  options.ridge     = choice.options.ridge;
-  options.rank      = choice.options.rank;
+  auto const choice =
+      is_wide ? run(std::type_identity<std::uint64_t>{}) : run(std::type_identity<std::uint32_t>{});
+  auto result      = to_ranking_choice(choice.candidates);
+  result.seconds   = choice.seconds;
+  result.reason    = to_string(choice.reason);
+  options.implicit = choice.options.implicit;
+  options.ridge    = choice.options.ridge;
+  options.rank     = choice.options.rank;
   return result;
 }
 

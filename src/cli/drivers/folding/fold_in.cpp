@@ -6,7 +6,9 @@
 #include <type_traits>
 #include <utility>
 
+#include "cli/run/communicator.hpp"
 #include "cli/run/interrupt.hpp"
+#include "cli/run/ranks.hpp"
 #include "cli/tensors/device_tensor.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
 #include "polyad/io/saved_models.hpp"
@@ -18,17 +20,18 @@ namespace {
 template <class Scalar, class Index>
 io::HostFastTucker fold_in_as(io::HostFastTucker const& host, FoldInTask&& task,
                               FoldInOptions const& options) {
-  Space const space;
+  auto const world   = make_communicator(false);
+  auto const& space  = world.space();
   auto model         = io::to_model<Scalar>(space, host);
   auto const entries = upload_list<Scalar, Index>(space, std::move(task.entries));
   if (task.added)
-    model = update_rows(space, model, entries, upload_list<Scalar, Index>(space, std::move(*task.added)),
+    model = update_rows(world, model, entries, upload_list<Scalar, Index>(space, std::move(*task.added)),
                         options);
   else
-    model = fold_in(space, model, entries, options);
+    model = fold_in(world, model, entries, options);
   for (int sweep = 0; sweep < task.sweeps; ++sweep) {
     stop_if_interrupted("the sweeps over all rows");
-    model = update_rows(space, model, entries, entries, options);
+    model = update_rows(world, model, entries, entries, options);
   }
   return io::to_host_model(space, model);
 }
@@ -42,7 +45,8 @@ io::HostFastTucker fold_in_rows(io::HostFastTucker const& model, FoldInTask&& ta
     if (task.precision == "f32") return fold_in_as<float, Index>(model, std::move(task), options);
     return fold_in_as<double, Index>(model, std::move(task), options);
   };
-  bool const is_wide = needs_wide_index(task.entries) || (task.added && needs_wide_index(*task.added));
+  bool const wide_here = needs_wide_index(task.entries) || (task.added && needs_wide_index(*task.added));
+  bool const is_wide   = sums_of_ranks(wide_here ? 1 : 0).all > 0;
   return is_wide ? run(std::type_identity<std::uint64_t>{}) : run(std::type_identity<std::uint32_t>{});
 }
 

@@ -21,7 +21,8 @@ struct FoldInTask {
   std::string precision                   = "f64";
 };
 
-/// The model with these rows, without names and without marks of observed rows. Needs a Session.
+/// The model with these rows, without names and without marks of observed rows. Needs a Session. On several
+/// ranks, each passes some of the entries, and all get the model.
 /// \param options  without observed rows: the model has them
 /// \throws what polyad::fold_in throws; Interrupted between sweeps
 [[nodiscard]] io::HostFastTucker fold_in_rows(io::HostFastTucker const& model, FoldInTask&& task,
