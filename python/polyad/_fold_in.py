@@ -78,6 +78,7 @@ def _asked(
         if bias_damping is None and choice["bias_damping"] > 0:
             bias_damping = choice["bias_damping"]
         if implicit is None and ridge is None and shrinkage is None and not ridge_per_entry:
+            implicit = choice.get("implicit")
             ridge, ridge_per_entry, shrinkage = choice["ridge"], choice["ridge_per_entry"], choice["shrinkage"]
             targets = choice["targets"] or None if targets is None else targets
     asked: dict[str, Any] = {
