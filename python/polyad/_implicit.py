@@ -30,7 +30,7 @@ def _search(
     return found
 
 
-def _chosen_by_ranking(implicit: str, engine: Any, train: SparseTensor, options: dict[str, Any]) -> dict[str, Any]:
+def _chosen_by_ranking(implicit: Any, engine: Any, train: SparseTensor, options: dict[str, Any]) -> dict[str, Any]:
     """The choice of ``fast_tucker(implicit="auto")``; puts alpha, the ridge and R into the options of the run, and takes
     the time of the search from its limit."""
     if implicit != "auto":
