@@ -9,7 +9,8 @@
 
 Tensors: :class:`SparseTensor`, :func:`asarray`, :func:`read`, :func:`write`, :func:`generate`.
 Decompositions: :func:`cp_als`, :func:`tucker`; completion: :func:`fast_tucker`, :func:`predict`,
-:func:`recommend`, :func:`similar`, :func:`fold_in`, :func:`update_rows`; evaluation: :func:`evaluate`, :func:`split`.
+:func:`recommend`, :func:`similar`, :func:`fold_in`, :func:`update_rows`, :func:`choose_implicit`;
+evaluation: :func:`evaluate`, :func:`split`.
 Values of any model: :func:`predict`, :func:`residuals`.
 Products: :func:`mttkrp`, :func:`ttm`, :func:`ttmc`. Formats: :func:`any_format`, :func:`estimate`, :func:`tune`. Estimators in scikit-learn's manner: :class:`CP`,
 :class:`Tucker`, :class:`TensorRecommender`.
@@ -39,6 +40,7 @@ from ._functions import (
     ttmc,
     tune,
 )
+from ._implicit import choose_implicit
 from ._models import CPModel, FastTuckerModel, Rankings, TuckerModel, load
 from ._tensor import SparseTensor, asarray, read, write
 from ._openmp import share as _share_openmp
@@ -75,6 +77,7 @@ __all__ = [
     "any_format",
     "asarray",
     "backends",
+    "choose_implicit",
     "compare",
     "cp_als",
     "estimate",

@@ -41,6 +41,7 @@ from ._functions import (
     _warn_of_negative_values,
     _watched,
 )
+from ._implicit import _chosen_by_ranking
 from ._keywords import own_keywords
 from ._models import CPModel, FastTuckerModel, TuckerModel
 from ._tensor import SparseTensor, _trusted, without_repeats
@@ -324,7 +325,7 @@ def fast_tucker(
     columns: int | Sequence[int] | None = None,
     time_mode: int | str = -1,
     drift: Any = None,
-    implicit: bool | float | None = None,
+    implicit: bool | float | str | None = None,
     optimizer: str = "als",
     shrinkage: Any = None,
     targets: Sequence[str] | None = None,
@@ -374,11 +375,13 @@ def fast_tucker(
         times share a bias; 0, as with one number for all modes: each time has its own.
         Its damping X determines how drifts fade out: k bins after the last time with entries, 1 / (1 + X k) of them is left.
         Without it held-out entries choose, or, if they choose nothing, 30 bins, fewer for sparse rows.
-    implicit : bool or float, optional
+    implicit : bool, float or "auto", optional
         Implicit feedback, such as clicks or counts: the alpha of Hu, Koren and Volinsky (2008), or True for 40. An entry
         x > 0 has the target 1 and the weight 1 + alpha x, and every other cell the target 0 and the weight 1. Values
         are not negative; entries at one place are summed. The scores only rank rows. There are no biases and there is no
         search; without `ridge` it is 2.5 alpha, or 0.5 alpha with more than two modes; without `rank` that is 32.
+        "auto" chooses alpha, and `ridge` and `rank` unless they are given, by rankings: :func:`choose_implicit` learns
+        from all entries but the last one of each row of mode 0. The model is then fitted to all entries.
     optimizer : {"als", "adam", "sgd"}
     shrinkage : float, sequence or mapping, optional
         ``observations``, ``share``, ``to_one``. Without it held-out entries choose.
@@ -510,7 +513,8 @@ def fast_tucker(
             options["bias.drift"] = _drifts(drift, first.ndim, time_mode)
     elif drift is not None:
         raise UsageError("a drift needs a mode of time")
-    alpha = _alpha(implicit)
+    searches = isinstance(implicit, str)
+    alpha = None if searches else _alpha(implicit)
     if alpha is not None:
         options["implicit"] = alpha
     if shrinkage is not None:
@@ -519,6 +523,7 @@ def fast_tucker(
         options["targets"] = [str(target) for target in targets]
     if range is not None:
         options["range"] = _range("range", range)
+    choice = _chosen_by_ranking(implicit, engine, first, options) if searches else None
     watch, close = _watched(callback, progress, max_epochs, "epoch")
     try:
         result = engine.fast_tucker(
@@ -528,4 +533,5 @@ def fast_tucker(
         close()
     model = FastTuckerModel._of(result, first._names)
     model.observed = _observed(first)
+    model.choice = choice or model.choice
     return _unless_interrupted(model, result)

@@ -324,7 +324,7 @@ class TensorRecommender(_Estimator):
     rank, columns, time_mode, drift, implicit, optimizer, max_epochs, shrinkage, targets, ridge, seed, format, \
 deterministic
         As for :func:`polyad.fast_tucker`. With `implicit` predictions are scores that only rank, and :meth:`score` says
-        little.
+        little. ``implicit="auto"`` chooses alpha, and `ridge` and `rank` unless they are given; ``model_.choice`` has them.
     clip : tuple of float, optional
         Lowest and highest prediction.
     shape : sequence of int, optional
@@ -517,6 +517,8 @@ deterministic
     def _fold_options(self) -> dict[str, Any]:
         """What the model was fitted with, as fold_in takes it. What is unset was chosen, and the model knows it."""
         options = {name: getattr(self, name) for name in ("implicit", "ridge", "shrinkage", "targets")}
+        if isinstance(self.implicit, str) and self.model_.choice is not None:
+            options.update({name: self.model_.choice[name] for name in ("implicit", "ridge")})
         return {name: value for name, value in options.items() if value is not None and value is not False}
 
     def evaluate(

@@ -269,6 +269,30 @@ struct FastTuckerResult {
                                            TensorPtr const& test, FastTuckerOptions const& options,
                                            FormatOptions const& format, OnEpoch const& callback);
 
+/// A candidate of choose_implicit, with its NDCG on the held-out entries and the standard error over users.
+struct ImplicitTrial {
+  double alpha, ridge;
+  std::uint64_t rank;
+  double ndcg, ndcg_error;
+  std::uint64_t users;
+};
+/// false ends the search.
+using OnImplicitTrial = std::function<bool(ImplicitTrial const&)>;
+
+struct ImplicitSearch {
+  std::vector<ImplicitTrial> candidates;
+  std::size_t best = 0;
+  double seconds   = 0;
+  StopReason reason;
+};
+
+/// Chooses alpha, unless `keeps_alpha`, and the ridge and R where the options have none.
+/// \param kept, held  of the same types: to learn from, and to evaluate on
+[[nodiscard]] ImplicitSearch choose_implicit(TensorPtr const& kept, TensorPtr const& held,
+                                             FastTuckerOptions const& options, bool keeps_alpha,
+                                             EvaluationOptions const& ranking,
+                                             OnImplicitTrial const& callback);
+
 /// The model with rows computed from entries of its type. \param added  null, or of update_rows
 /// \param options  without observed rows, which the model has
 [[nodiscard]] FastTuckerArrays fold_in(FastTuckerArrays const& model, TensorPtr const& entries,

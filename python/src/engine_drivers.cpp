@@ -7,6 +7,7 @@
 #include "fast_tucker_arrays.hpp"
 #include "polyad/cp/cp_als.hpp"
 #include "polyad/dense/nvecs.hpp"
+#include "polyad/fast_tucker/choose_implicit.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
 #include "polyad/io/checkpoint.hpp"
 #include "polyad/tensor/compact.hpp"
@@ -269,6 +270,27 @@ FastTuckerResult fast_tucker(TensorPtr const& train, TensorPtr const& validation
                              OnEpoch const& callback) {
   return visit<TensorOf>(
       *train, [&](auto const& of) { return complete(of.coo, validation, test, options, format, callback); });
+}
+
+ImplicitSearch choose_implicit(TensorPtr const& kept, TensorPtr const& held, FastTuckerOptions const& options,
+                               bool keeps_alpha, EvaluationOptions const& ranking,
+                               OnImplicitTrial const& callback) {
+  auto const trial = [](ImplicitCandidate const& of) {
+    return ImplicitTrial{of.alpha, of.ridge, of.rank, of.ndcg.value, of.ndcg.error, of.ndcg.users};
+  };
+  ImplicitSearchCallback on_candidate;
+  if (callback)
+    on_candidate = [&](std::vector<ImplicitCandidate> const& all) { return callback(trial(all.back())); };
+  auto const choice = visit<TensorOf>(*kept, [&](auto const& of) {
+    auto const* const other = dynamic_cast<std::remove_cvref_t<decltype(of)> const*>(held.get());
+    POLYAD_EXPECTS(other != nullptr,
+                   "entries to learn from and entries to evaluate on have values of one type, and "
+                   "coordinates of one type");
+    return polyad::choose_implicit(Space(), of.coo, other->coo, options, keeps_alpha, ranking, on_candidate);
+  });
+  ImplicitSearch out{{}, choice.best, choice.seconds, choice.reason};
+  for (auto const& candidate : choice.candidates) out.candidates.push_back(trial(candidate));
+  return out;
 }
 
 }  // namespace polyad::python

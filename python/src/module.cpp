@@ -199,6 +199,16 @@ nb::dict to_python(Epoch const& epoch) {
   if (epoch.objective) result["objective"] = *epoch.objective;
   return result;
 }
+nb::dict to_python(ImplicitTrial const& trial) {
+  nb::dict result;
+  result["implicit"]   = trial.alpha;
+  result["ridge"]      = trial.ridge;
+  result["rank"]       = trial.rank;
+  result["ndcg"]       = trial.ndcg;
+  result["ndcg_error"] = trial.ndcg_error;
+  result["users"]      = trial.users;
+  return result;
+}
 template <class Step>
 nb::list history_of(std::vector<Step> const& history) {
   nb::list result;
@@ -972,6 +982,32 @@ NB_MODULE(POLYAD_MODULE, m) {
       },
       nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg(), nb::arg().none());
 
+  m.def(
+      "choose_implicit",
+      [](std::shared_ptr<Tensor> const& kept, std::shared_ptr<Tensor> const& held, nb::dict const& given,
+         bool keeps_alpha, int user_mode, int item_mode, std::uint64_t count, bool average_contexts,
+         nb::object callback) {
+        auto const options = options_from<FastTuckerOptions>(given);
+        EvaluationOptions ranking;
+        ranking.user_mode        = user_mode;
+        ranking.item_mode        = item_mode;
+        ranking.count            = count;
+        ranking.average_contexts = average_contexts;
+        Watch watch(std::move(callback));
+        std::optional<ImplicitSearch> result;
+        {
+          Turn const turn;
+          result = choose_implicit(kept, held, options, keeps_alpha, ranking, std::ref(watch));
+        }
+        nb::dict out;
+        out["candidates"] = history_of(result->candidates);
+        out["best"]       = result->best;
+        out["seconds"]    = result->seconds;
+        watch.add_to(out, result->reason);
+        return out;
+      },
+      nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+      nb::arg().none());
   m.def(
       "fold_in",
       [](nb::dict const& given, std::shared_ptr<Tensor> const& entries, std::shared_ptr<Tensor> const& added,

@@ -165,3 +165,32 @@ def test_splits():
     for arguments in ({"by": "now"}, {"by": "time"}, {"by": "last"}, {"by": "rows"}, {"share": 2}, {"by": "time", "time_mode": 7}):
         with pytest.raises(polyad.UsageError):
             polyad.split(X, **arguments)
+
+
+def test_rankings_are_measured_as_by_ranx():
+    ranx = pytest.importorskip("ranx")
+    names = {"precision": "precision@7", "recall": "recall@7", "ndcg": "ndcg@7", "map": "map@7", "mrr": "mrr@7", "hit_rate": "hit_rate@7"}
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        scores = rng.permutation(USERS * ITEMS).reshape(USERS, ITEMS) / 64.0  # without ties
+        model = polyad.FastTuckerModel([np.eye(USERS), scores.T.copy()], [np.eye(USERS)] * 2)
+        coords = np.argwhere(rng.random((USERS, ITEMS)) < 0.3)
+        values = rng.integers(1, 6, len(coords)).astype(float)
+        coords, values = coords[coords[:, 0] != 3], values[coords[:, 0] != 3]  # a user without relevant entries
+        part = rng.random(len(coords)) < 0.5
+        seen, test = (polyad.SparseTensor(coords[of], values[of], (USERS, ITEMS)) for of in (part, ~part))
+        found = polyad.evaluate(model, test, seen, 7, baselines=False, per_user=True)
+        known = {tuple(at) for at in seen.coords.tolist()}
+        qrels = {}
+        for (user, item), value in zip(test.coords.tolist(), test.values.tolist()):
+            qrels.setdefault(str(user), {})[str(item)] = int(value)
+        run = {u: {str(i): scores[int(u), i] for i in range(ITEMS) if (int(u), i) not in known} for u in qrels}
+        wanted = ranx.Run(run)
+        theirs = ranx.evaluate(ranx.Qrels(qrels), wanted, list(names.values()))
+        assert found.users == len(qrels)
+        for ours, name in names.items():
+            assert found[ours] == pytest.approx(theirs[name], abs=1e-12), (seed, ours)
+        frame = found.users_frame().set_index("user")
+        for user in qrels:
+            for ours, name in names.items():
+                assert frame.loc[int(user), ours] == pytest.approx(wanted.scores[name][user], abs=1e-12)

@@ -112,3 +112,127 @@ def test_only_rows_with_new_entries_change():
     for n, row in enumerate((3, 30)):
         changed = (updated.factors[n] != model.factors[n]).any(axis=1)
         assert changed[row] and changed.sum() == 1
+
+
+def last_clicks(X):
+    """The clicks without the last one of each user who has others, and these."""
+    return polyad.split(X, by="last", mode=0)
+
+
+def ndcg(kept, held, options, epochs, k=10):
+    model = polyad.fast_tucker(kept, max_epochs=epochs, **options)
+    return polyad.evaluate(model, held, kept, k, baselines=False)["ndcg"]
+
+
+def test_the_options_with_the_best_rankings_are_chosen():
+    kept, held = last_clicks(clicks(2))
+    found = polyad.choose_implicit(kept, held, max_epochs=3, k=5)
+    candidates = found["candidates"]
+    assert len(candidates) == 9 and found["reason"] == "converged" and found["seconds"] > 0
+    for candidate in candidates:
+        options = {name: candidate[name] for name in ("implicit", "ridge", "rank")}
+        assert candidate["ndcg"] == pytest.approx(ndcg(kept, held, options, 3, 5), abs=1e-9)
+        assert candidate["users"] == held.nnz and candidate["ndcg_error"] > 0
+    best = candidates[found["best"]]
+    assert best["ndcg"] == max(candidate["ndcg"] for candidate in candidates)
+    assert found["options"] == {name: best[name] for name in ("implicit", "ridge", "rank")}
+
+
+def test_without_held_out_entries_the_last_ones_are_used():
+    X = clicks(3)
+    assert polyad.choose_implicit(X, max_epochs=2)["candidates"] == (
+        polyad.choose_implicit(*last_clicks(X), max_epochs=2)["candidates"]
+    )
+
+
+def test_a_search_keeps_what_it_is_given():
+    kept, held = last_clicks(clicks(4))
+    found = polyad.choose_implicit(kept, held, implicit=7, ridge=2, rank=4, max_epochs=2)
+    assert found["options"] == {"implicit": 7, "ridge": 2, "rank": 4} and len(found["candidates"]) == 1
+    found = polyad.choose_implicit(kept, held, columns=3, max_epochs=2)
+    assert found["options"]["columns"] == [3] and "rank" not in found["options"] and len(found["candidates"]) == 7
+    found = polyad.choose_implicit(kept, held, implicit=True, rank=4, max_epochs=2)
+    assert found["options"]["implicit"] == 40 and len(found["candidates"]) == 5
+
+
+def test_a_search_can_be_ended():
+    kept, held = last_clicks(clicks(5))
+    seen = []
+    found = polyad.choose_implicit(kept, held, max_epochs=2, callback=lambda candidate: seen.append(candidate) or len(seen) < 2)
+    assert found["reason"] == "stopped" and found["candidates"] == seen and len(seen) == 2
+    found = polyad.choose_implicit(kept, held, max_epochs=2, time_limit_s=1e-9)
+    assert found["reason"] == "time limit" and len(found["candidates"]) == 1
+
+    def interrupt(candidate):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        polyad.choose_implicit(kept, held, max_epochs=2, callback=interrupt)
+
+
+def test_held_out_entries_have_the_rows_of_the_others():
+    kept, held = last_clicks(clicks(6))
+    other = polyad.SparseTensor(np.asarray(held.coords, dtype=np.uint64), held.values.astype(np.float32), (40, 31))
+    options = {"rank": 2, "implicit": 5, "ridge": 1, "max_epochs": 2}
+    assert polyad.choose_implicit(kept, other, **options)["candidates"] == polyad.choose_implicit(kept, held, **options)["candidates"]
+    frame = pytest.importorskip("pandas").DataFrame
+    names = np.array([f"i{n}" for n in range(31)])
+    tables = [frame({"user": of.coords[:, 0].astype(int), "item": names[of.coords[:, 1]], "n": of.values}) for of in (kept, held)]
+    tables[1] = tables[1][tables[1].item.isin(tables[0].item) & tables[1].user.isin(tables[0].user)]
+    assert len(tables[1]) > 9 and tables[1].item.iloc[0] != tables[0].item.iloc[0]  # would be the first rows if not matched
+    by_name = polyad.choose_implicit(*tables, mode="item", user_mode="user", **options)
+    assert by_name["candidates"][0]["ndcg"] == pytest.approx(ndcg(*tables, {"rank": 2, "implicit": 5, "ridge": 1}, 2), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"implicit": -1},
+        {"ridge": -1},
+        {"rank": -1},
+        {"max_epochs": -1},
+        {"seed": -1},
+        {"time_limit_s": float("nan")},
+        {"k": 0},
+        {"mode": 2},
+        {"mode": 0},
+        {"contexts": "some"},
+        {"callback": 3},
+        {"held": polyad.SparseTensor([[0, 0, 0]], [1.0])},
+        {"held": polyad.SparseTensor([[0, 31]], [1.0])},
+        {"held": polyad.SparseTensor([[0, 1]], [0.0], (41, 31))},
+    ],
+)
+def test_a_search_refuses(options):
+    with pytest.raises(polyad.UsageError):
+        polyad.choose_implicit(clicks(), **options)
+
+
+def test_auto_chooses_and_fits_all_entries():
+    X = clicks(7)
+    model = polyad.fast_tucker(X, implicit="auto", max_epochs=4)
+    found = polyad.choose_implicit(X, max_epochs=4)
+    choice = model.choice
+    assert {name: choice[name] for name in ("implicit", "ridge", "rank")} == found["options"]
+    assert choice["candidates"] == 9 and choice["ndcg"] == found["candidates"][found["best"]]["ndcg"]
+    again = polyad.fast_tucker(X, max_epochs=4, **found["options"])
+    assert all(np.array_equal(a, b) for a, b in zip(model.factors, again.factors))
+    assert len(model.history) == 4
+    for implicit, resume in (("automatic", ""), ("auto", "run.ckpt")):
+        with pytest.raises(polyad.UsageError):
+            polyad.fast_tucker(X, implicit=implicit, **({"resume": resume} if resume else {}))
+
+
+def test_rows_are_folded_in_with_what_was_chosen():
+    X = clicks(8)
+    model = polyad.fast_tucker(X, implicit="auto", max_epochs=2)
+    new = polyad.SparseTensor([[41, 2], [41, 5]], [1.0, 2.0])
+    chosen = {name: model.choice[name] for name in ("implicit", "ridge")}
+    rows = [polyad.fold_in(model, new, **options).factors[0][41] for options in ({}, chosen)]
+    assert np.array_equal(*rows) and rows[0].any()
+    recommender = polyad.TensorRecommender(implicit="auto", ridge=3, max_epochs=2, dtype="float64", shape=X.shape)
+    recommender.fit(X.coords, X.values)
+    assert recommender.model_.choice["ridge"] == 3
+    folded = polyad.fold_in(recommender.model_, new, implicit=recommender.model_.choice["implicit"], ridge=3)
+    recommender.partial_fit(new.coords, new.values)
+    assert np.array_equal(recommender.model_.factors[0][41], folded.factors[0][41])

@@ -13,7 +13,7 @@ from conftest import on_host_only
 import polyad
 
 
-@pytest.mark.parametrize("name", ["polyad", "polyad._backend", "polyad._tensor", "polyad._models", "polyad._functions", "polyad._drivers", "polyad.estimators"])
+@pytest.mark.parametrize("name", ["polyad", "polyad._backend", "polyad._tensor", "polyad._models", "polyad._functions", "polyad._drivers", "polyad._implicit", "polyad.estimators"])
 def test_the_examples_of_the_docstrings(name):
     module = importlib.import_module(name)
     finder, runner = doctest.DocTestFinder(), doctest.DocTestRunner()

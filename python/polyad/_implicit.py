@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Chooses the options of implicit feedback by rankings of held-out entries."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from . import _backend
+from ._errors import UsageError
+from ._evaluation import split
+from ._functions import Callback, _alpha, _count, _entries, _interruptible, _limit, _mode
+from ._keywords import own_keywords
+from ._tensor import SparseTensor, _trusted
+
+_shortest = 1e-3  # a limit that has passed ends the run after its first epoch
+
+
+def _search(
+    engine: Any, kept: SparseTensor, held: SparseTensor, options: dict[str, Any], keeps_alpha: bool, ranking: Any, watch: Any
+) -> dict[str, Any]:
+    """What the engine found; raises the KeyboardInterrupt that ended it."""
+    found: dict[str, Any] = engine.choose_implicit(kept._held, held._held, options, keeps_alpha, *ranking, watch)
+    interrupt = found.pop("interrupted")
+    if interrupt is not None:
+        raise interrupt
+    return found
+
+
+def _chosen_by_ranking(implicit: Any, engine: Any, train: SparseTensor, options: dict[str, Any]) -> dict[str, Any]:
+    """The choice of ``fast_tucker(implicit="auto")``; puts alpha, the ridge and R into the options of the run, and takes
+    the time of the search from its limit."""
+    if implicit != "auto":
+        raise UsageError(f"implicit is an alpha above 0, True or 'auto', not {implicit!r}")
+    if options.get("resume"):
+        raise UsageError("resume continues with the options of the checkpoint's run: give its alpha as implicit")
+    kept, held = split(train, by="last", mode=0, seed=options["seed"])
+    found = _search(engine, kept, held, {**options, "implicit": 40.0}, False, (0, 1, 10, False), None)
+    best = found["candidates"][found["best"]]
+    options.update(implicit=best["implicit"], ridge=best["ridge"])
+    if best["rank"] > 0:
+        options["rank"] = best["rank"]
+    options["time_limit_s"] = max(options["time_limit_s"] - found["seconds"], _shortest)
+    return {
+        "learns": True,
+        "biases": None,
+        "model": None,
+        **best,
+        "columns": options.get("columns", []),
+        "targets": options.get("targets", []),
+        "shrinkage": None,
+        "ridge_per_entry": False,
+        "bias_damping": 0.0,
+        "max_epochs": options["max_epochs"],
+        "candidates": len(found["candidates"]),
+        "seconds": found["seconds"],
+        "reason": found["reason"],
+        "rows": [],
+    }
+
+
+@own_keywords
+@_interruptible
+def choose_implicit(
+    kept: Any,
+    held: Any = None,
+    *,
+    implicit: bool | float | None = None,
+    ridge: float | None = None,
+    rank: int = 0,
+    columns: int | Sequence[int] | None = None,
+    max_epochs: int = 20,
+    seed: int = 0,
+    time_limit_s: float = math.inf,
+    k: int = 10,
+    mode: int | str = 1,
+    user_mode: int | str = 0,
+    contexts: str = "each",
+    callback: Callback | None = None,
+    threads: int | None = None,
+    device: int | None = None,
+) -> dict[str, Any]:
+    """Choose alpha, the ridge and R of implicit feedback by the NDCG of recommendations.
+
+    Each candidate is fitted to some entries and evaluated on others. First alphas of 1, 10 and 40 are tried, then a
+    tenth, a third, three and ten times the usual ridge, and then half and double the usual R, each with the best of the
+    others so far. The loss over all cells cannot choose them, since alpha and the ridge are part of it.
+
+    Parameters
+    ----------
+    kept : SparseTensor or what :func:`asarray` takes
+        The entries to learn from, of any shape and from 0 on: see `implicit` of :func:`fast_tucker`. Entries at one place
+        are summed.
+    held : SparseTensor or what :func:`asarray` takes, optional
+        The entries to evaluate on, within the shape of `kept`. Those above 0 are relevant. Their labels are matched to
+        those of `kept`. Without it, the last entry of each row of `user_mode` is held out, in the order of `kept`, if
+        that row keeps others.
+    implicit, ridge, rank, columns
+        As for :func:`fast_tucker`. What is given is kept, and not tried. With `columns` no R is tried either.
+    max_epochs : int
+        Of each candidate; more than 10 count as 10.
+    seed : int
+    time_limit_s : float
+        In seconds. The search ends after the candidate that passes it.
+    k : int
+        How many recommendations of each query are evaluated.
+    mode, user_mode : int or str
+        The modes of the items and of the users: numbers, from 0, or names.
+    contexts : {"each", "average"}
+        As for :func:`evaluate`.
+    callback : function, optional
+        Called after each candidate with its dict, as in `candidates` below. If it returns False, the search ends, with
+        the reason "stopped".
+    threads, device : int, optional
+        As for :func:`set_threads` and :func:`set_device`.
+
+    Returns
+    -------
+    dict
+        ``options``: those of the best candidate, for :func:`fast_tucker`. ``candidates``: dicts of ``implicit`` (alpha),
+        ``ridge``, ``rank``, ``ndcg`` (from 0 to 1), ``ndcg_error`` (its standard error over users) and ``users``, in the
+        order of the search. ``best``: the number of the best one, from 0. ``seconds``, and ``reason``: "converged",
+        "time limit" or "stopped".
+
+    Raises
+    ------
+    UsageError
+        Also if no user has a held-out entry above 0, or a value is negative.
+    MemoryError, NumericalError
+    KeyboardInterrupt
+        After Ctrl-C, at the end of a candidate.
+
+    Examples
+    --------
+    >>> import polyad
+    >>> X = polyad.generate("uniform", (20, 30), 300, seed=1)
+    >>> found = polyad.choose_implicit(X, rank=4, max_epochs=2)
+    >>> sorted(found["options"]), len(found["candidates"])
+    (['implicit', 'rank', 'ridge'], 7)
+    >>> polyad.fast_tucker(X, **found["options"]).rank
+    4
+    """
+    engine = _backend.engine(threads, device)
+    if contexts not in ("each", "average"):
+        raise UsageError(f"contexts is each or average, not {contexts!r}")
+    if callback is not None and not callable(callback):
+        raise UsageError(f"the callback is a function, not {callback!r}")
+    first = _entries(kept, "keep")
+    users, items = (_mode(first._names.mode_number(given, first.ndim), first.ndim) for given in (user_mode, mode))
+    if held is None:
+        first, second = split(first, by="last", mode=users, seed=_count("seed", seed))
+    else:
+        second = _held_like(first, _entries(held, "keep", first))
+    alpha = _alpha(implicit)
+    options: dict[str, Any] = {
+        "implicit": 40.0 if alpha is None else alpha,
+        "rank": _count("rank", rank),
+        "max_epochs": _count("max_epochs", max_epochs),
+        "seed": _count("seed", seed),
+        "time_limit_s": _limit("time_limit_s", time_limit_s, 0),
+    }
+    if ridge is not None:
+        options["ridge"] = _limit("ridge", ridge, 0)
+    if columns is not None:
+        given = [columns] if isinstance(columns, (int, np.integer)) else columns
+        options["columns"] = [_count("columns", number, 1) for number in given]
+    ranking = (users, items, _count("k", k, 1), contexts == "average")
+    found = _search(engine, first, second, options, alpha is not None, ranking, callback)
+    best = found["candidates"][found["best"]]
+    chosen = {name: best[name] for name in ("implicit", "ridge", "rank") if name != "rank" or best["rank"] > 0}
+    if columns is not None:
+        chosen["columns"] = options["columns"]
+    return {"options": chosen, **found}
+
+
+def _held_like(kept: SparseTensor, held: SparseTensor) -> SparseTensor:
+    """Held-out entries with the types and the shape of those to learn from.
+
+    Raises
+    ------
+    UsageError
+        For entries outside that shape.
+    """
+    if held.ndim != kept.ndim or any(a > b for a, b in zip(held.shape, kept.shape)):
+        raise UsageError(f"held-out entries of {held.shape} for entries of {kept.shape}")
+    typed = held.to_host().astype(kept.dtype)
+    # Checked before they may become narrower.
+    checked = SparseTensor(typed.coords, typed.values, kept.shape, duplicates="keep")
+    return _trusted(checked.coords.astype(kept.to_host().coords.dtype), checked.values, kept.shape, None)
