@@ -91,7 +91,7 @@ Failure explain() {
 }
 
 int complain(Failure const& failure) {
-  if (ranks().rank == 0 && failure.is_told) say_text("polyad: " + failure.text + "\n");
+  if (failure.is_told) say_text("polyad: " + failure.text + "\n");
   return failure.exit;
 }
 
@@ -162,7 +162,7 @@ int run_reported(CommandOptions const& options, std::string const& command) {
   if (ends_all) {
     wait_for_turn();
     failure.text = "rank " + std::to_string(ranks().rank) + ": " + failure.text;
-    say_text("polyad: " + failure.text + "\n");
+    say_anyway("polyad: " + failure.text + "\n");
   }
   if (failure.exit != 0) {
     report.exit  = failure.exit;

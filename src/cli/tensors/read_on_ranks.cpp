@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/tensors/read_on_ranks.hpp"
 
-#include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <iterator>
 #include <limits>
 #include <numeric>
 #include <variant>
 
+#include "cli/run/communicator.hpp"
 #include "cli/run/ranks.hpp"
-#include "polyad/distributed/communicator.hpp"
 
 namespace polyad::cli {
 
@@ -39,7 +38,7 @@ io::TensorFile read_file_on_ranks(TensorInput const& input, CommonOptions const&
   if (ranks().rank == 0) file = read_input_file(input, common, report);
   share_facts(report);
   auto& extents       = file.tensor.extents;
-  auto const all      = mpi_communicator(Kokkos::DefaultExecutionSpace()).host();
+  auto const all      = ranks_on_host();
   std::uint64_t order = extents.size();
   all.broadcast(&order, 1, 0);
   extents.resize(order);
@@ -64,7 +63,7 @@ std::vector<bool> occurring_rows(io::CoordinateList const& part, std::size_t n) 
       },
       part.indices);
   if (ranks().size == 1) return occurs;
-  auto const all = mpi_communicator(Kokkos::DefaultExecutionSpace()).host();
+  auto const all = ranks_on_host();
   // Blocks of rows: the ranks add up numbers, not bits.
   constexpr std::size_t block = std::size_t(1) << 20;
   for (std::size_t first = 0; first < occurs.size(); first += block) {
@@ -112,8 +111,9 @@ bool extents_need_wide_index(std::vector<std::uint64_t> const& extents) {
                      [](std::uint64_t extent) { return extent > std::numeric_limits<std::uint32_t>::max(); });
 }
 
-io::CoordinateList gather_on_rank_0(io::CoordinateList const& list) {
-  auto const all            = mpi_communicator(Kokkos::DefaultExecutionSpace()).host();
+io::CoordinateList gather_on_rank_0(io::CoordinateList&& list) {
+  if (ranks().size == 1) return std::move(list);
+  auto const all            = ranks_on_host();
   std::uint64_t const order = list.order();
   std::vector<count_t> to(ranks().size, 0);
   to[0]           = list.nnz();

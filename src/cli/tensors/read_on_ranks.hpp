@@ -50,8 +50,8 @@ std::vector<Index> take_indices(io::CoordinateList& list) {
       list.indices);
 }
 
-/// The lists of all ranks, in their order, on rank 0; an empty one elsewhere.
-[[nodiscard]] io::CoordinateList gather_on_rank_0(io::CoordinateList const& list);
+/// The lists of all ranks, in their order, on rank 0; an empty one elsewhere. One rank gets its list back.
+[[nodiscard]] io::CoordinateList gather_on_rank_0(io::CoordinateList&& list);
 
 /// The rows that have entries, in the form of HostFastTucker::observed. With several ranks, a row counts if
 /// it has entries in any part. All ranks call it together and get the same result.
