@@ -124,14 +124,6 @@ std::string advice_on_ids(Report const& report) {
   return "";
 }
 
-template <class CommandOptions>
-CommonOptions const& common_of(CommandOptions const& options) {
-  if constexpr (requires { options.common; })
-    return options.common;
-  else
-    return options.of.common;  // tune's are estimate's and more
-}
-
 /// A signal that met a command without a place to stop, or after the last one.
 Failure late_interrupt(Report const& report) {
   bool const is_done = report.exit == 0 || report.exit == static_cast<int>(ExitCode::differences_found);
@@ -141,13 +133,13 @@ Failure late_interrupt(Report const& report) {
 
 template <class CommandOptions>
 int run_reported(CommandOptions const& options, std::string const& command) {
-  auto const& path = common_of(options).report;
+  auto const& path = options.common.report;
   Report report;
   report.command = command;
-  report.options = common_of(options).listed;
-  report.seed    = common_of(options).seed;
+  report.options = options.common.listed;
+  report.seed    = options.common.seed;
   Failure failure;
-  if (common_of(options).data_on_stdout) reserve_stdout_for_data();
+  if (options.common.data_on_stdout) reserve_stdout_for_data();
   try {
     if (!path.empty() && ranks().rank == 0) io::expect_writable(path);
     report.exit = run(options, report);
