@@ -92,7 +92,7 @@ Failure explain() {
 }
 
 int complain(Failure const& failure) {
-  if (ranks().rank == 0 && failure.is_told) say_text("polyad: " + failure.text + "\n");
+  if (failure.is_told) say_text("polyad: " + failure.text + "\n");
   return failure.exit;
 }
 
@@ -125,14 +125,6 @@ std::string advice_on_ids(Report const& report) {
   return "";
 }
 
-template <class CommandOptions>
-CommonOptions const& common_of(CommandOptions const& options) {
-  if constexpr (requires { options.common; })
-    return options.common;
-  else
-    return options.of.common;  // tune's are estimate's and more
-}
-
 /// A signal that met a command without a place to stop, or after the last one.
 Failure late_interrupt(Report const& report) {
   bool const is_done = report.exit == 0 || report.exit == static_cast<int>(ExitCode::differences_found);
@@ -156,13 +148,13 @@ void expect_runs_on_ranks(CommandOptions const&) {
 
 template <class CommandOptions>
 int run_reported(CommandOptions const& options, std::string const& command) {
-  auto const& path = common_of(options).report;
+  auto const& path = options.common.report;
   Report report;
   report.command = command;
-  report.options = common_of(options).listed;
-  report.seed    = common_of(options).seed;
+  report.options = options.common.listed;
+  report.seed    = options.common.seed;
   Failure failure;
-  if (common_of(options).data_on_stdout) reserve_stdout_for_data();
+  if (options.common.data_on_stdout) reserve_stdout_for_data();
   try {
     if (!path.empty() && ranks().rank == 0) io::expect_writable(path);
     report.exit = run(options, report);
@@ -177,7 +169,7 @@ int run_reported(CommandOptions const& options, std::string const& command) {
   if (ends_all) {
     wait_for_turn();
     failure.text = "rank " + std::to_string(ranks().rank) + ": " + failure.text;
-    say_text("polyad: " + failure.text + "\n");
+    say_anyway("polyad: " + failure.text + "\n");
   }
   if (failure.exit != 0) {
     report.exit  = failure.exit;

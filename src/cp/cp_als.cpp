@@ -141,7 +141,7 @@ CpAlsResult<Scalar, Space> cp_als(Space const& space, TensorByRank<Scalar, Space
 
 template <class Scalar, class Space>
 CpAlsResult<Scalar, Space> cp_als(Space const& space, TensorByRank<Scalar, Space> const& X,
-                                  CpAlsOptions const& options, std::vector<std::vector<double>> const& start,
+                                  CpAlsOptions const& options, std::vector<std::vector<double>> start,
                                   CpAlsCallback const& callback) {
   auto const& rows    = *X.rows();
   int const order     = X.extents().order();
@@ -155,6 +155,7 @@ CpAlsResult<Scalar, Space> cp_als(Space const& space, TensorByRank<Scalar, Space
                    order);
     return true;
   });
+  start.resize(order);
   CpAlsOptions scaled = options;
   scaled.scale_start  = is_drawn || options.scale_start;
   auto const make     = [&](Space const& instance, std::uint64_t seed) {
@@ -163,9 +164,10 @@ CpAlsResult<Scalar, Space> cp_als(Space const& space, TensorByRank<Scalar, Space
       if (is_drawn) fill_random_start(instance, rows, options, seed, held);
       return held;
     });
-    std::vector<double> const none;
-    for (int n = 0; n < order; ++n)
-      if (!is_drawn || is_fixed(options, n)) rows.from_root(n, start.empty() ? none : start[n], made[n]);
+    for (int n = 0; n < order; ++n) {
+      if (!is_drawn || is_fixed(options, n)) rows.from_root(n, start[n], made[n]);
+      if (!is_drawn) start[n] = {};
+    }
     return made;
   };
   return run_cp_als<Scalar, Space>(space, HeldTensor<Scalar, Space>(X), scaled, make, callback);
@@ -219,7 +221,7 @@ POLYAD_EACH_SCALAR(, POLYAD_CP_ALS_BODY);
       CpAlsOptions const&, CpAlsCallback const&);                                                          \
   template CpAlsResult<Scalar, Kokkos::DefaultExecutionSpace> cp_als(                                      \
       Kokkos::DefaultExecutionSpace const&, TensorByRank<Scalar, Kokkos::DefaultExecutionSpace> const&,    \
-      CpAlsOptions const&, std::vector<std::vector<double>> const&, CpAlsCallback const&)
+      CpAlsOptions const&, std::vector<std::vector<double>>, CpAlsCallback const&)
 POLYAD_EACH_SCALAR(, POLYAD_RANDOM_START);
 POLYAD_EACH_SCALAR(, POLYAD_CP_ALS);
 

@@ -91,6 +91,7 @@ OccurringRows rows_by_lists(RankGroup const& ranks, std::span<Index const> indic
 template <class Index, class Space>
 std::vector<StoredRows> compact_coordinates(Communicator<Space> const& ranks, std::span<Index> indices,
                                             Extents const& extents, CompactRule const& rule) {
+  if (ranks.size() == 1) return compact_coordinates(indices, extents, rule);
   int const order        = extents.order();
   RankGroup const& group = ranks.host();
   POLYAD_EXPECTS(order > 0 && indices.size() % order == 0, indices.size(), " indices of a tensor of order ",

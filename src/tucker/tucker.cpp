@@ -261,9 +261,10 @@ public:
     form_core();
     if (is_start) m_formula = formula_of_start();
     m_outputs.clear();  // frees memory for the fit
-    auto const fit     = final_fit(m_space, m_tensor, m_result.model, m_norm.scale, m_formula, is_start);
-    m_result.fit       = fit.value;
-    m_result.fit_error = fit.error;
+    auto const fit      = final_fit(m_space, m_tensor, m_result.model, m_norm.scale, m_formula, is_start);
+    m_result.fit        = fit.value;
+    m_result.fit_error  = fit.error;
+    m_result.iterations = m_iterations;
     if (m_norm.scale != 1) scale_matrix(m_space, m_result.model.core, 1 / m_norm.scale);
     m_space.fence("polyad::tucker");
     return std::move(m_result);

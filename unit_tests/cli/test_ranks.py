@@ -225,6 +225,27 @@ class Ranks(ToolTest):
         self.assertEqual(result.returncode, 2)
         self.assertIn("one of the names user, item, day, not 'usr'", result.stderr)
 
+    def test_starts_of_other_names(self):
+        """Refused as on one rank: rank 0 knows the names."""
+        entries = random_tensor((9, 6, 5), 120)
+        for name, prefix in (("t.csv", "u"), ("v.csv", "v")):
+            lines = (f"{prefix}{i},i{j},d{k},{x}\n" for (i, j, k), x in entries.items())
+            self.write(name, "user,item,day,rating\n" + "".join(lines))
+        self.succeed("cpd", "t.csv", "-r", 2, "-i", 2, "-o", "start.npz")
+        result = self.mpirun(2, "cpd", "v.csv", "-r", 2, "-i", 2, "--init", "start.npz")
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn("have different numberings", result.stderr)
+
+    def test_negative_values_of_all_ranks(self):
+        """The share of negative values is that of the whole tensor, and one rank says it."""
+        arguments = ("cpd", self.tensor, "-r", 2, "-i", 2, "--nonnegative", "-o", "m.npz", "--quiet")
+        warning = "all modes are nonnegative, and negative values have [0-9.]+ %"
+        one = re.search(warning, self.succeed(*arguments).stderr)[0]
+        for ranks in (2, 3):
+            result = self.mpirun(ranks, *arguments)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual(re.findall(warning, result.stderr), [one])
+
     def test_last_and_sum_see_all_parts(self):
         """Rank 0 reads everything, and the other ranks know what it found."""
         lines = tns(random_tensor((30, 20, 10), 300)).splitlines()

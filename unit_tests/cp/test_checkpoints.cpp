@@ -67,8 +67,11 @@ TEST_CASE("checkpoints: an interrupted run continues to the same bits", "[cp]") 
   options.checkpoint_every = 1000;
   auto const cut = cp_als(space, X, options, [](CpAlsIteration const& it) { return it.iteration < 4; });
   CHECK(cut.reason == StopReason::interrupted);
+  CHECK(cut.iterations == 4);
   options.resume  = options.checkpoint;
   auto const rest = cp_als(space, X, options);
+  CHECK(rest.iterations == 9);
+  CHECK(cp_als(space, X, options).iterations == 9);  // none is left to do
   CHECK(rest.fit == whole.fit);
   CHECK(rest.model.weights == whole.model.weights);
   for (int n = 0; n < 3; ++n) CHECK(flat(rest.model.factors[n]) == flat(whole.model.factors[n]));

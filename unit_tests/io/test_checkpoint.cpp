@@ -50,6 +50,7 @@ TEST_CASE("checkpoints round-trip, and damage is detected", "[io]") {
   polyad::test::TemporaryFolder const folder;
   polyad::io::write_checkpoint(folder / "c", sample());
   REQUIRE(polyad::io::read_checkpoint(folder / "c") == sample());
+  REQUIRE(polyad::io::read_checkpoint_format(folder / "c") == sample().format);
   REQUIRE(folder.files() == 1);
   std::string const whole = polyad::test::content_of(folder / "c");
   for (std::size_t k = 0; k < whole.size(); ++k) {
@@ -61,6 +62,10 @@ TEST_CASE("checkpoints round-trip, and damage is detected", "[io]") {
   REQUIRE(error_of(whole + "x") == ": the checkpoint is damaged or cut short: its checksum is wrong");
   REQUIRE(error_of("1 1 1\n") == ": is not a checkpoint");
   REQUIRE(error_of(whole.substr(0, 12)) == ": the checkpoint is cut short");
+  for (std::size_t const length : {std::size_t{12}, std::size_t{30}})
+    REQUIRE_THROWS_AS(polyad::io::read_checkpoint_format(folder.write("part", whole.substr(0, length))),
+                      polyad::InputError);
+  REQUIRE_THROWS_AS(polyad::io::read_checkpoint_format(folder.write("x.tns", "1 1 1\n")), polyad::InputError);
 }
 
 TEST_CASE("checkpoints of version 1 have no weights", "[io]") {

@@ -53,6 +53,8 @@ void expect_tucker_resumed() {
   options.resume  = options.checkpoint;
   auto const rest = tucker(space, X, options);
   REQUIRE(rest.history.size() == 4);
+  CHECK(cut.iterations == 3);
+  CHECK(rest.iterations == 7);
   for (std::size_t k = 0; k < 4; ++k) {
     CHECK(rest.history[k].iteration == static_cast<int>(k) + 4);
     CHECK(rest.history[k].fit == whole.history[k + 3].fit);
@@ -64,6 +66,7 @@ void expect_tucker_resumed() {
   // A run that was done has nothing left to do, and the same model.
   auto const again = tucker(space, X, options);
   CHECK(again.history.empty());
+  CHECK(again.iterations == 7);
   CHECK(flat(again.model.core) == flat(whole.model.core));
 }
 

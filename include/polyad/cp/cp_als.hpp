@@ -52,6 +52,7 @@ struct CpAlsResult {
   static_assert(detail::expect_compiled<Scalar, std::uint32_t, Space>());
   Ktensor<Scalar, Space> model;  // normalised, in canonical form
   std::vector<CpAlsIteration> history;
+  int iterations         = 0;  // that have ended, those before a checkpoint included
   StopReason reason      = StopReason::max_iterations;
   double fit             = 0;  // fit of the model in its precision, not the last iteration's number
   double fit_error       = 0;  // a bound for the rounding error of `fit`
@@ -133,11 +134,12 @@ template <class Scalar, class Space>
                                                 CpAlsOptions const& options   = {},
                                                 CpAlsCallback const& callback = {});
 /// The same from a given start, which CpAlsOptions::fixed_modes need.
-/// \param start  on rank 0 A^(n) (I_n x R, row-major) of each mode of the whole tensor; empty on the others
+/// \param start  on rank 0 A^(n) (I_n x R, row-major) of each mode of the whole tensor; empty on the others.
+///               It is copied, unless it is handed over by std::move: then the run releases it
 template <class Scalar, class Space>
 [[nodiscard]] CpAlsResult<Scalar, Space> cp_als(Space const& space, TensorByRank<Scalar, Space> const& X,
                                                 CpAlsOptions const& options,
-                                                std::vector<std::vector<double>> const& start,
+                                                std::vector<std::vector<double>> start,
                                                 CpAlsCallback const& callback = {});
 
 /// The same for coordinates, in the format that any_format chooses. `rest` are optional start and callback.

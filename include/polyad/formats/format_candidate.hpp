@@ -45,4 +45,14 @@ struct FormatCandidate {
   DensePart dense;                       // the same for all
 };
 
+/// The format that a tensor was kept in, as AnyFormat says.
+struct FormatFacts {
+  std::string chosen;
+  std::string because                     = {};  // why; if it was named, why it differs from the request
+  std::uint64_t storage_bytes             = 0;
+  double build_s                          = 0;
+  std::vector<FormatCandidate> candidates = {};  // the best first
+  std::string warning                     = {};  // what its results may lose
+};
+
 }  // namespace polyad

@@ -25,15 +25,6 @@ struct Imbalance {
   double bytes    = 1;  // nonzeros, factors and products
 };
 
-/// The format that a tensor was kept in, as AnyFormat says.
-struct FormatFacts {
-  std::string chosen, because;
-  count_t storage_bytes                   = 0;
-  double build_s                          = 0;
-  std::vector<FormatCandidate> candidates = {};
-  std::string warning                     = {};
-};
-
 /// What one of several ranks will hold in a run that divides the rows of every mode, for the plan of its
 /// memory: `owned_rows` (distributed/distribute.hpp) counts it.
 struct OwnedRows {

@@ -61,6 +61,10 @@ void write_checkpoint(std::filesystem::path const& path, Checkpoint const& check
 /// \throws InputError for a file that is damaged, cut short or not a checkpoint
 [[nodiscard]] Checkpoint read_checkpoint(std::filesystem::path const& path);
 
+/// Its format alone, from the beginning of the file. \throws InputError as read_checkpoint, unless the damage
+/// is elsewhere
+[[nodiscard]] std::string read_checkpoint_format(std::filesystem::path const& path);
+
 /// The state of Tucker. The factors determine the next iteration; the rest is as in Checkpoint.
 struct TuckerCheckpoint {
   std::string precision, format;

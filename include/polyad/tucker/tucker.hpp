@@ -35,6 +35,7 @@ template <class Scalar, class Space>
 struct TuckerResult {
   TuckerModel<Scalar, Space> model;  // U with orthonormal columns
   std::vector<TuckerIteration> history;
+  int iterations    = 0;  // that have ended, those before a checkpoint included
   StopReason reason = StopReason::max_iterations;
   double fit        = 0;  // that of the model in its precision, not the last iteration's number
   double fit_error  = 0;  // a bound for the rounding error of `fit`

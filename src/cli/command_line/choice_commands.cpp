@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/command_line/choice_commands.hpp"
-
 #include <limits>
 #include <string>
 
 #include "cli/command_line/checks.hpp"
 #include "cli/command_line/command.hpp"
+#include "cli/command_line/declarations.hpp"
 #include "cli/command_line/shared_options.hpp"
 #include "polyad/formats/capability.hpp"
 #include "polyad/io/atomic_file.hpp"
@@ -29,55 +28,39 @@ void add_shared(Command& command, EstimateOptions& options) {
   add_common(command);
 }
 
-void check(EstimateOptions const& options) {
-  refuse_overwriting(options.tensor, options.common.report, "--report");
-}
-
 }  // namespace
 
-ChoiceCommands::ChoiceCommands(CLI::App& app, SelectedCommands const& meant) : m_app(app) {
-  if (meant.contains("estimate")) add_estimate();
-  if (meant.contains("tune")) add_tune();
-}
-
-void ChoiceCommands::add_estimate() {
-  Command estimate(m_app, "estimate", "Predict bytes and time of each format, before anything runs",
-                   m_estimate.common);
-  add_shared(estimate, m_estimate);
-  estimate.footer(
+void declare(Command& command, EstimateOptions& options) {
+  add_shared(command, options);
+  command.footer(
       "Predictions use the tensor's sizes, slices and fibers, and a short measurement of the machine. "
       "Nothing is built.\n"
       "Example: polyad estimate uber.tns.xz -r 32 --device-memory 8G");
 }
 
-void ChoiceCommands::add_tune() {
-  Command tune(m_app, "tune", "Try the formats on a tensor and name the fastest", m_tune.of.common);
-  add_shared(tune, m_tune.of);
-  add_format(tune, m_tune.format, "Try only this format, in all its shapes: " + format_names());
-  tune.add_flag(
-      "--store", m_tune.store,
+void declare(Command& command, TuneOptions& options) {
+  add_shared(command, options);
+  add_format(command, options.format, "Try only this format, in all its shapes: " + format_names());
+  command.add_flag(
+      "--store", options.store,
       "Keep the choice in TENSOR.tune.json, next to the tensor. --format auto finds it for the same rank, "
       "precision and machine");
-  tune.footer("Example: polyad tune uber.tns.xz -r 32 -i 20 --store");
+  command.footer("Example: polyad tune uber.tns.xz -r 32 -i 20 --store");
 }
 
-std::optional<Options> ChoiceCommands::chosen() {
-  if (is_given(m_app, "estimate")) {
-    check(m_estimate);
-    return m_estimate;
-  }
-  if (is_given(m_app, "tune")) {
-    check(m_tune.of);
-    if (m_tune.format == "auto") refuse("--format takes the name of one format. Leave it out to try all");
-    if (!m_tune.format.empty() && format_offers(m_tune.format, Capability::streaming))
-      refuse("--format " + m_tune.format +
-             ": tune does not try a tensor in host memory. --format auto streams a tensor that does not fit");
-    if (m_tune.store &&
-        (!std::filesystem::is_regular_file(m_tune.of.tensor) || io::own_descriptor(m_tune.of.tensor)))
-      refuse("--store keeps the choice next to the tensor, so the tensor must be a file");
-    return m_tune;
-  }
-  return std::nullopt;
+void check(EstimateOptions const& options) {
+  refuse_overwriting(options.tensor, options.common.report, "--report");
+}
+
+void check(TuneOptions const& options) {
+  check(static_cast<EstimateOptions const&>(options));
+  if (options.format == "auto") refuse("--format takes the name of one format. Leave it out to try all");
+  if (!options.format.empty() && format_offers(options.format, Capability::streaming))
+    refuse("--format " + options.format +
+           ": tune does not try a tensor in host memory. --format auto streams a tensor that does not fit");
+  if (options.store &&
+      (!std::filesystem::is_regular_file(options.tensor) || io::own_descriptor(options.tensor)))
+    refuse("--store keeps the choice next to the tensor, so the tensor must be a file");
 }
 
 }  // namespace polyad::cli

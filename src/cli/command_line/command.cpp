@@ -13,16 +13,6 @@
 
 namespace polyad::cli {
 
-SelectedCommands::SelectedCommands(std::string_view first_word) {
-  if (std::find(command_names.begin(), command_names.end(), first_word) != command_names.end())
-    m_only = first_word;
-}
-
-bool is_given(CLI::App const& app, std::string_view command) {
-  auto const given = app.get_subcommands();
-  return !given.empty() && given.front()->get_name() == command;
-}
-
 Command::Command(CLI::App& app, std::string const& name, std::string const& description,
                  CommonOptions& common)
     : m_app(app.add_subcommand(name, description)),

@@ -63,21 +63,6 @@ inline constexpr std::array command_names = {"cpd",     "stats",       "tucker",
                                              "predict", "recommend",   "similar", "estimate", "tune",
                                              "info",    "fast-tucker", "project", "evaluate", "update"};
 
-/// The commands that a command line may mean: the one that its first word names, or all of them where it
-/// names none. Fuzzing parses four times as many lines when the options of the others are not declared.
-class SelectedCommands {
-public:
-  /// \param first_word  the word after the program's name, or nothing
-  explicit SelectedCommands(std::string_view first_word);
-  [[nodiscard]] bool contains(std::string_view command) const { return m_only.empty() || m_only == command; }
-
-private:
-  std::string_view m_only;
-};
-
-/// Whether the command line that `app` parsed has this command.
-[[nodiscard]] bool is_given(CLI::App const& app, std::string_view command);
-
 class Command {
 public:
   /// Adds a command without options to `app`.

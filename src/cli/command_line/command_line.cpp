@@ -9,16 +9,14 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "cli/command_line/checks.hpp"
-#include "cli/command_line/choice_commands.hpp"
 #include "cli/command_line/command.hpp"
-#include "cli/command_line/completion_commands.hpp"
 #include "cli/command_line/constraint_options.hpp"
+#include "cli/command_line/declarations.hpp"
 #include "cli/command_line/declared_options.hpp"
-#include "cli/command_line/file_commands.hpp"
-#include "cli/command_line/product_commands.hpp"
 #include "cli/command_line/shared_options.hpp"
 #include "cli/manual/help.hpp"
 #include "cli/report/git_hash.hpp"
@@ -39,7 +37,84 @@ constexpr auto exit_codes =
     "A command that fails writes nothing to the -o file. It still writes the --report file, with the exit "
     "code and the error's text. Only a usage error writes no report.\n";
 
-void add_cpd(Command command, CpdOptions& options) {
+/// A command and its options.
+template <class CommandOptions>
+struct CommandOf {
+  std::string name, description;
+  CommandOptions options = {};
+};
+
+/// In the order in which help lists them.
+auto all_commands() {
+  return std::tuple{
+      CommandOf<CpdOptions>{"cpd", "Canonical polyadic decomposition by alternating least squares"},
+      CommandOf<StatsOptions>{"stats", "Show the sizes, the sparsity and the values of a tensor"},
+      CommandOf<TuckerOptions>{"tucker", "Tucker decomposition by higher-order orthogonal iteration"},
+      CommandOf<TtmOptions>{"ttm", "Multiply a tensor by a matrix along one mode"},
+      CommandOf<TtmcOptions>{"ttmc", "Multiply a tensor by the matrices of all modes but one"},
+      CommandOf<ProjectOptions>{"project", "Rows of one mode of a model for new slices of a tensor"},
+      CommandOf<TrainOptions>{"fast-tucker", "Fit a FastTucker model to observed entries, to predict others"},
+      CommandOf<PredictOptions>{"predict", "Predict entries by a model, and compare"},
+      CommandOf<RecommendOptions>{"recommend",
+                                  "Find the rows of a mode with the highest predictions of a model"},
+      CommandOf<SimilarOptions>{"similar", "Find the rows of a mode that are most alike in a model"},
+      CommandOf<EvaluateOptions>{"evaluate", "Measure the recommendations of a model on test entries"},
+      CommandOf<UpdateOptions>{"update", "Add entries to a model: solve the rows that have new ones"},
+      CommandOf<ConvertOptions>{"convert", "Write a tensor in another dialect, exact to the last bit"},
+      CommandOf<CheckOptions>{"check", "Look for duplicates, zeros and values that are not finite"},
+      CommandOf<CompareOptions>{"compare", "Compare two models, a model and a tensor, or two tensors"},
+      CommandOf<GenOptions>{"gen", "Make a random tensor; a seed gives the same on every machine"},
+      CommandOf<MttkrpOptions>{"mttkrp", "Multiply the unfolded tensor by the factors of a model"},
+      CommandOf<EstimateOptions>{"estimate", "Predict bytes and time of each format, before anything runs"},
+      CommandOf<TuneOptions>{"tune", "Try the formats on a tensor and name the fastest"},
+      CommandOf<InfoOptions>{
+          "info", "Show the version, the backend, and the devices that were found and compiled for"}};
+}
+
+bool is_command(std::string const& word) {
+  return std::ranges::find(command_names, word) != command_names.end();
+}
+
+/// ": did you mean 'cpd'?", or nothing if no command has a similar name.
+std::string proposal(std::string const& typed, std::vector<std::string> const& words) {
+  std::string const nearest = nearest_word(typed, words);
+  return nearest.empty() ? "" : "; did you mean " + nearest + "?";
+}
+
+/// Refuses a first word that is not an option and names no command.
+void expect_command(std::string const& first) {
+  if (first.empty() || first[0] == '-') return;
+  if (is_command(first)) return;
+  std::vector<std::string> const names(command_names.begin(), command_names.end());
+  refuse("unknown command '" + first + "'" + proposal(first, names) + " (see polyad --help)");
+}
+
+/// The arguments that belong to no option and no positional, in the order in which they were typed. CLI11
+/// lists them in reverse.
+std::string unexpected_words(CLI::App const& app) {
+  std::string text, typed;
+  for (auto const& word : app.remaining(true)) {
+    text += (text.empty() ? "" : " ") + word;
+    if (typed.empty()) typed = word;
+  }
+  std::vector<std::string> names;
+  for (auto const* command : app.get_subcommands())
+    for (auto const* option : command->get_options())
+      for (auto const& name : option->get_lnames()) names.push_back("--" + name);
+  return "not expected: " + text +
+         (typed.starts_with("--") ? proposal(typed.substr(0, typed.find('=')), names) : "");
+}
+
+/// CLI11's texts end with hints on further lines and full stops; ours are one line.
+std::string one_line(std::string text) {
+  text = text.substr(0, text.find('\n'));
+  while (!text.empty() && (text.back() == '.' || text.back() == ' ')) text.pop_back();
+  return text;
+}
+
+}  // namespace
+
+void declare(Command& command, CpdOptions& options) {
   add_tensor(command, options.tensor, options.index_base);
   add_duplicates(command, options.duplicates, {"sum", "last", "error"});
   add_drop_zeros(command, options.drop_zeros);
@@ -84,14 +159,14 @@ void add_cpd(Command command, CpdOptions& options) {
   command.footer("Example: polyad cpd uber.tns.xz -r 16 -o model.ktns");
 }
 
-void add_stats(Command command, StatsOptions& options) {
+void declare(Command& command, StatsOptions& options) {
   add_tensor(command, options.tensor, options.index_base);
   add_duplicates(command, options.duplicates, {"sum", "last", "error"});
   add_common(command);
   command.footer("Example: polyad stats uber.tns.xz");
 }
 
-void add_info(Command command) {
+void declare(Command& command, InfoOptions&) {
   add_common(command);
 }
 
@@ -127,45 +202,6 @@ void check(StatsOptions const& options) {
 
 void check(InfoOptions const&) {}
 
-/// ": did you mean 'cpd'?", or nothing if no command has a similar name.
-std::string proposal(std::string const& typed, std::vector<std::string> const& words) {
-  std::string const nearest = nearest_word(typed, words);
-  return nearest.empty() ? "" : "; did you mean " + nearest + "?";
-}
-
-/// Refuses a first word that is not an option and names no command.
-void expect_command(std::string const& first) {
-  if (first.empty() || first[0] == '-') return;
-  std::vector<std::string> const names(command_names.begin(), command_names.end());
-  if (std::find(names.begin(), names.end(), first) == names.end())
-    refuse("unknown command '" + first + "'" + proposal(first, names) + " (see polyad --help)");
-}
-
-/// The arguments that belong to no option and no positional, in the order in which they were typed. CLI11
-/// lists them in reverse.
-std::string unexpected_words(CLI::App const& app) {
-  std::string text, typed;
-  for (auto const& word : app.remaining(true)) {
-    text += (text.empty() ? "" : " ") + word;
-    if (typed.empty()) typed = word;
-  }
-  std::vector<std::string> names;
-  for (auto const* command : app.get_subcommands())
-    for (auto const* option : command->get_options())
-      for (auto const& name : option->get_lnames()) names.push_back("--" + name);
-  return "not expected: " + text +
-         (typed.starts_with("--") ? proposal(typed.substr(0, typed.find('=')), names) : "");
-}
-
-/// CLI11's texts end with hints on further lines and full stops; ours are one line.
-std::string one_line(std::string text) {
-  text = text.substr(0, text.find('\n'));
-  while (!text.empty() && (text.back() == '.' || text.back() == ' ')) text.pop_back();
-  return text;
-}
-
-}  // namespace
-
 std::optional<Options> parse_command_line(int argc, char const* const* argv) {
   CLI::App app("Factors sparse tensors on one CPU core, on many, or on a GPU.", "polyad");
   app.footer(exit_codes);
@@ -173,23 +209,19 @@ std::optional<Options> parse_command_line(int argc, char const* const* argv) {
   app.require_subcommand(1);
   app.formatter(std::make_shared<HelpFormatter>());
 
-  CpdOptions cpd;
-  StatsOptions stats;
-  InfoOptions info;
   std::string const first_word = argc > 1 ? argv[1] : "";
   expect_command(first_word);
-  SelectedCommands const meant(first_word);
-  if (meant.contains("cpd"))
-    add_cpd({app, "cpd", "Canonical polyadic decomposition by alternating least squares", cpd.common}, cpd);
-  if (meant.contains("stats"))
-    add_stats({app, "stats", "Show the sizes, the sparsity and the values of a tensor", stats.common}, stats);
-  ProductCommands products(app, meant);
-  CompletionCommands completion(app, meant);
-  FileCommands files(app, meant);
-  ChoiceCommands choices(app, meant);
-  if (meant.contains("info"))
-    add_info({app, "info", "Show the version, the backend, and the devices that were found and compiled for",
-              info.common});
+  // Fuzzing parses four times as many lines when the options of other commands are not declared.
+  bool const is_named = is_command(first_word);
+  auto commands       = all_commands();
+  auto const for_each = [&](auto const& f) {
+    std::apply([&](auto&... command) { (f(command), ...); }, commands);
+  };
+  for_each([&](auto& command) {
+    if (is_named && command.name != first_word) return;
+    Command declared(app, command.name, command.description, command.options.common);
+    declare(declared, command.options);
+  });
 
   add_manual(app);
 
@@ -204,17 +236,13 @@ std::optional<Options> parse_command_line(int argc, char const* const* argv) {
     bool const is_extra = dynamic_cast<CLI::ExtrasError const*>(&error) != nullptr;
     refuse((is_extra ? unexpected_words(app) : one_line(error.what())) + " (see " + name + " --help)");
   }
-  auto const checked = [](auto const& options) {
-    check(options);
-    return Options(options);
-  };
-  if (auto chosen = products.chosen()) return chosen;
-  if (auto chosen = files.chosen()) return chosen;
-  if (auto chosen = choices.chosen()) return chosen;
-  if (auto chosen = completion.chosen()) return chosen;
-  if (is_given(app, "cpd")) return checked(cpd);
-  if (is_given(app, "stats")) return checked(stats);
-  return checked(info);
+  std::optional<Options> chosen;
+  for_each([&](auto& command) {
+    if (app.get_subcommands().front()->get_name() != command.name) return;
+    check(command.options);
+    chosen = command.options;
+  });
+  return chosen;
 }
 
 }  // namespace polyad::cli

@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/command_line/completion_commands.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <initializer_list>
-#include <map>
 #include <string>
 #include <string_view>
 
 #include "cli/command_line/checks.hpp"
 #include "cli/command_line/command.hpp"
+#include "cli/command_line/declarations.hpp"
 #include "cli/command_line/declared_options.hpp"
-#include "cli/command_line/evaluation/evaluate_command.hpp"
 #include "cli/command_line/evaluation/split_options.hpp"
 #include "cli/command_line/folding/fold_in_options.hpp"
-#include "cli/command_line/folding/update_command.hpp"
 #include "cli/command_line/shared_options.hpp"
 #include "polyad/formats/capability.hpp"
 
@@ -61,15 +57,8 @@ std::string shrinkage_text(TrainOptions const& options) {
 }
 
 void add_cold_start(Command& command, ColdStart& cold_start) {
-  command
-      .add_option(
-          "--cold-start", cold_start, "Unknown indices: refuse them, or bias: predict by the known biases",
-          [&cold_start](OptionList& list) {
-            list.emplace_back("cold_start", std::string(cold_start == ColdStart::bias ? "bias" : "refuse"));
-          })
-      ->transform(CLI::CheckedTransformer(
-          std::map<std::string, ColdStart>{{"refuse", ColdStart::refuse}, {"bias", ColdStart::bias}}))
-      ->type_name("HOW");
+  add_cold_start(command, cold_start, {{"refuse", ColdStart::refuse}, {"bias", ColdStart::bias}},
+                 "Unknown indices: refuse them, or bias: predict by the known biases");
 }
 
 void add_clip(Command& command, std::vector<double>& clip, std::string const& meaning) {
@@ -95,7 +84,48 @@ void expect_from_zero(char const* option, double number) {
     refuse(fmt::format("{} takes a number from 0 on, not {}", option, number));
 }
 
-void add_fast_tucker(Command command, TrainOptions& options) {
+/// The options that recommend and similar have in common.
+template <class Asked>
+void add_rows_of_mode(Command& command, Asked& options) {
+  command.add_input("MODEL", options.model, "A model of fast-tucker (.npz)")->required()->type_name("");
+  add_mode(command, options.mode, "The mode whose rows you want", 0);
+  command.add_option("-n,--count", options.count, "Number of rows")->type_name("N")->capture_default_str();
+  add_index_base(command, "--index-base", options.index_base,
+                 "Number of the first row, 0 or 1; unset: as in the model's training set");
+}
+
+/// The rows are data, so that no report can share stdout with them.
+void print_unless_written(Command& command, std::filesystem::path& output) {
+  command.after_parsing([&output] {
+    if (output.empty()) output = "/dev/stdout";
+  });
+}
+
+void expect_format_for_optimizer(TrainOptions const& options) {
+  expect_format(options.format);
+  if (options.format == "auto") return;
+  auto const has    = [&](Capability capability) { return format_offers(options.format, capability); };
+  auto const& facts = options.optimizer_facts();
+  auto const lacks  = [&](Capability capability) {
+    return facts.needs_of_format(capability) && !has(capability);
+  };
+  if (lacks(Capability::row_least_squares))
+    refuse("--optimizer " + options.optimizer_name + " needs all entries of a row together, but " +
+           options.format + " does not keep them so. Take --optimizer " +
+           optimizer_names(
+               [](auto const& other) { return !other.needs_of_format(Capability::row_least_squares); }) +
+           ", or --format auto");
+  if (lacks(Capability::residual_sweep))
+    refuse("--optimizer " + options.optimizer_name + " needs a residual sweep, but " + options.format +
+           " has none. Take --format auto");
+  if (lacks(Capability::sgd))
+    refuse("--optimizer " + options.optimizer_name + " does not run on " + options.format +
+           ". Take one of these formats: " + format_names({Capability::sgd}));
+}
+
+}  // namespace
+
+void declare(Command& command, TrainOptions& options) {
   add_tensor(command, options.tensor, options.index_base,
              "Observed entries, zeros too, in any form; others are unknown; - is stdin");
   add_duplicates(command, options.duplicates, {"keep", "sum", "last", "error"});
@@ -190,7 +220,7 @@ void add_fast_tucker(Command command, TrainOptions& options) {
   command.footer("Example: polyad fast-tucker ratings.tns --split 0.1 --clip 1,5 -o model.npz");
 }
 
-void add_predict(Command command, PredictOptions& options) {
+void declare(Command& command, PredictOptions& options) {
   command.add_input("MODEL", options.model, "A model of fast-tucker, cpd or tucker")
       ->required()
       ->type_name("");
@@ -199,20 +229,10 @@ void add_predict(Command command, PredictOptions& options) {
              "its values",
              "Number of the first row; unset: as in the model's training set");
   add_clip(command, options.clip, "Clip predictions to this range, not to the model's");
-  auto& cold_start = options.cold_start;
-  command
-      .add_option("--cold-start", cold_start,
-                  "Unknown rows: refuse them; bias: predict by the known biases (fast-tucker, unless typed); "
-                  "zero: the value is 0 (cpd, tucker)",
-                  [&cold_start](OptionList& list) {
-                    list.emplace_back("cold_start", std::string(!cold_start                      ? ""
-                                                                : *cold_start == ColdStart::bias ? "bias"
-                                                                : *cold_start == ColdStart::zero ? "zero"
-                                                                                                 : "refuse"));
-                  })
-      ->transform(CLI::CheckedTransformer(std::map<std::string, ColdStart>{
-          {"refuse", ColdStart::refuse}, {"bias", ColdStart::bias}, {"zero", ColdStart::zero}}))
-      ->type_name("HOW");
+  add_cold_start(command, options.cold_start,
+                 {{"refuse", ColdStart::refuse}, {"bias", ColdStart::bias}, {"zero", ColdStart::zero}},
+                 "Unknown rows: refuse them; bias: predict by the known biases (fast-tucker, unless typed); "
+                 "zero: the value is 0 (cpd, tucker)");
   add_output(command, options.output, "Write the entries with their predictions")->required();
   command
       .add_output("--residuals", options.residuals,
@@ -222,27 +242,7 @@ void add_predict(Command command, PredictOptions& options) {
   command.footer("Example: polyad predict model.npz wanted.tns -o predicted.tns");
 }
 
-/// The options that recommend and similar have in common.
-template <class Asked>
-void add_rows_of_mode(Command& command, Asked& options) {
-  command.add_input("MODEL", options.model, "A model of fast-tucker (.npz)")->required()->type_name("");
-  add_mode(command, options.mode, "The mode whose rows you want", 0);
-  command.add_option("-n,--count", options.count, "Number of rows")->type_name("N")->capture_default_str();
-  command
-      .add_option("--index-base", options.index_base,
-                  "Number of the first row, 0 or 1; unset: as in the model's training set")
-      ->check(CLI::IsMember({"0", "1"}))
-      ->type_name("0|1");
-}
-
-/// The rows are data, so that no report can share stdout with them.
-void print_unless_written(Command& command, std::filesystem::path& output) {
-  command.after_parsing([&output] {
-    if (output.empty()) output = "/dev/stdout";
-  });
-}
-
-void add_recommend(Command command, RecommendOptions& options) {
+void declare(Command& command, RecommendOptions& options) {
   add_rows_of_mode(command, options);
   command
       .add_option("--for", options.at, "The row of each other mode, its number or name, or * to average",
@@ -277,7 +277,7 @@ void add_recommend(Command command, RecommendOptions& options) {
   command.footer("Example: polyad recommend model.npz --mode 1 --for '42,*' --seen ratings.tns");
 }
 
-void add_similar(Command command, SimilarOptions& options) {
+void declare(Command& command, SimilarOptions& options) {
   add_rows_of_mode(command, options);
   command.add_option("--index", options.index, "The row to compare the others with, its number or name")
       ->type_name("I");
@@ -286,28 +286,6 @@ void add_similar(Command command, SimilarOptions& options) {
   print_unless_written(command, options.output);
   add_common(command);
   command.footer("Example: polyad similar model.npz --mode 1 --index 7");
-}
-
-void expect_format_for_optimizer(TrainOptions const& options) {
-  expect_format(options.format);
-  if (options.format == "auto") return;
-  auto const has    = [&](Capability capability) { return format_offers(options.format, capability); };
-  auto const& facts = options.optimizer_facts();
-  auto const lacks  = [&](Capability capability) {
-    return facts.needs_of_format(capability) && !has(capability);
-  };
-  if (lacks(Capability::row_least_squares))
-    refuse("--optimizer " + options.optimizer_name + " needs all entries of a row together, but " +
-           options.format + " does not keep them so. Take --optimizer " +
-           optimizer_names(
-               [](auto const& other) { return !other.needs_of_format(Capability::row_least_squares); }) +
-           ", or --format auto");
-  if (lacks(Capability::residual_sweep))
-    refuse("--optimizer " + options.optimizer_name + " needs a residual sweep, but " + options.format +
-           " has none. Take --format auto");
-  if (lacks(Capability::sgd))
-    refuse("--optimizer " + options.optimizer_name + " does not run on " + options.format +
-           ". Take one of these formats: " + format_names({Capability::sgd}));
 }
 
 void check(TrainOptions const& options) {
@@ -384,59 +362,6 @@ void check(PredictOptions const& options) {
   expect_distinct_files({options.model, options.places}, options.output, options.common.report);
   expect_distinct_files({options.model, options.places, options.output}, options.residuals,
                         options.common.report);
-}
-
-}  // namespace
-
-CompletionCommands::CompletionCommands(CLI::App& app, SelectedCommands const& meant) : m_app(app) {
-  if (meant.contains("fast-tucker"))
-    add_fast_tucker(
-        {app, "fast-tucker", "Fit a FastTucker model to observed entries, to predict others", m_train.common},
-        m_train);
-  if (meant.contains("predict"))
-    add_predict({app, "predict", "Predict entries by a model, and compare", m_predict.common}, m_predict);
-  if (meant.contains("recommend"))
-    add_recommend({app, "recommend", "Find the rows of a mode with the highest predictions of a model",
-                   m_recommend.common},
-                  m_recommend);
-  if (meant.contains("similar"))
-    add_similar({app, "similar", "Find the rows of a mode that are most alike in a model", m_similar.common},
-                m_similar);
-  if (meant.contains("evaluate"))
-    add_evaluate(
-        {app, "evaluate", "Measure the recommendations of a model on test entries", m_evaluate.common},
-        m_evaluate);
-  if (meant.contains("update"))
-    add_update({app, "update", "Add entries to a model: solve the rows that have new ones", m_update.common},
-               m_update);
-}
-
-std::optional<Options> CompletionCommands::chosen() {
-  if (is_given(m_app, "fast-tucker")) {
-    check(m_train);
-    return m_train;
-  }
-  if (is_given(m_app, "predict")) {
-    check(m_predict);
-    return m_predict;
-  }
-  if (is_given(m_app, "recommend")) {
-    check(m_recommend);
-    return m_recommend;
-  }
-  if (is_given(m_app, "similar")) {
-    check(m_similar);
-    return m_similar;
-  }
-  if (is_given(m_app, "evaluate")) {
-    check(m_evaluate);
-    return m_evaluate;
-  }
-  if (is_given(m_app, "update")) {
-    check(m_update);
-    return m_update;
-  }
-  return std::nullopt;
 }
 
 }  // namespace polyad::cli

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/command_line/file_commands.hpp"
-
 #include <cmath>
 #include <string>
 
 #include "cli/command_line/checks.hpp"
 #include "cli/command_line/command.hpp"
+#include "cli/command_line/declarations.hpp"
 #include "cli/command_line/shared_options.hpp"
 #include "polyad/io/model_file.hpp"
 #include "polyad/io/tensor_file.hpp"
@@ -49,46 +48,30 @@ void add_input(Command& command, TensorInput& input, char const* duplicates) {
 
 }  // namespace
 
-FileCommands::FileCommands(CLI::App& app, SelectedCommands const& meant) : m_app(app) {
-  if (meant.contains("convert")) add_convert();
-  if (meant.contains("check")) add_check();
-  if (meant.contains("compare")) add_compare();
-  if (meant.contains("gen")) add_gen();
-  if (meant.contains("mttkrp")) add_mttkrp();
-}
-
-void FileCommands::add_convert() {
-  Command command(m_app, "convert", "Write a tensor in another dialect, exact to the last bit",
-                  m_convert.common);
-  add_input(command, m_convert.input, "keep");
+void declare(Command& command, ConvertOptions& options) {
+  add_input(command, options.input, "keep");
   command
-      .add_output("OUTPUT", m_convert.output, "The file to write, in full or not at all; - writes to stdout")
+      .add_output("OUTPUT", options.output, "The file to write, in full or not at all; - writes to stdout")
       ->required()
       ->type_name("");
-  add_dialect(command, m_convert.to);
-  add_precision(command, m_convert.precision, "the values in .pten and .npz: f32 rounds them");
-  command
-      .add_option("--output-base", m_convert.output_base,
-                  "Number of the first index in the file; unset: as in TENSOR")
-      ->check(CLI::IsMember({"0", "1"}))
-      ->type_name("0|1");
-  command.add_flag("--pack", m_convert.packed, "Pack the blocks of .pten with zstd");
-  command.add_flag("--allow-non-finite", m_convert.input.allow_non_finite,
-                   "Take NaN and infinity as they are");
-  command.add_flag("--force", m_convert.force, "OUTPUT may be TENSOR, which it replaces when it is whole");
+  add_dialect(command, options.to);
+  add_precision(command, options.precision, "the values in .pten and .npz: f32 rounds them");
+  add_index_base(command, "--output-base", options.output_base,
+                 "Number of the first index in the file; unset: as in TENSOR");
+  command.add_flag("--pack", options.packed, "Pack the blocks of .pten with zstd");
+  command.add_flag("--allow-non-finite", options.input.allow_non_finite, "Take NaN and infinity as they are");
+  command.add_flag("--force", options.force, "OUTPUT may be TENSOR, which it replaces when it is whole");
   add_common(command);
   command.footer(
       "Example: polyad convert uber.tns.xz uber.pten\nThe dialects are described in docs/file-formats.md.");
 }
 
-void FileCommands::add_check() {
-  Command command(m_app, "check", "Look for duplicates, zeros and values that are not finite",
-                  m_check.common);
-  add_tensor(command, m_check.input.path, m_check.input.index_base);
+void declare(Command& command, CheckOptions& options) {
+  add_tensor(command, options.input.path, options.input.index_base);
   command
-      .add_output("--fix", m_check.fixed, "Write the tensor with duplicates summed and the others left out")
+      .add_output("--fix", options.fixed, "Write the tensor with duplicates summed and the others left out")
       ->type_name("FILE");
-  command.add_flag("--force", m_check.force,
+  command.add_flag("--force", options.force,
                    "That file may be TENSOR, which is replaced once it is complete");
   add_common(command);
   command.footer(
@@ -96,23 +79,17 @@ void FileCommands::add_check() {
       "listed too, but they are not faults.\nExample: polyad check ratings.tns --fix ratings.pten");
 }
 
-void FileCommands::add_compare() {
-  Command command(m_app, "compare", "Compare two models, a model and a tensor, or two tensors",
-                  m_compare.common);
-  command.add_input("A", m_compare.a, "A model (.ktns, .npz) or a tensor")->required()->type_name("");
-  command
-      .add_input("B", m_compare.b, "Another model or tensor; if A is a model, a tensor here gives its fit")
+void declare(Command& command, CompareOptions& options) {
+  command.add_input("A", options.a, "A model (.ktns, .npz) or a tensor")->required()->type_name("");
+  command.add_input("B", options.b, "Another model or tensor; if A is a model, a tensor here gives its fit")
       ->required()
       ->type_name("");
   command
-      .add_option("--at-least", m_compare.at_least,
+      .add_option("--at-least", options.at_least,
                   "Exit with status 8 below this factor match score (unset: 0.99) or fit (unset: any)")
       ->type_name("X");
-  command
-      .add_option("--index-base", m_compare.index_base,
-                  "Number of the first row in texts; unset: as the model says, or as the files show")
-      ->check(CLI::IsMember({"0", "1"}))
-      ->type_name("0|1");
+  add_index_base(command, "--index-base", options.index_base,
+                 "Number of the first row in texts; unset: as the model says, or as the files show");
   add_max_memory(command);
   add_table(command);
   add_common(command);
@@ -124,100 +101,93 @@ void FileCommands::add_compare() {
       "Example: polyad compare model.ktns truth.ktns");
 }
 
-void FileCommands::add_gen() {
-  Command command(m_app, "gen", "Make a random tensor; a seed gives the same on every machine", m_gen.common);
-  command.add_option("KIND", m_gen.kind, "uniform, power-law, low-rank or ratings")
+void declare(Command& command, GenOptions& options) {
+  command.add_option("KIND", options.kind, "uniform, power-law, low-rank or ratings")
       ->required()
       ->check(CLI::IsMember({"uniform", "power-law", "low-rank", "ratings"}))
       ->type_name("");
   command
-      .add_option("-d,--dims", m_gen.dims, "The extents, separated by commas",
-                  listed_as("dims", m_gen.dims, " x "))
+      .add_option("-d,--dims", options.dims, "The extents, separated by commas",
+                  listed_as("dims", options.dims, " x "))
       ->required()
       ->delimiter(',')
       ->type_name("I,J,...");
-  command.add_option("-n,--nnz", m_gen.nnz, "About how many nonzeros; not for low-rank, which fills blocks")
-      ->type_name("N");
-  add_rank(command, m_gen.rank, "Components of low-rank and ratings")->capture_default_str();
   command
-      .add_option("--skew", m_gen.skew,
+      .add_option("-n,--nnz", options.nnz, "About how many nonzeros; not for low-rank, which fills blocks")
+      ->type_name("N");
+  add_rank(command, options.rank, "Components of low-rank and ratings")->capture_default_str();
+  command
+      .add_option("--skew", options.skew,
                   "For power-law and ratings: the k-th most frequent row has a share ~ k^-X")
       ->type_name("X")
       ->capture_default_str();
-  command.add_option("--noise", m_gen.noise, "For ratings: the standard deviation around the planted mean")
+  command.add_option("--noise", options.noise, "For ratings: the standard deviation around the planted mean")
       ->type_name("X")
       ->capture_default_str();
-  add_seed(command, m_gen.seed, "all random numbers");
-  add_output(command, m_gen.output, "The tensor to write")->required();
-  add_dialect(command, m_gen.to);
-  command.add_output("--model", m_gen.model, "Write the model that low-rank was made of")->type_name("FILE");
+  add_seed(command, options.seed, "all random numbers");
+  add_output(command, options.output, "The tensor to write")->required();
+  add_dialect(command, options.to);
+  command.add_output("--model", options.model, "Write the model that low-rank was made of")
+      ->type_name("FILE");
   add_common(command);
   command.footer("Example: polyad gen power-law -d 1000,500,200 -n 100000 -o made.pten");
 }
 
-void FileCommands::add_mttkrp() {
-  Command command(m_app, "mttkrp", "Multiply the unfolded tensor by the factors of a model", m_mttkrp.common);
-  add_input(command, m_mttkrp.input, "sum");
-  add_mode(command, m_mttkrp.mode_text, "The mode that is left", 1);
-  command.add_input("--factors", m_mttkrp.factors, "The model; only its factors are used")
+void declare(Command& command, MttkrpOptions& options) {
+  add_input(command, options.input, "sum");
+  add_mode(command, options.mode_text, "The mode that is left", 1);
+  command.add_input("--factors", options.factors, "The model; only its factors are used")
       ->required()
       ->type_name("FILE");
-  add_output(command, m_mttkrp.output, "The matrix, as .npz with the array 'mttkrp' of shape (I_m, R)")
+  add_output(command, options.output, "The matrix, as .npz with the array 'mttkrp' of shape (I_m, R)")
       ->required();
   add_common(command);
   command.footer("Example: polyad mttkrp uber.tns.xz --mode 0 --factors model.npz -o product.npz");
 }
 
-std::optional<Options> FileCommands::chosen() {
-  auto const given = [&](char const* name) { return is_given(m_app, name); };
-  if (given("convert")) {
-    refuse_overwriting(m_convert.input.path, m_convert.common.report, "--report");
-    expect_dialect(m_convert.output, m_convert.to);
-    auto const dialect =
-        m_convert.to.empty() ? io::dialect_of_ending(m_convert.output) : io::writable_dialect(m_convert.to);
-    if (m_convert.precision == "f32" && !(dialect && dialect->holds_floats()))
-      refuse("text holds values in full: --precision f32 is for .pten and .npz");
-    if (m_convert.packed && !(dialect && dialect->can_pack())) refuse("--pack is for .pten");
-    if (!m_convert.force) refuse_overwriting(m_convert.input.path, m_convert.output, "OUTPUT", "--force");
-    if (same_file(m_convert.output, m_convert.common.report))
-      refuse("OUTPUT and --report name the same file");
-    return m_convert;
-  }
-  if (given("check")) {
-    refuse_overwriting(m_check.input.path, m_check.common.report, "--report");
-    if (!m_check.fixed.empty()) expect_dialect(m_check.fixed, "");
-    if (!m_check.force) refuse_overwriting(m_check.input.path, m_check.fixed, "--fix", "--force");
-    if (same_file(m_check.fixed, m_check.common.report)) refuse("--fix and --report name the same file");
-    return m_check;
-  }
-  if (given("compare")) {
-    for (auto const& path : {m_compare.a, m_compare.b})
-      refuse_overwriting(path, m_compare.common.report, "--report");
-    if (m_compare.at_least && std::isnan(*m_compare.at_least)) refuse("--at-least takes a number, not nan");
-    return m_compare;
-  }
-  if (given("gen")) {
-    expect_dialect(m_gen.output, m_gen.to);
-    if (m_gen.dims.size() > 16) refuse("a tensor has at most 16 modes");
-    if (m_gen.kind != "low-rank" && m_gen.nnz == 0)
-      refuse("gen " + m_gen.kind + " needs -n, the number of nonzeros");
-    if (!m_gen.model.empty() && m_gen.kind != "low-rank") refuse("--model is for gen low-rank");
-    if (!m_gen.model.empty()) static_cast<void>(io::model_kind(m_gen.model));
-    if (!(m_gen.skew >= 0) || std::isinf(m_gen.skew))
-      refuse(fmt::format("--skew takes a number from 0 on, not {}", m_gen.skew));
-    if (!(m_gen.noise >= 0) || std::isinf(m_gen.noise))
-      refuse(fmt::format("--noise takes a number from 0 on, not {}", m_gen.noise));
-    if (same_file(m_gen.output, m_gen.model)) refuse("-o and --model name the same file");
-    for (auto const& path : {m_gen.output, m_gen.model})
-      if (same_file(path, m_gen.common.report)) refuse("--report would overwrite an output");
-    return m_gen;
-  }
-  if (given("mttkrp")) {
-    expect_npz("-o", m_mttkrp.output);
-    expect_distinct_files({m_mttkrp.input.path, m_mttkrp.factors}, m_mttkrp.output, m_mttkrp.common.report);
-    return m_mttkrp;
-  }
-  return std::nullopt;
+void check(ConvertOptions const& options) {
+  refuse_overwriting(options.input.path, options.common.report, "--report");
+  expect_dialect(options.output, options.to);
+  auto const dialect =
+      options.to.empty() ? io::dialect_of_ending(options.output) : io::writable_dialect(options.to);
+  if (options.precision == "f32" && !(dialect && dialect->holds_floats()))
+    refuse("text holds values in full: --precision f32 is for .pten and .npz");
+  if (options.packed && !(dialect && dialect->can_pack())) refuse("--pack is for .pten");
+  if (!options.force) refuse_overwriting(options.input.path, options.output, "OUTPUT", "--force");
+  if (same_file(options.output, options.common.report)) refuse("OUTPUT and --report name the same file");
+}
+
+void check(CheckOptions const& options) {
+  refuse_overwriting(options.input.path, options.common.report, "--report");
+  if (!options.fixed.empty()) expect_dialect(options.fixed, "");
+  if (!options.force) refuse_overwriting(options.input.path, options.fixed, "--fix", "--force");
+  if (same_file(options.fixed, options.common.report)) refuse("--fix and --report name the same file");
+}
+
+void check(CompareOptions const& options) {
+  for (auto const& path : {options.a, options.b}) refuse_overwriting(path, options.common.report, "--report");
+  if (options.at_least && std::isnan(*options.at_least)) refuse("--at-least takes a number, not nan");
+}
+
+void check(GenOptions const& options) {
+  expect_dialect(options.output, options.to);
+  if (options.dims.size() > 16) refuse("a tensor has at most 16 modes");
+  if (options.kind != "low-rank" && options.nnz == 0)
+    refuse("gen " + options.kind + " needs -n, the number of nonzeros");
+  if (!options.model.empty() && options.kind != "low-rank") refuse("--model is for gen low-rank");
+  if (!options.model.empty()) static_cast<void>(io::model_kind(options.model));
+  if (!(options.skew >= 0) || std::isinf(options.skew))
+    refuse(fmt::format("--skew takes a number from 0 on, not {}", options.skew));
+  if (!(options.noise >= 0) || std::isinf(options.noise))
+    refuse(fmt::format("--noise takes a number from 0 on, not {}", options.noise));
+  if (same_file(options.output, options.model)) refuse("-o and --model name the same file");
+  for (auto const& path : {options.output, options.model})
+    if (same_file(path, options.common.report)) refuse("--report would overwrite an output");
+}
+
+void check(MttkrpOptions const& options) {
+  expect_npz("-o", options.output);
+  expect_distinct_files({options.input.path, options.factors}, options.output, options.common.report);
 }
 
 }  // namespace polyad::cli

@@ -103,11 +103,13 @@ void add_table(Command& command) {
 void add_tensor(Command& command, std::filesystem::path& tensor, int& index_base, std::string const& meaning,
                 std::string const& base_meaning) {
   command.add_input("TENSOR", tensor, meaning, unlisted)->required()->type_name("");
-  command.add_option("--index-base", index_base, base_meaning)
-      ->check(CLI::IsMember({"0", "1"}))
-      ->type_name("0|1");
+  add_index_base(command, "--index-base", index_base, base_meaning);
   add_max_memory(command);
   add_table(command);
+}
+
+void add_index_base(Command& command, std::string const& name, int& index_base, std::string const& meaning) {
+  command.add_option(name, index_base, meaning)->check(CLI::IsMember({"0", "1"}))->type_name("0|1");
 }
 
 void add_duplicates(Command& command, std::string& duplicates, std::vector<std::string> const& allowed) {

@@ -5,11 +5,13 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/command_line/command.hpp"
+#include "cli/options/completion_options.hpp"
 
 namespace polyad::cli {
 
@@ -31,6 +33,25 @@ void add_table(Command& command);
 /// The positional TENSOR, --index-base, --max-memory and add_table. "-" becomes the name of stdin.
 void add_tensor(Command& command, std::filesystem::path& tensor, int& index_base,
                 std::string const& meaning = any_tensor, std::string const& base_meaning = any_base);
+
+/// Adds an option for the number of the first row, 0 or 1.
+void add_index_base(Command& command, std::string const& name, int& index_base, std::string const& meaning);
+
+/// --cold-start. \param words  "refuse" and others \param cold_start  no value is listed as ""
+template <class Value>
+void add_cold_start(Command& command, Value& cold_start, std::map<std::string, ColdStart> const& words,
+                    std::string const& meaning) {
+  command
+      .add_option("--cold-start", cold_start, meaning,
+                  [words, &cold_start](OptionList& list) {
+                    std::string listed;
+                    for (auto const& [word, how] : words)
+                      if (cold_start == how) listed = word;
+                    list.emplace_back("cold_start", listed);
+                  })
+      ->transform(CLI::CheckedTransformer(words))
+      ->type_name("HOW");
+}
 
 /// --duplicates, with the values that the command allows
 void add_duplicates(Command& command, std::string& duplicates, std::vector<std::string> const& allowed);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <optional>
@@ -11,10 +10,10 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/drivers/factor.hpp"
-#include "cli/drivers/factor_on_ranks.hpp"
 #include "cli/names/row_texts.hpp"
 #include "cli/names/settle_modes.hpp"
 #include "cli/report/file_name_format.hpp"
+#include "cli/report/host_facts.hpp"
 #include "cli/run/interrupt.hpp"
 #include "cli/run/ranks.hpp"
 #include "cli/run/session.hpp"
@@ -23,6 +22,7 @@
 #include "cli/streams/progress.hpp"
 #include "cli/streams/run_files.hpp"
 #include "cli/tensors/read_input.hpp"
+#include "cli/tensors/read_on_ranks.hpp"
 #include "cli/tensors/show_stored_rows.hpp"
 #include "cli/typed_text/mode_constraints.hpp"
 #include "polyad/core/device.hpp"
@@ -47,26 +47,19 @@ std::optional<io::HostKtensor> read_start(CpdOptions const& options) {
   return start;
 }
 
-/// Reads a checkpoint, whose format must be one of ours.
-std::optional<Resumed> read_resumed(CpdOptions const& options) {
-  if (options.resume.empty()) return std::nullopt;
-  auto const checkpoint = io::read_checkpoint(options.resume);
-  bool known            = checkpoint.format != "auto";
+/// The format of the checkpoint to resume, which must be one of ours; empty without one.
+std::string read_resumed_format(CpdOptions const& options) {
+  if (options.resume.empty() || ranks().rank > 0) return {};
+  auto format = io::read_checkpoint_format(options.resume);
+  bool known  = format != "auto";
   try {
-    expect_format(checkpoint.format);
+    expect_format(format);
   } catch (UsageError const&) {
     known = false;
   }
-  if (!known)
-    throw InputError(options.resume.string(), 0, 0,
-                     "is a checkpoint of the unknown format '" + checkpoint.format + "'");
-  return Resumed{checkpoint.format, static_cast<int>(checkpoint.iteration)};
-}
-
-/// The number of the last iteration, which may be one of the run that is resumed.
-int iterations_done(Report const& report, std::optional<Resumed> const& resumed) {
-  if (!report.iterations.empty()) return report.iterations.back().iteration;
-  return resumed ? resumed->iteration : 0;
+  if (known) return format;
+  static_cast<void>(io::read_checkpoint(options.resume));  // says if it is damaged
+  throw InputError(options.resume.string(), 0, 0, "is a checkpoint of the unknown format '" + format + "'");
 }
 
 void summarise_constraints(CpdReport const& result) {
@@ -80,21 +73,22 @@ void summarise_constraints(CpdReport const& result) {
         result.weights.size(), fmt::join(result.zero_components, ", "));
 }
 
-void summarise(CpdOptions const& options, Report const& report, int last, double seconds) {
+void summarise(CpdOptions const& options, Report const& report, double seconds) {
   auto const& result  = std::get<CpdReport>(report.result);
   auto const& backend = *report.backend;
   show("tensor   {}: {}\n", report.input->path, tensor_text(*report.input));
   show_stored_rows(*report.input);
-  show("model    CP of rank {}, {}, {}, {} with concurrency {}\n", options.rank, report.format->name,
+  show("model    CP of rank {}, {}, {}, {} with concurrency {}\n", options.rank, report.format->chosen,
        options.precision, backend.name, backend.concurrency);
   if (report.ranks)
     show("ranks    {} as {}{}, by {}; largest over mean: nonzeros {:.2f}, rows {:.2f}, bytes {:.2f}\n",
          report.ranks->count, fmt::join(report.ranks->grid, " x "),
          report.ranks->labelled ? " of rows in random order" : "", report.ranks->exchange,
          report.ranks->nonzeros, report.ranks->rows, report.ranks->bytes);
-  if (!report.format->chosen_because.empty())
-    show("format   {} because {}\n", report.format->name, report.format->chosen_because);
-  show("fit      {} after {} iterations ({})\n", fit_text(result.fit, result.fit_error), last, result.reason);
+  if (!report.format->because.empty())
+    show("format   {} because {}\n", report.format->chosen, report.format->because);
+  show("fit      {} after {} iterations ({})\n", fit_text(result.fit, result.fit_error), result.iterations,
+       result.reason);
   if (result.gram_fallbacks > 0)
     show("updates  {} took the pseudo-inverse: the Gram matrix was singular\n", result.gram_fallbacks);
   summarise_constraints(result);
@@ -116,16 +110,23 @@ void summarise(CpdOptions const& options, Report const& report, int last, double
   for (auto const& file : result.files) show("wrote    {}\n", file);
 }
 
-/// A model without negative numbers does not reach negative values.
+/// A model without negative numbers does not reach negative values. All ranks call it.
 void warn_of_negative_values(std::vector<Constraints> const& constraints, io::CoordinateList const& tensor) {
   if (constraints.empty() || !std::ranges::all_of(constraints, [](auto const& c) { return c.lower >= 0; }))
     return;
   double largest = 0, negative = 0, all = 0;
   for (double const value : tensor.values) largest = std::max(largest, std::abs(value));
+  for (auto const& rank : doubles_of_all_ranks({largest})) largest = std::max(largest, rank[0]);
   for (double const value : tensor.values) {
     double const share = value / largest;  // whose square neither overflows nor vanishes
     all += share * share;
     if (value < 0) negative += share * share;
+  }
+  auto const parts = doubles_of_all_ranks({negative, all});
+  negative = all = 0;
+  for (auto const& rank : parts) {
+    negative += rank[0];
+    all += rank[1];
   }
   if (negative > 0)
     say("polyad: warning: all modes are nonnegative, and negative values have {:.3g} % of the tensor's "
@@ -155,14 +156,13 @@ void warn_of_defect(CpdOptions const& options, CpdReport const& result) {
         result.defect, options.rank, better, start);
 }
 
-/// Refuses options that several ranks do not support.
-void expect_distributed(CpdOptions const& options) {
-  auto const refuse = [](char const* what) {
-    throw UsageError(
-        fmt::format("{} one rank only so far: leave it out, or start polyad without mpirun", what));
-  };
-  if (options.init == "nvecs") refuse("--init nvecs works on");
-  if (options.tune) refuse("--tune works on");
+/// Refuses options that this number of ranks does not support.
+void expect_ranks_suit(CpdOptions const& options) {
+  if (ranks().size == 1 && std::ranges::any_of(options.grid, [](int p) { return p > 1; }))
+    throw UsageError(fmt::format("--grid {} is for several ranks: start a build with MPI by mpirun",
+                                 fmt::join(options.grid, ",")));
+  if (options.init == "nvecs") expect_one_rank("--init nvecs works on");
+  if (options.tune) expect_one_rank("--tune works on");
 }
 
 TensorInput input_of(CpdOptions const& options) {
@@ -171,29 +171,19 @@ TensorInput input_of(CpdOptions const& options) {
   return input;
 }
 
-/// The end of a run, on rank 0.
-int finish(CpdOptions const& options, Report& report, SaveModel const& save, int last, double seconds,
-           int signal) {
-  auto& result = std::get<CpdReport>(report.result);
+/// Keeps the results, and says what they are. \returns the exit status
+int finish(CpdOptions const& options, Report& report, SaveModel const& save, double seconds) {
+  auto& result     = std::get<CpdReport>(report.result);
+  int const signal = signal_of_ranks();
   finish_files_in_spite_of_signals();
-  if (!options.output.empty()) {
-    save(options.output);
-    result.files.push_back(options.output.string());
-  }
-  if (!options.checkpoint.empty()) result.files.push_back(options.checkpoint.string());
-  summarise(options, report, last, seconds);
+  if (!options.output.empty() && ranks().rank == 0) save(options.output);
+  for (auto const& file : {options.output, options.checkpoint})
+    if (!file.empty()) result.files.push_back(file.string());
+  summarise(options, report, seconds);
   warn_of_defect(options, result);
   if (signal == 0) return 0;
-  say("polyad: interrupted after iteration {}\n", last);
+  say("polyad: interrupted after iteration {}\n", result.iterations);
   return 128 + signal;
-}
-
-/// Refuses a grid if there is only one rank.
-void expect_no_grid(CpdOptions const& options) {
-  for (int const p : options.grid)
-    if (p > 1)
-      throw UsageError(fmt::format("--grid {} is for several ranks: start a build with MPI by mpirun",
-                                   fmt::join(options.grid, ",")));
 }
 
 }  // namespace
@@ -201,49 +191,37 @@ void expect_no_grid(CpdOptions const& options) {
 /// On several ranks all read, and the first prints and writes.
 int run(CpdOptions const& given, Report& report) {
   CpdOptions options = given;
-  bool const is_root = ranks().rank == 0;
-  bool const alone   = ranks().size == 1;
   report.iterates    = true;
   expect_format(options.format);
   expect_usable_device();
-  alone ? expect_no_grid(options) : expect_distributed(options);
+  expect_ranks_suit(options);
   finish_files_in_spite_of_signals();  // checkpoints
   auto const resumed_file              = open_run_files(options);
-  auto const resumed                   = is_root ? read_resumed(options) : std::nullopt;
+  auto const resumed_format            = read_resumed_format(options);
   std::optional<io::HostKtensor> start = read_start(options);
-  io::CoordinateList tensor;
-  if (alone) {
-    tensor = read_input(input_of(options), options.common, report);
-    settle_modes(options, tensor, *report.input, start);
-    if (start)
-      expect_same_rows(start->names.labels, options.start.string(), report.input->labels,
-                       options.tensor.string());
-    warn_of_negative_values(constraints_of_modes(options.constraints, tensor.order()), tensor);
-  }
+  RunSession session(options.common, options.device_memory);
+  report.process_bytes = peak_memory_bytes();
+  auto tensor          = read_on_ranks(input_of(options), options.common, report);
+  settle_modes(options, tensor, *report.input, start);
+  if (start)
+    expect_same_rows(start->names.labels, options.start.string(), report.input->labels,
+                     options.tensor.string());
+  warn_of_negative_values(constraints_of_modes(options.constraints, tensor.order()), tensor);
   note_unkept(options.common, {options.output, options.checkpoint}, "-o, --report or --checkpoint");
-  Session const session(options.common.threads, options.common.verbose, options.device_memory);
-  report.backend = session.backend();
+  report.backend = session.begin().backend();
   double seconds = 0;
-  RanksOutcome outcome;
+  SaveModel save;
   {
-    std::optional<Progress> progress;
-    if (is_root) progress.emplace(options.max_iterations, options.time_limit_s, options.common.quiet);
+    Progress progress(options.max_iterations, options.time_limit_s, options.common.quiet);
     auto const on_iteration = [&](IterationReport const& it) {
       report.iterations.push_back(it);
       seconds += it.seconds;
-      progress->iteration(it.iteration, it.fit, it.delta, it.seconds);
+      progress.iteration(it.iteration, it.fit, it.delta, it.seconds);
       return interrupt_signal() == 0;
     };
-    if (alone) {
-      outcome.save   = factor(options, std::move(tensor), std::move(start), report, on_iteration, resumed);
-      outcome.signal = interrupt_signal();
-    } else {
-      outcome = factor_on_ranks(options, input_of(options), std::move(start), report, on_iteration);
-    }
+    save = factor(options, std::move(tensor), std::move(start), report, on_iteration, resumed_format);
   }
-  if (is_root)
-    return finish(options, report, outcome.save, iterations_done(report, resumed), seconds, outcome.signal);
-  return outcome.signal == 0 ? 0 : 128 + outcome.signal;
+  return finish(options, report, save, seconds);
 }
 
 }  // namespace polyad::cli

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -73,7 +73,7 @@ EntriesForModel read_test(TrainOptions const& options, InputReport const& train)
     return test;
   }
   auto const order = test.file.tensor.extents.size();
-  auto whole       = gather_on_rank_0(test.file.tensor);
+  auto whole       = gather_on_rank_0(std::move(test.file.tensor));
   if (ranks().rank == 0) {
     test.file.tensor = std::move(whole);
     return match_to_model(std::move(test.file), std::move(*report.input), base, train.names(), train.dims);
@@ -90,8 +90,7 @@ CompletionSets read_sets(TrainOptions& options, Report& report, std::vector<std:
   std::string const file = options.tensor.string();
   TensorInput const input{
       .path = options.tensor, .index_base_of_text = options.index_base, .duplicates = options.duplicates};
-  sets.train = ranks().size > 1 ? read_on_ranks(input, options.common, report)
-                                : read_input(input, options.common, report);
+  sets.train = read_on_ranks(input, options.common, report);
   sets.names = report.input->names();
   if (options.index_base >= 0 && report.input->knows_base && !report.input->table &&
       report.input->base != options.index_base)
@@ -105,15 +104,9 @@ CompletionSets read_sets(TrainOptions& options, Report& report, std::vector<std:
     throw UsageError(
         fmt::format("--targets gives {} words for {} modes", options.targets.size(), sets.train.order()));
   std::size_t const order = sets.train.order();
-  if (options.time_mode_text != "-1") {
-    if (ranks().rank == 0)
-      options.bias.time_mode =
-          mode_of_text(options.time_mode_text, sets.names.labels, sets.train.order(), "--time-mode");
-    // Rank 0 alone knows the names of modes.
-    if (ranks().size > 1)
-      options.bias.time_mode = static_cast<int>(
-          of_all_ranks({static_cast<std::uint64_t>(options.bias.time_mode)}).front().front());
-  }
+  if (options.time_mode_text != "-1")
+    options.bias.time_mode =
+        mode_on_ranks(options.time_mode_text, sets.names.labels, sets.train.order(), "--time-mode");
   for (std::size_t const numbers : {options.time_bins.size(), options.time_damping.size()})
     if (numbers > 1 && numbers != order)
       throw UsageError(
@@ -139,7 +132,7 @@ CompletionSets read_sets(TrainOptions& options, Report& report, std::vector<std:
     auto const observed = allowed ? std::vector<std::vector<std::uint8_t>>() : observed_rows(sets.train);
     std::tie(sets.test, sets.cold) = split_off_cold(std::move(test.file.tensor), sets.train.extents, observed,
                                                     rows, options.test.string(), allowed, first);
-    if (ranks().size > 1) sets.cold = gather_on_rank_0(sets.cold);
+    sets.cold                      = gather_on_rank_0(std::move(sets.cold));
   }
   report.input->nnz = sums_of_ranks(sets.train.nnz()).all;
   if (report.input->nnz == 0) throw InputError(file, 0, 0, "leaves no entry to learn from");
@@ -234,18 +227,17 @@ std::vector<std::string> left_to_biases(ChoiceReport const& choice) {
 
 /// Whether all values of all ranks are the same number.
 bool has_one_value(io::CoordinateList const& list) {
-  auto const [least, most] = std::minmax_element(list.values.begin(), list.values.end());
-  bool const some          = least != list.values.end();
-  auto const of_ranks =
-      of_all_ranks({some ? std::bit_cast<std::uint64_t>(*least + 0.0) : 0,
-                    some ? std::bit_cast<std::uint64_t>(*most + 0.0) : 0, some ? 1ULL : 0ULL});
-  std::optional<std::uint64_t> value;
-  for (auto const& rank : of_ranks) {
-    if (rank[2] == 0) continue;
-    if (rank[0] != rank[1] || value.value_or(rank[0]) != rank[0]) return false;
-    value = rank[0];
+  constexpr double none = std::numeric_limits<double>::infinity();
+  double least = none, most = -none;
+  for (double const x : list.values) {
+    least = std::min(least, x);
+    most  = std::max(most, x);
   }
-  return value.has_value();
+  for (auto const& rank : doubles_of_all_ranks({least, most})) {
+    least = std::min(least, rank[0]);
+    most  = std::max(most, rank[1]);
+  }
+  return least == most;
 }
 
 std::string errors_text(ErrorReports const& errors) {
@@ -295,11 +287,11 @@ void summarise(TrainOptions const& options, Report const& report, std::vector<st
   bool const learns = !result.choice || result.choice->learns;
   if (learns) {
     show("model    FastTucker of rank {}, J {}, {}, {}, {} with concurrency {}\n", result.rank,
-         fmt::join(result.columns, ","), report.format->name, options.precision, backend.name,
+         fmt::join(result.columns, ","), report.format->chosen, options.precision, backend.name,
          backend.concurrency);
     if (report.ranks) show("{}\n", ranks_text(*report.ranks, "entries"));
-    if (!report.format->chosen_because.empty())
-      show("format   {} because {}\n", report.format->name, report.format->chosen_because);
+    if (!report.format->because.empty())
+      show("format   {} because {}\n", report.format->chosen, report.format->because);
   } else {
     show("model    mean and biases alone: {}\n", why_biases_alone(*result.choice));
   }
@@ -393,7 +385,6 @@ void expect_distributed(TrainOptions const& options) {
 int run(TrainOptions const& given, Report& report) {
   TrainOptions options = given;
   report.iterates      = true;
-  bool const is_root   = ranks().rank == 0;
   expect_usable_device();
   bool sums_later = false;
   if (ranks().size > 1) {
@@ -405,16 +396,12 @@ int run(TrainOptions const& given, Report& report) {
   finish_files_in_spite_of_signals();  // checkpoints
   auto const resumed_file = open_run_files(options);
   auto resumed            = read_facts(options);
-  std::optional<Session> session;
-  auto const start_session = [&] {
-    session.emplace(options.common.threads, options.common.verbose, options.device_memory);
-  };
-  if (ranks().size > 1) start_session();  // ranks exchange what they read
+  RunSession session(options.common, options.device_memory);
   report.process_bytes = peak_memory_bytes();
   std::vector<std::string> splits;
   auto sets = read_sets(options, report, splits);
   share_shape(options, sets.train.extents.size(), resumed);
-  if (has_one_value(sets.train) && is_root && !options.implicit)
+  if (has_one_value(sets.train) && !options.implicit)
     say("polyad: all values are equal: there is nothing to rank rows by\n");
   auto cold = std::exchange(sets.cold, {});
   if (options.implicit)
@@ -422,14 +409,12 @@ int run(TrainOptions const& given, Report& report) {
   note_unkept(options.common, {options.output, options.checkpoint}, "-o, --report or --checkpoint");
   warn_of_single_times(options, sets.train);
   warn_of_cold(cold.nnz());
-  if (!session) start_session();
-  report.backend    = session->backend();
+  report.backend    = session.begin().backend();
   auto const chosen = choose_implicit_options(options, sets.train, sums_later);
   double seconds    = 0;
   CompletedModel model;
   {
-    std::optional<Progress> progress;
-    if (is_root) progress.emplace(options.max_epochs, options.time_limit_s, options.common.quiet);
+    Progress progress(options.max_epochs, options.time_limit_s, options.common.quiet);
     model = complete(
         options, std::move(sets), report,
         [&](IterationReport const& epoch) {
@@ -437,21 +422,22 @@ int run(TrainOptions const& given, Report& report) {
           seconds += epoch.seconds;
           auto const text =
               epoch.objective ? fmt::format("loss {:.6g}", *epoch.objective) : errors_text(epoch.errors);
-          if (progress) progress->iteration(epoch.iteration, text, epoch.seconds);
+          progress.iteration(epoch.iteration, text, epoch.seconds);
           return interrupt_signal() == 0;
         },
         [&](SearchReport const& search) {
-          if (progress) progress->step([&] { return search_text(search); });
+          progress.step([&] { return search_text(search); });
           return interrupt_signal() == 0;
         },
         resumed);
   }
-  int const signal      = ranks().size > 1 ? signal_of_ranks() : interrupt_signal();
+  int const signal      = signal_of_ranks();
   auto& result          = std::get<CompletionReport>(report.result);
   result.ranking_choice = chosen;
   bool const diverged   = result.reason == "diverged";
   int const begin       = resumed ? static_cast<int>(resumed->epoch) : 0;
   int const last        = report.iterations.empty() ? begin : report.iterations.back().iteration;
+  bool const is_root    = ranks().rank == 0;
   if (is_root) add_cold_errors(model.small_parts, cold, result);
   finish_files_in_spite_of_signals();
   // A start without any training is not a result.
@@ -459,7 +445,7 @@ int run(TrainOptions const& given, Report& report) {
     model.save(options.output);
     result.files.insert(result.files.begin(), options.output.string());
   }
-  if (is_root && report.format) warn_of_losses(*report.format);
+  if (report.format) warn_of_losses(*report.format);
   summarise(options, report, splits, last, seconds);
   if (chosen) show_choice(*chosen);
   if (diverged) {
@@ -467,11 +453,11 @@ int run(TrainOptions const& given, Report& report) {
         "diverged in epoch {}: lower --lr{} or raise --reg{}; {}", last + 1,
         options.optimizer_facts().has_core_rate ? " and --core-lr" : "", advice_on_rates(options, result),
         last > 0 ? fmt::format("the model is that of epoch {}", last) : "nothing was learned");
-    if (is_root) say("polyad: {}\n", report.error);
+    say("polyad: {}\n", report.error);
     return static_cast<int>(ExitCode::numerical_breakdown);
   }
   if (signal == 0) return 0;
-  if (is_root) say("polyad: interrupted after epoch {}\n", last);
+  say("polyad: interrupted after epoch {}\n", last);
   return 128 + signal;
 }
 

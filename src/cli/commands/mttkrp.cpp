@@ -2,8 +2,6 @@
 // polyad mttkrp: the matricised tensor times the Khatri-Rao product of a model's factors.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "cli/commands/commands.hpp"
@@ -14,6 +12,7 @@
 #include "cli/run/session.hpp"
 #include "cli/streams/messages.hpp"
 #include "cli/tensors/read_input.hpp"
+#include "cli/tensors/write_output.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/array_npz.hpp"
@@ -21,16 +20,6 @@
 #include "polyad/io/model_file.hpp"
 
 namespace polyad::cli {
-
-namespace {
-
-/// What the rows and columns of the product are called.
-io::RowNames names_of_product(io::RowNames const& names, int mode) {
-  if (names.labels.empty()) return {names.index_base, {}};
-  return {names.index_base, {names.labels[mode], {}}};
-}
-
-}  // namespace
 
 int run(MttkrpOptions const& given, Report& report) {
   MttkrpOptions options = given;
@@ -54,11 +43,7 @@ int run(MttkrpOptions const& given, Report& report) {
   report.backend = session.backend();
   io::HostArray const product{{rows, model.rank()},
                               mttkrp_product(std::move(tensor), model, options.mode, report)};
-  if (!std::all_of(product.elements.begin(), product.elements.end(),
-                   [](double x) { return std::isfinite(x); }))
-    throw NumericalError("the product holds numbers that are not finite");
-  io::write_arrays_npz(options.output, {{"mttkrp", product}}, false, {},
-                       names_of_product(names, options.mode));
+  write_product(options.output, "mttkrp", product, false, names, options.mode);
   report.result = FactsReport{{{"rows", rows}, {"columns", model.rank()}}, {options.output.string()}};
   show("tensor   {}: {}\n", report.input->path, tensor_text(*report.input));
   show("wrote    {}: 'mttkrp' of {} x {}\n", FileName(options.output), rows, model.rank());

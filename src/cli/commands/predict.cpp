@@ -70,12 +70,7 @@ int predict_completion(io::HostFastTucker model, PredictOptions const& options, 
   result.files.push_back(options.output.string());
   write_residuals(options, places, entries.names, residuals, result.files);
 
-  show("entries  {}: {}, {} entries\n", report.input->path, dims_text(report.input->dims), all.size());
-  for (auto const& [set, errors] : result.errors)
-    show("errors   RMSE {} MAE {} against the values given\n", error_text(errors.rmse),
-         error_text(errors.mae));
-  for (auto const& file_written : result.files) show("wrote    {}\n", file_written);
-  report.result = std::move(result);
+  show_predictions(all.size(), std::move(result), report);
   return 0;
 }
 

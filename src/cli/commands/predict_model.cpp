@@ -86,6 +86,15 @@ void write_residuals(PredictOptions const& options, io::CoordinateList& list, io
   files.push_back(options.residuals.string());
 }
 
+void show_predictions(std::size_t entries, CompletionReport&& result, Report& report) {
+  show("entries  {}: {}, {} entries\n", report.input->path, dims_text(report.input->dims), entries);
+  for (auto const& [set, errors] : result.errors)
+    show("errors   RMSE {} MAE {} against the values given\n", error_text(errors.rmse),
+         error_text(errors.mae));
+  for (auto const& file : result.files) show("wrote    {}\n", file);
+  report.result = std::move(result);
+}
+
 int predict_model(ValuedModel const& model, PredictOptions const& options, Report& report) {
   if (options.cold_start == ColdStart::bias)
     throw UsageError(
@@ -131,12 +140,7 @@ int predict_model(ValuedModel const& model, PredictOptions const& options, Repor
   write_residuals(options, places, entries.names, left, result.files);
 
   show("model    {}: {}, {}\n", FileName(options.model), model.text, dims_text(model.extents));
-  show("entries  {}: {}, {} entries\n", report.input->path, dims_text(report.input->dims), values.size());
-  for (auto const& [set, errors] : result.errors)
-    show("errors   RMSE {} MAE {} against the values given\n", error_text(errors.rmse),
-         error_text(errors.mae));
-  for (auto const& written : result.files) show("wrote    {}\n", written);
-  report.result = std::move(result);
+  show_predictions(values.size(), std::move(result), report);
   return 0;
 }
 

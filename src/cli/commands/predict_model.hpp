@@ -2,6 +2,7 @@
 // polyad predict with a CP or a Tucker model.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -35,5 +36,8 @@ void expect_values(PredictOptions const& options, bool lacks_values);
 /// Writes the residuals, if they are requested. \param list  has the places; its values are replaced
 void write_residuals(PredictOptions const& options, io::CoordinateList& list, io::RowNames const& names,
                      std::vector<double> const& residuals, std::vector<FileName>& files);
+
+/// The end of the summary. \param entries  their number
+void show_predictions(std::size_t entries, CompletionReport&& result, Report& report);
 
 }  // namespace polyad::cli

@@ -2,8 +2,6 @@
 // polyad ttm and ttmc: a tensor times one matrix, and times the matrices of all modes but one.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
 #include <map>
 #include <utility>
 #include <vector>
@@ -96,12 +94,6 @@ void write_product(TtmOptions const& options, io::CoordinateList const& product,
                     .labels           = std::move(labels)});
 }
 
-template <class Values>
-void expect_finite(Values const& product) {
-  if (!std::all_of(product.begin(), product.end(), [](double x) { return std::isfinite(x); }))
-    throw NumericalError("the product holds numbers that are not finite");
-}
-
 void summarise(Report const& report, std::string const& result, FileName const& file) {
   show("tensor   {}: {}\n", report.input->path, tensor_text(*report.input));
   show("product  {}\n", result);
@@ -119,7 +111,7 @@ int run(TtmOptions const& given, Report& report) {
   Session const session(options.common.threads, options.common.verbose);
   report.backend     = session.backend();
   auto const product = multiply(options, std::move(file.tensor), matrix, report);
-  expect_finite(product.values);
+  expect_finite_product(product.values);
   write_product(options, product, std::move(file.labels), *report.input);
   report.result = FactsReport{{{"dims", dims_text(product.extents)}, {"values", product.nnz()}},
                               {options.output.string()}};
@@ -152,11 +144,7 @@ int run(TtmcOptions const& given, Report& report) {
   Session const session(options.common.threads, options.common.verbose);
   report.backend     = session.backend();
   auto const product = multiply(options, std::move(tensor), matrices, report);
-  expect_finite(product.elements);
-  std::size_t const mode = options.mode;
-  io::RowNames of_product{names.index_base, {}};
-  if (!names.labels.empty()) of_product.labels = {names.labels[mode], {}};
-  io::write_arrays_npz(options.output, {{"matrix", product}}, options.precision == "f32", {}, of_product);
+  write_product(options.output, "matrix", product, options.precision == "f32", names, options.mode);
   report.result =
       FactsReport{{{"rows", product.shape[0]}, {"columns", product.shape[1]}}, {options.output.string()}};
   summarise(report, dims_text(product.shape), options.output.string());

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <optional>
 #include <utility>
 
 #include "cli/commands/commands.hpp"
@@ -23,59 +22,38 @@
 #include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/quantity_text.hpp"
-#include "polyad/io/checkpoint.hpp"
 
 namespace polyad::cli {
 
 int run(TuckerOptions const& given, Report& report) {
   TuckerOptions options = given;
   report.iterates       = true;
-  bool const is_root    = ranks().rank == 0;
-  bool const alone      = ranks().size == 1;
   expect_usable_device();
-  if (!alone && options.init != "random")
-    throw UsageError(
-        fmt::format("--init {} works on one rank only so far: leave it out, or start polyad without mpirun",
-                    options.init));
-  int last = 0;  // the number of the last iteration, which may be one of the run that is resumed
+  if (options.init != "random") expect_one_rank("--init " + options.init + " works on");
   auto const resumed_file = open_run_files(options);
-  if (is_root && !options.resume.empty())
-    last = static_cast<int>(io::read_tucker_checkpoint(options.resume).iteration);
-  std::optional<Session> session;
-  if (!alone)
-    session.emplace(options.common.threads, options.common.verbose);  // ranks exchange what they read
+  RunSession session(options.common);
   report.process_bytes = peak_memory_bytes();
-  auto const input     = input_to_sum(options.tensor, options.index_base, options.duplicates);
-  auto tensor =
-      alone ? read_input(input, options.common, report) : read_on_ranks(input, options.common, report);
+  auto tensor          = read_on_ranks(input_to_sum(options.tensor, options.index_base, options.duplicates),
+                                       options.common, report);
   if (tensor.order() < 2)
     throw InputError(options.tensor.string(), 0, 0, "has one mode only; Tucker needs two or more");
   note_unkept(options.common, {options.output, options.checkpoint}, "-o, --report or --checkpoint");
-  if (alone) session.emplace(options.common.threads, options.common.verbose);
-  report.backend = session->backend();
+  report.backend = session.begin().backend();
   double seconds = 0;
-  int signal     = 0;
   finish_files_in_spite_of_signals();
   {
-    std::optional<Progress> progress;
-    if (is_root) progress.emplace(options.max_iterations, options.time_limit_s, options.common.quiet);
-    auto const on_iteration = [&](IterationReport const& it) {
+    Progress progress(options.max_iterations, options.time_limit_s, options.common.quiet);
+    decompose(options, std::move(tensor), report, [&](IterationReport const& it) {
       report.iterations.push_back(it);
       seconds += it.seconds;
-      last = it.iteration;
-      if (progress) progress->iteration(it.iteration, it.fit, it.delta, it.seconds);
+      progress.iteration(it.iteration, it.fit, it.delta, it.seconds);
       if (interrupt_signal() == 0) return true;
       finish_files_in_spite_of_signals();
       return false;
-    };
-    if (alone) {
-      decompose(options, std::move(tensor), report, on_iteration);
-      signal = interrupt_signal();
-    } else {
-      signal = decompose_on_ranks(options, std::move(tensor), report, on_iteration);
-    }
+    });
   }
-  auto& result = std::get<TuckerReport>(report.result);
+  int const signal = signal_of_ranks();
+  auto& result     = std::get<TuckerReport>(report.result);
   for (auto const& file : {options.output, options.checkpoint})
     if (!file.empty()) result.files.push_back(file.string());
   show("tensor   {}: {}\n", report.input->path, tensor_text(*report.input));
@@ -83,12 +61,13 @@ int run(TuckerOptions const& given, Report& report) {
   show("model    Tucker with a core of {}, {}, {} with concurrency {}\n", dims_text(options.ranks),
        options.precision, report.backend->name, report.backend->concurrency);
   if (report.ranks) show("{}\n", ranks_text(*report.ranks, "nonzeros"));
-  show("fit      {} after {} iterations ({})\n", fit_text(result.fit, result.fit_error), last, result.reason);
+  show("fit      {} after {} iterations ({})\n", fit_text(result.fit, result.fit_error), result.iterations,
+       result.reason);
   show("time     {} to read, {} to build, {} for the iterations\n", duration_text(report.input->read_s),
        duration_text(report.format->build_s), duration_text(seconds));
   for (auto const& file : result.files) show("wrote    {}\n", file);
   if (signal == 0) return 0;
-  if (is_root) say("polyad: interrupted after iteration {}\n", last);
+  say("polyad: interrupted after iteration {}\n", result.iterations);
   return 128 + signal;
 }
 

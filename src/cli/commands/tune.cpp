@@ -20,26 +20,26 @@
 namespace polyad::cli {
 
 int run(TuneOptions const& options, Report& report) {
-  auto const& of = options.of;
   expect_usable_device();
-  if (options.store) io::expect_writable(choice_path(of.tensor));
+  if (options.store) io::expect_writable(choice_path(options.tensor));
   // Reads it as cpd does, since the choice is kept for cpd.
-  auto tensor = read_input(input_to_sum(of.tensor, of.index_base, of.duplicates), of.common, report);
+  auto tensor = read_input(input_to_sum(options.tensor, options.index_base, options.duplicates),
+                           options.common, report);
   if (tensor.order() < 2)
-    throw InputError(of.tensor.string(), 0, 0, "has one mode only; CP needs two or more");
-  Session const session(of.common.threads, of.common.verbose, of.device_memory);
+    throw InputError(options.tensor.string(), 0, 0, "has one mode only; CP needs two or more");
+  Session const session(options.common.threads, options.common.verbose, options.device_memory);
   report.backend = session.backend();
-  auto const key = choice_key(of.tensor, tensor, *report.backend, of.rank, of.precision);
+  auto const key = choice_key(options.tensor, tensor, *report.backend, options.rank, options.precision);
   static_cast<void>(compact_list(tensor, *report.input));
   FormatsReport formats = tune_formats(options, std::move(tensor), report);
   if (options.store && key) {
     StoredChoice choice{formats.best, formats.iterations};
     if (!formats.shapes.empty()) choice.format = formats.shapes.front().format;
     write_choice(*key, choice);
-    formats.files.push_back(choice_path(of.tensor).string());
+    formats.files.push_back(choice_path(options.tensor).string());
   }
   report.result = std::move(formats);
-  print_choice(report, of);
+  print_choice(report, options);
   auto const& found = std::get<FormatsReport>(report.result);
   print_formats(found);
   if (!found.shapes.empty()) show("\n{:<48} {:>9}\n", "shape", "ms");

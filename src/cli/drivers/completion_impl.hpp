@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -146,17 +145,16 @@ CompletionReport report_of(FastTuckerOptions const& options, std::optional<Choic
   return report;
 }
 
-/// The memory of a run, beginning with the lists of its sets. On several ranks it includes the process.
+/// The memory of a run, beginning with the lists of its sets.
 /// \param owned  the rows of this rank, if there are several ranks; \param resumed  null: a new run
 template <class Scalar, class Index>
 MemoryPlan plan_of(TrainOptions const& options, CompletionSets const& sets, FastTuckerOptions const& asked,
                    AnyFormatOptions const& format, FastTuckerState const* resumed,
-                   std::optional<OwnedRows> const& owned, count_t process_bytes) {
+                   std::optional<OwnedRows> const& owned) {
   Space const space;
   Extents const extents{std::span<count_t const>(sets.train.extents)};
   bool const simulates = options.device_memory.has_value();
   MemoryPlan plan;
-  auto const process = plan.hold("the process", owned ? process_bytes : 0);
   std::vector<MemoryPlan::Held> coordinates;
   count_t left = 0;
   for (auto const* set : {&sets.train, &sets.validation, &sets.test}) left += listed_bytes(*set, simulates);
@@ -188,6 +186,14 @@ inline std::optional<OwnedRows> owned_rows_of(Communicator<Space> const& world,
       train.indices);
 }
 
+/// Whether there is one rank and the training set stays in its host memory.
+template <class Scalar, class Index>
+bool stays_on_this_host(Space const& space, io::CoordinateList const& train, FastTuckerOptions const& options,
+                        AnyFormatOptions const& format) {
+  Extents const extents{std::span<count_t const>(train.extents)};
+  return ranks().size == 1 && stays_on_host<Scalar, Index>(space, extents, train.nnz(), options, format);
+}
+
 /// Reports the memory that a run will need, unless the training set stays in the host memory of one rank: the
 /// run then uses whatever device memory is free. If a search may reach a rank R for which there is too
 /// little, lowers the largest R that it tries, and says so.
@@ -198,13 +204,10 @@ void expect_completion_fits(Communicator<Space> const& world, TrainOptions const
                             AnyFormatOptions const& format, FastTuckerState const* resumed, Report& report) {
   constexpr count_t least_rank = 8;
   Space const space;
-  Extents const extents{std::span<count_t const>(sets.train.extents)};
   expect_host_holds(sets.train, sizeof(Scalar));
-  bool const alone = world.size() == 1;
-  if (alone && stays_on_host<Scalar, Index>(space, extents, sets.train.nnz(), asked, format)) return;
-  bool const simulates  = options.device_memory.has_value();
-  auto const owned      = owned_rows_of(world, sets.train);
-  count_t const process = alone ? 0 : report.process_bytes;
+  if (stays_on_this_host<Scalar, Index>(space, sets.train, asked, format)) return;
+  bool const simulates = options.device_memory.has_value();
+  auto const owned     = owned_rows_of(world, sets.train);
   count_t lists = 0, divided = 0;
   for (auto const* set : {&sets.train, &sets.validation, &sets.test}) {
     lists += listed_bytes(*set, simulates);
@@ -213,25 +216,24 @@ void expect_completion_fits(Communicator<Space> const& world, TrainOptions const
   }
   count_t const free   = available_memory(space) + lists;
   auto const plan_with = [&](FastTuckerOptions const& with) {
-    return plan_of<Scalar, Index>(options, sets, with, format, resumed, owned, process);
+    return plan_of<Scalar, Index>(options, sets, with, format, resumed, owned);
   };
-  auto const fits     = [&](MemoryPlan const& plan) { return fits_all(plan.peak() - process, free); };
   auto plan           = plan_with(asked);
-  count_t const whole = plan.peak() - process, most = asked.most_rank;
+  count_t const whole = plan.peak(), most = asked.most_rank;
   if (leaves_rank(asked) && resumed == nullptr)
-    while (asked.most_rank > least_rank && !fits(plan)) {
+    while (asked.most_rank > least_rank && !fits_all(plan.peak(), free)) {
       asked.most_rank /= 2;
       plan = plan_with(asked);
     }
-  if (alone) plan.expect_fits(free, "the completion");
-  expect_fits_all(plan.peak() - process, free, "");
-  if (asked.most_rank < most && ranks().rank == 0)
-    say_text("polyad: the search tries no R above " + std::to_string(asked.most_rank) + ": for " +
-             std::to_string(most) +
-             (alone ? " it would need " + bytes_text(whole) + ", but only " + bytes_text(free) + " are free\n"
-                    : " the memory of a rank is too small\n"));
+  expect_fits_all(plan, free, "the completion", "");
+  if (asked.most_rank < most)
+    say_text(
+        "polyad: the search tries no R above " + std::to_string(asked.most_rank) + ": for " +
+        std::to_string(most) +
+        (owned ? " the memory of a rank is too small\n"
+               : " it would need " + bytes_text(whole) + ", but only " + bytes_text(free) + " are free\n"));
   // While a set was divided, its entries were in memory twice.
-  report_expected_memory(report, world.data().name(), std::max(plan.peak(), process + lists + divided));
+  report_expected_memory(report, std::max(plan.peak(), lists + divided));
 }
 
 /// Copies the sets to where the run needs them. Frees the lists. Several ranks take their parts from host
@@ -259,13 +261,11 @@ FastTuckerData<Scalar, Index, Space> to_data(Space const& space, CompletionSets&
 inline double centre_of_values(io::CoordinateList const& train) {
   constexpr double digits_to_lose = 64;
   auto const& values              = train.values;
-  auto const bits                 = [](double x) { return std::bit_cast<std::uint64_t>(x); };
   double first                    = 0;
   bool found                      = false;
-  for (auto const& rank :
-       of_all_ranks({values.empty() ? 0ULL : 1ULL, bits(values.empty() ? 0.0 : values[0])}))
+  for (auto const& rank : doubles_of_all_ranks({values.empty() ? 0.0 : 1.0, values.empty() ? 0 : values[0]}))
     if (rank[0] != 0 && !found) {
-      first = std::bit_cast<double>(rank[1]);
+      first = rank[1];
       found = true;
     }
   double sum = 0, squares = 0;  // sums of differences from one value, which do not cancel
@@ -274,11 +274,10 @@ inline double centre_of_values(io::CoordinateList const& train) {
     squares += (x - first) * (x - first);
   }
   double count = 0, sums = 0, all_squares = 0;
-  for (auto const& rank :
-       of_all_ranks({bits(static_cast<double>(values.size())), bits(sum), bits(squares)})) {
-    count += std::bit_cast<double>(rank[0]);
-    sums += std::bit_cast<double>(rank[1]);
-    all_squares += std::bit_cast<double>(rank[2]);
+  for (auto const& rank : doubles_of_all_ranks({static_cast<double>(values.size()), sum, squares})) {
+    count += rank[0];
+    sums += rank[1];
+    all_squares += rank[2];
   }
   if (count == 0) return 0;
   double const offset    = sums / count;
@@ -300,7 +299,7 @@ template <class Scalar, class Index>
 CompletedModel complete_as(TrainOptions const& options, CompletionSets&& sets, Report& report,
                            OnEpoch const& on_epoch, OnSearch const& on_search,
                            std::optional<FastTuckerState>& resumed) {
-  auto const world        = make_communicator(options.deterministic);
+  auto const world        = make_communicator(options.deterministic, report);
   auto const& space       = world.space();
   int const order         = sets.train.order();
   FastTuckerOptions asked = options;
@@ -334,8 +333,7 @@ CompletedModel complete_as(TrainOptions const& options, CompletionSets&& sets, R
     result.model.mean += centre;
     result.model.range = {options.range.lowest, options.range.highest};
   }
-  report_imbalance(report, result.imbalance);
-  report_peak_memory(report);
+  report_ranks(report, result.imbalance);
 
   auto const chosen = result.choice ? result.choice->options : with_shape(asked, order);
   auto summary      = report_of(chosen, result.choice);
@@ -350,9 +348,7 @@ CompletedModel complete_as(TrainOptions const& options, CompletionSets&& sets, R
     summary.rank   = 1;
     summary.columns.assign(static_cast<std::size_t>(order), 1);
   } else {
-    auto const& made       = result.format;
-    report.format          = FormatReport{made.chosen,  made.storage_bytes, made.build_s,
-                                          made.because, made.candidates,    made.warning};
+    report.format          = result.format;
     summary.kept_iteration = result.kept_epoch;
     summary.reason         = to_string(result.reason);
     summary.errors         = to_reports(result.errors);

@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The common code of cpd's drivers for one rank and for many: the library's options, and what a run reports.
+// The library's options for cpd, and what a run reports.
 #pragma once
 
 #include <algorithm>
-#include <chrono>
-#include <cstddef>
-#include <filesystem>
 #include <utility>
+#include <vector>
 
 #include "cli/drivers/factor.hpp"
-#include "cli/run/interrupt.hpp"
-#include "cli/run/ranks.hpp"
 #include "cli/typed_text/mode_constraints.hpp"
 #include "polyad/cp/cp_als.hpp"
 #include "polyad/cp/factor_update.hpp"
 #include "polyad/formats/any_format.hpp"
-#include "polyad/io/saved_models.hpp"
 
 namespace polyad::cli {
+
+/// A^(n) of each mode, row-major.
+using HostFactors = std::vector<std::vector<double>>;
 
 /// \param order  that of the tensor; \param rows  those that it stores
 inline CpAlsOptions library_options(CpdOptions const& options, int order,
@@ -73,12 +71,13 @@ void report_constraints(CpAlsResult<Scalar, Space> const& result, CpdReport& rep
   }
 }
 
-/// Reports a run on the first rank. \param seconds  that it took
+/// Reports a run. \param seconds  that it took
 template <class Scalar, class Space>
 void report_run(CpAlsResult<Scalar, Space> const& result, double seconds, Report& report) {
   CpdReport summary;
   summary.fit            = result.fit;
   summary.fit_error      = result.fit_error;
+  summary.iterations     = result.iterations;
   summary.weights        = result.model.weights;
   summary.converged      = result.reason == StopReason::converged;
   summary.reason         = to_string(result.reason);
@@ -95,24 +94,6 @@ void report_run(CpAlsResult<Scalar, Space> const& result, double seconds, Report
     for (auto const& it : result.history) report.iterations.push_back(to_report(it));
   }
   report.result = std::move(summary);
-}
-
-/// Runs CP-ALS: `run` calls cp_als with the callback that it gets. Of several ranks the first reports it. The
-/// progress line shows the first start.
-/// \param save  gets the model, on the first rank
-template <class Run>
-StopReason report_als(Report& report, OnIteration const& on_iteration, SaveModel& save, Run const& run) {
-  bool const is_root = ranks().rank == 0;
-  auto const begin   = std::chrono::steady_clock::now();
-  auto const result  = run([&](CpAlsIteration const& it) {
-    return is_root && it.start == 0 ? on_iteration(to_report(it)) : interrupt_signal() == 0;
-  });
-  if (!is_root) return result.reason;
-  report_run(result, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), report);
-  save = [model = result.model, names = report.input->names()](std::filesystem::path const& path) {
-    polyad::save(Kokkos::DefaultExecutionSpace(), model, path, names);
-  };
-  return result.reason;
 }
 
 }  // namespace polyad::cli

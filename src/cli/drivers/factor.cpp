@@ -1,236 +1,68 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// factor(), over both scalars and both coordinate types.
+// factor(), over both scalars.
 #include "cli/drivers/factor.hpp"
 
+#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "cli/drivers/cpd_run.hpp"
-#include "cli/drivers/model_memory.hpp"
-#include "cli/format_choice/machine.hpp"
-#include "cli/format_choice/stored_choice.hpp"
-#include "cli/memory/loading_bytes.hpp"
+#include "cli/drivers/divided_tensor.hpp"
+#include "cli/drivers/whole_tensor.hpp"
+#include "cli/memory/memory_of_ranks.hpp"
+#include "cli/run/communicator.hpp"
 #include "cli/run/interrupt.hpp"
 #include "cli/tensors/compact_list.hpp"
-#include "cli/tensors/device_tensor.hpp"
-#include "cli/tensors/empty_slices.hpp"
-#include "cli/tensors/survey_list.hpp"
-#include "polyad/core/device_memory.hpp"
-#include "polyad/core/quantity_text.hpp"
+#include "cli/tensors/read_on_ranks.hpp"
 #include "polyad/cp/cp_als.hpp"
-#include "polyad/dense/nvecs.hpp"
-#include "polyad/formats/any_format.hpp"
 #include "polyad/io/model_file.hpp"
 #include "polyad/io/saved_models.hpp"
-#include "polyad/tensor/compact.hpp"
-#include "polyad/tensor/coo_tensor.hpp"
 
 namespace polyad::cli {
 namespace {
 
-/// The tensor of a command, and its factorisation. The tensor is on the device, or in host memory to be
-/// streamed.
-template <class Scalar, class Index>
-class Factoring {
-public:
-  using Tensor    = AnyFormat<Scalar, Space>;
-  using HostSpace = typename Tensor::host_space;
-
-  /// \param list  renumbered; `rows` are the rows that are stored
-  Factoring(CpdOptions const& options, io::CoordinateList&& list, std::vector<StoredRows> const& rows,
-            std::optional<io::HostKtensor> start, Report& report, OnIteration const& on_iteration,
-            std::optional<Resumed> const& resumed)
-      : m_options(options),
-        m_list(std::move(list)),
-        m_rows(rows),
-        m_start(std::move(start)),
-        m_report(report),
-        m_on_iteration(on_iteration),
-        m_resumed(resumed),
-        m_extents(std::span<count_t const>(m_list.extents)) {
-    checked_rank(options.rank);
-    expect_model_fits<Scalar>(m_space, m_extents, options.rank);
-  }
-
-  SaveModel run() {
-    auto options  = format_options_of(m_options);
-    options.hooks = hooks();
-    std::string because;
-    expect_host_holds(m_list, sizeof(Scalar));
-    if (m_options.format != "auto") {
-      options.format = named_format();
-      refuse_at_the_start(options.format);
-    } else if (m_resumed) {
-      options.format = m_resumed->format;
-      because        = "the checkpoint is of it";
-    } else {
-      options.survey        = survey_list(m_list, m_options.common.threads);
-      options.loading_bytes = loading_bytes(m_list, sizeof(Scalar), m_options.device_memory.has_value());
-    }
-    auto const X = Tensor::build(m_space, source(because), options);
-    m_report.format =
-        FormatReport{X.chosen(),        X.storage_bytes(),
-                     X.build_seconds(), X.chosen_because().empty() ? because : X.chosen_because(),
-                     X.candidates(),    X.warning()};
-    warn_of_losses(*m_report.format);
-    auto start = make_start();
-    m_device.reset();
-    return factor(X, std::move(start));
-  }
-
-private:
-  /// Refuses a named format before it is built, if neither it nor any other fits. That takes a survey of the
-  /// tensor, so it is left out where even many copies of the tensor would fit. A device's memory is checked
-  /// array by array.
-  void refuse_at_the_start(std::string const& format) const {
-    if (runs_on_device() || m_options.device_memory) return;
-    count_t const held  = listed_bytes(m_list, false);
-    count_t const free  = available_memory(m_space) + held;
-    count_t const order = m_list.order();
-    count_t const copy  = m_list.nnz() * (order * sizeof(Index) + sizeof(Scalar));
-    count_t rows        = 0;
-    for (int n = 0; n < m_extents.order(); ++n) rows += m_extents[n];
-    count_t const model = 2 * rows * padded_rank<Scalar>(m_options.rank) * sizeof(Scalar);
-    if ((order + 5) * copy + model <= free) return;
-    AnyFormatOptions options;
-    options.rank          = m_options.rank;
-    options.survey        = survey_list(m_list, m_options.common.threads);
-    options.loading_bytes = loading_bytes(m_list, sizeof(Scalar), false);
-    options.hooks.machine = [this](double) { return machine_ceilings(*m_report.backend, sizeof(Scalar), 0); };
-    FormatCandidate const* named = nullptr;
-    auto const comparison        = estimate_formats<Scalar, Index>(m_space, options, held);
-    for (auto const& candidate : comparison.candidates) {
-      if (candidate.name == split_format_text(format).name) named = &candidate;
-      // A format may take a smaller form if memory is short. If any format fits, the build decides.
-      if (candidate.fits && !candidate.streams) return;
-    }
-    if (named && !named->fits)
-      throw MemoryError("the tensor in " + format, named->need_bytes,
-                        "only " + bytes_text(free) + " are free");
-  }
-
-  /// The tool's additions to the library's choice: the choice stored by `tune --store`, trials, cached
-  /// measurements of the machine, and interruption between the steps.
-  FormatHooks hooks() {
-    FormatHooks hooks;
-    if (!m_options.tune)
-      hooks.stored = [this]() -> std::optional<StoredFormat> {
-        auto const stored = read_stored();
-        if (!stored) return std::nullopt;
-        return StoredFormat{stored->format, "polyad tune stored it next to the tensor"};
-      };
-    hooks.trial   = m_options.tune ? FormatTrial::all : FormatTrial::close;
-    hooks.machine = [this](double seconds) {
-      return machine_ceilings(*m_report.backend, sizeof(Scalar), seconds);
-    };
-    hooks.progress = stop_if_interrupted;
-    return hooks;
-  }
-
-  [[nodiscard]] std::optional<StoredChoice> read_stored() const {
-    auto const key =
-        choice_key(m_options.tensor, m_list, *m_report.backend, m_options.rank, m_options.precision);
-    return key ? read_choice(*key) : std::nullopt;
-  }
-
-  /// The named format. If `tune --format NAME --store` stored options for it, with these.
-  [[nodiscard]] std::string named_format() const {
-    auto const stored = read_stored();
-    bool const same   = stored && split_format_text(stored->format).name == m_options.format;
-    return same ? stored->format : m_options.format;
-  }
-
-  /// Moves the list to the memory that the format needs, with duplicates summed.
-  TensorSource<Scalar, Index, Space> source(std::string const& why_named) {
-    return {.load =
-                [this] {
-                  if (m_device) return *m_device;
-                  m_device = to_device<Scalar, Index>(m_space, std::move(m_list), *m_report.input);
-                  m_report.input->empty_slices = count_empty_slices(m_space, *m_device);
-                  add_empty_slices(m_rows, *m_report.input);
-                  stop_if_interrupted("reading the tensor");
-                  return *m_device;
-                },
-            .load_on_host =
-                [this, why_named](std::string const& because) {
-                  return load_on_host(because.empty() ? why_named : because);
-                },
-            .is_there   = [this] { return m_device || m_list.nnz() > 0; },
-            .held_bytes = listed_bytes(m_list, m_options.device_memory.has_value()),
-            .is_checked = true};  // by the reader
-  }
-
-  /// `because` is the reason for streaming; empty if the user requested it.
-  CooTensor<Scalar, Index, HostSpace> load_on_host(std::string const& because) {
-    if (m_options.init == "nvecs")
-      throw UsageError("--init nvecs needs the tensor on the device, and this one is streamed" +
-                       (because.empty() ? because : " because " + because));
-    DeviceMemoryAccount::HostArrays const on_host;
-    HostSpace const host;
-    auto tensor =
-        m_device ? download<HostSpace>(m_space, *m_device) : io::to_coo_tensor<Scalar, Index>(host, m_list);
-    m_list = {};
-    m_device.reset();
-    tensor                       = without_duplicates(host, tensor, *m_report.input);
-    m_report.input->empty_slices = count_empty_slices(host, tensor);
-    add_empty_slices(m_rows, *m_report.input);
-    stop_if_interrupted("reading the tensor");
-    return tensor;
-  }
-
-  /// Nothing for a random start.
-  std::optional<FactorMatrices<Scalar, Space>> make_start() {
-    if (m_options.init == "nvecs") {
-      auto start = nvecs(m_space, *m_device, m_options.rank, {.seed = m_options.seed, .rows = m_rows});
-      move_within_bounds(m_space, start, library_options(m_options, m_extents.order(), m_rows));
-      return start;
-    }
-    m_device.reset();
-    if (!m_start) return std::nullopt;
-    return io::to_model<Scalar>(m_space, io::with_rows(std::move(*m_start), m_rows)).factors;
-  }
-
-  SaveModel factor(Tensor const& X, std::optional<FactorMatrices<Scalar, Space>>&& start) {
-    stop_if_interrupted("making the start");
-    auto const als = library_options(m_options, m_extents.order(), m_rows);
-    SaveModel save;
-    report_als(m_report, m_on_iteration, save, [&](CpAlsCallback const& callback) {
-      if (start) return cp_als(m_space, X, als, std::move(*start), callback);
-      return cp_als(m_space, X, als, callback);
-    });
-    return save;
-  }
-
-  Space m_space;
-  CpdOptions const& m_options;
-  io::CoordinateList m_list;
-  std::vector<StoredRows> const& m_rows;
-  std::optional<io::HostKtensor> m_start;
-  Report& m_report;
-  OnIteration const& m_on_iteration;
-  std::optional<Resumed> const& m_resumed;
-  Extents m_extents;
-  std::optional<CooTensor<Scalar, Index, Space>> m_device;
-};
+/// Runs CP-ALS and reports it. The progress line shows the first start.
+template <class Scalar>
+SaveModel run_cp_als(TensorByRank<Scalar, Space> const& X, CpdOptions const& options,
+                     std::vector<StoredRows> const& rows, HostFactors&& start, Report& report,
+                     OnIteration const& on_iteration) {
+  Space const space;
+  warn_of_losses(*report.format);
+  stop_if_interrupted("making the start");
+  auto const als      = library_options(options, X.extents().order(), rows);
+  auto const callback = [&](CpAlsIteration const& it) {
+    return it.start == 0 ? on_iteration(to_report(it)) : interrupt_signal() == 0;
+  };
+  auto const begin  = std::chrono::steady_clock::now();
+  auto const result = options.init == "random" ? cp_als(space, X, als, callback)
+                                               : cp_als(space, X, als, std::move(start), callback);
+  report_run(result, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), report);
+  report_ranks(report, X.imbalance());
+  return [space, model = result.model, names = report.input->names()](std::filesystem::path const& path) {
+    polyad::save(space, model, path, names);
+  };
+}
 
 }  // namespace
 
 SaveModel factor(CpdOptions const& options, io::CoordinateList&& tensor, std::optional<io::HostKtensor> start,
-                 Report& report, OnIteration const& on_iteration, std::optional<Resumed> const& resumed) {
-  auto const rows = zeros_are_allowed(options, tensor.order()) ? compact_list(tensor, *report.input)
-                                                               : std::vector<StoredRows>();
-  return with_index_type(tensor, [&](auto index) {
-    using Index          = typename decltype(index)::type;
-    auto const factor_as = [&](auto scalar) {
-      using Scalar = typename decltype(scalar)::type;
-      return Factoring<Scalar, Index>(options, std::move(tensor), rows, std::move(start), report,
-                                      on_iteration, resumed)
-          .run();
-    };
-    if (options.precision == "f32") return factor_as(std::type_identity<float>{});
-    return factor_as(std::type_identity<double>{});
-  });
+                 Report& report, OnIteration const& on_iteration, std::string const& resumed) {
+  auto const world = make_communicator(options.deterministic, report);
+  auto const rows  = zeros_are_allowed(options, tensor.order()) ? compact_list(tensor, *report.input)
+                                                                : std::vector<StoredRows>();
+  HostFactors factors;
+  if (start && world.rank() == 0) factors = io::with_rows(std::move(*start), rows).factors;
+  start.reset();
+  auto const factor_as = [&](auto scalar) {
+    using Scalar = decltype(scalar);
+    auto const X = world.size() == 1
+                       ? whole_tensor<Scalar>(options, std::move(tensor), rows, resumed, factors, report)
+                       : divided_tensor<Scalar>(world, options, std::move(tensor), report);
+    add_empty_slices(rows, *report.input);
+    return run_cp_als(X, options, rows, std::move(factors), report, on_iteration);
+  };
+  return options.precision == "f32" ? factor_as(float()) : factor_as(double());
 }
 
 }  // namespace polyad::cli

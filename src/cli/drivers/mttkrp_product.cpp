@@ -24,7 +24,7 @@ std::vector<double> mttkrp_product(io::CoordinateList&& tensor, io::HostKtensor 
                                                      .iterations = 1.0 / coo.order(),
                                                      .may_stream = false,
                                                      .duplicates = Duplicates::keep});
-    report.format = FormatReport{X.chosen(), X.storage_bytes(), 0};
+    report.format = FormatFacts{.chosen = X.chosen(), .storage_bytes = X.storage_bytes()};
     auto work     = X.make_workspace(space, model.rank());
     FactorMatrices<double, Space> const factors(space, X.extents(), model.rank());
     for (int n = 0; n < X.extents().order(); ++n)

@@ -14,7 +14,6 @@
 #include "cli/run/interrupt.hpp"
 #include "cli/run/ranks.hpp"
 #include "cli/tensors/compact_list.hpp"
-#include "cli/tensors/compact_on_ranks.hpp"
 #include "cli/tensors/device_tensor.hpp"
 #include "cli/tensors/empty_slices.hpp"
 #include "cli/tensors/read_on_ranks.hpp"
@@ -29,17 +28,23 @@ namespace polyad::cli {
 
 namespace {
 
-/// Calls f(tensor on the device) for the precision and the coordinates' type. f may release the tensor.
+/// The tensor on the device. Frees the list.
+template <class Scalar, class Index>
+CooTensor<Scalar, Index, Space> load(Space const& space, io::CoordinateList&& list, Report& report) {
+  auto coo                   = to_device<Scalar, Index>(space, std::move(list), *report.input);
+  report.input->empty_slices = count_empty_slices(space, coo);
+  stop_if_interrupted("reading the tensor");
+  return coo;
+}
+
+/// Calls f(space, tensor on the device) for the precision and the coordinates' type.
 template <class F>
 auto with_device_tensor(std::string const& precision, io::CoordinateList&& list, Report& report, F&& f) {
   return with_index_type(list, [&](auto index) {
     using Index        = typename decltype(index)::type;
     auto const as_type = [&](auto scalar) {
       Space const space;
-      auto coo                   = to_device<decltype(scalar), Index>(space, std::move(list), *report.input);
-      report.input->empty_slices = count_empty_slices(space, coo);
-      stop_if_interrupted("reading the tensor");
-      return f(space, coo);
+      return f(space, load<decltype(scalar), Index>(space, std::move(list), report));
     };
     return precision == "f32" ? as_type(float()) : as_type(double());
   });
@@ -57,13 +62,18 @@ io::HostArray to_array(Space const& space, FactorMatrix<Scalar, Space> const& ma
   return {{matrix.extent(0), matrix.extent(1)}, to_host<Scalar>(space, matrix)};
 }
 
+/// A format whose candidates are not reported: it was chosen for what it offers.
+FormatFacts without_reasons(FormatFacts const& facts) {
+  return {.chosen = facts.chosen, .storage_bytes = facts.storage_bytes, .build_s = facts.build_s};
+}
+
 /// A format with SpTTMc, reported.
 template <class Scalar, class Index>
 AnyFormat<Scalar, Space> build_format(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                                       Report& report) {
   auto X = AnyFormat<Scalar, Space>::build(
       space, coo, {.needs = {Capability::ttmc}, .duplicates = Duplicates::keep});  // they were summed
-  report.format = FormatReport{X.chosen(), X.storage_bytes(), X.build_seconds()};
+  report.format = without_reasons(TensorByRank<Scalar, Space>(space, X).format_facts());
   stop_if_interrupted("building the format");
   return X;
 }
@@ -85,91 +95,73 @@ io::CoordinateList to_list(Space const& space, CooTensor<Scalar, Index, Space> c
   return list;
 }
 
-polyad::TuckerOptions library_options(TuckerOptions const& options) {
-  return options;
-}
-
+/// For messages.
 std::string core_text(TuckerOptions const& options) {
   std::string core;
   for (auto const rank : options.ranks) core += (core.empty() ? "" : " x ") + std::to_string(rank);
-  return core;
+  return " with a core of " + core;
 }
 
-/// Reports the memory that the run will need. \throws MemoryError if it is not free
-void expect_decomposition_fits(TuckerOptions const& options, polyad::TuckerOptions const& of_library,
-                               io::CoordinateList const& list, Report& report) {
-  with_index_type(list, [&](auto index) {
-    using Index        = typename decltype(index)::type;
-    auto const as_type = [&](auto scalar) {
-      using Scalar = decltype(scalar);
-      Space const space;
-      expect_host_holds(list, sizeof(Scalar));
-      MemoryPlan plan;
-      plan.pass("the tensor while it is loaded", loading_bytes(list, sizeof(Scalar), false));
-      auto coordinates = plan.hold("the tensor's coordinates", coordinate_bytes(list, sizeof(Scalar)));
-      plan_tucker<Scalar, Index>(plan, space, Extents(std::span<count_t const>(list.extents)), list.nnz(),
-                                 of_library, options.init == "hosvd", std::move(coordinates));
-      report.memory.expected_peak_bytes = plan.peak();
-      plan.expect_fits(available_memory(space) + listed_bytes(list, false),
-                       "a Tucker decomposition with a core of " + core_text(options));
-    };
-    options.precision == "f32" ? as_type(float()) : as_type(double());
+/// The tensor of a decomposition, and the factors to start from; none for random ones on several ranks.
+template <class Scalar>
+struct Prepared {
+  TensorByRank<Scalar, Space> tensor;
+  TuckerStart<Scalar, Space> start = {};
+};
+
+/// On one rank, which has all of the list. Reports the memory that the run will need.
+/// \throws MemoryError if it is not free
+template <class Scalar>
+Prepared<Scalar> prepare_whole(TuckerOptions const& options, io::CoordinateList&& list, Report& report) {
+  expect_host_holds(list, sizeof(Scalar));
+  return with_index_type(list, [&](auto index) -> Prepared<Scalar> {
+    using Index = typename decltype(index)::type;
+    Space const space;
+    bool const is_hosvd = options.init == "hosvd";
+    MemoryPlan plan;
+    plan.pass("the tensor while it is loaded", loading_bytes(list, sizeof(Scalar), false));
+    auto coordinates = plan.hold("the tensor's coordinates", coordinate_bytes(list, sizeof(Scalar)));
+    plan_tucker<Scalar, Index>(plan, space, Extents(std::span<count_t const>(list.extents)), list.nnz(),
+                               options, is_hosvd, std::move(coordinates));
+    report_expected_memory(report, plan.peak());
+    expect_fits_all(plan, available_memory(space) + listed_bytes(list, false), "a Tucker decomposition",
+                    core_text(options));
+    auto const coo = load<Scalar, Index>(space, std::move(list), report);
+    auto start     = is_hosvd ? hosvd_tucker_start(space, coo, options)
+                              : random_tucker_start<Scalar>(space, coo.extents(), options);
+    return {{space, build_format(space, coo, report)}, std::move(start)};
   });
 }
 
-template <class Result>
-TuckerReport to_report(Result const& result) {
-  return {result.fit, result.fit_error, result.reason == StopReason::converged, to_string(result.reason), {}};
-}
-
-/// Reports the memory that the run of each rank will need.
-/// \param indices  those of this rank's part, which has been converted
+/// On several ranks, of which this one has a part. Reports the memory that the run of each rank will need.
 /// \throws MemoryError on all ranks if one of them has too little
-template <class Scalar, class Index>
-void expect_decomposition_fits_on_ranks(TuckerOptions const& options, Communicator<Space> const& world,
-                                        Extents const& extents, std::span<Index const> indices,
-                                        PartThatWasRead const& part, polyad::TuckerOptions const& of_library,
-                                        Report& report) {
-  auto const owned = owned_rows(world, extents, indices);
-  MemoryPlan plan;
-  auto const process = plan.hold("the process", report.process_bytes);
-  auto const read    = plan_part(plan, part, sizeof(Index));
-  count_t const held = plan.held() - report.process_bytes;
-  plan_tucker<Scalar, Index>(plan, world.space(), extents, owned, of_library);
-  expect_fits_all(plan.peak() - report.process_bytes, available_memory(world.space()) + held,
-                  " with a core of " + core_text(options));
-  report_expected_memory(report, world.data().name(), plan.peak());
-}
-
-template <class Scalar, class Index>
-int decompose_as(TuckerOptions const& options, Communicator<Space> const& world, io::CoordinateList&& part,
-                 std::vector<StoredRows> const& rows, Report& report,
-                 std::function<bool(IterationReport const&)> const& on_iteration) {
-  Extents const extents{std::span<count_t const>(part.extents)};
-  auto const read       = part_that_was_read(part);
-  auto const indices    = take_indices<Index>(part);
-  auto const values     = std::exchange(part.values, {});
-  auto asked            = library_options(options);
-  asked.rows            = rows;
-  auto format           = format_options(asked);
-  format.hooks.progress = stop_if_interrupted;
-  expect_decomposition_fits_on_ranks<Scalar>(options, world, extents, std::span<Index const>(indices), read,
-                                             asked, report);
-  auto const X      = distribute_rows<Scalar>(world, extents, std::span<Index const>(indices),
-                                              std::span<double const>(values), format, asked.ranks);
-  auto const result = tucker(world.space(), X, asked, [&](TuckerIteration const& it) {
-    return on_iteration({it.iteration, it.fit, it.delta, it.seconds, {}});
+template <class Scalar>
+Prepared<Scalar> prepare_part(Communicator<Space> const& world, TuckerOptions const& options,
+                              io::CoordinateList&& part, Report& report) {
+  report.input->empty_slices = empty_slices_on_ranks(part);
+  return with_index_type_on_ranks(part, [&](auto index) -> Prepared<Scalar> {
+    using Index = typename decltype(index)::type;
+    Extents const extents{std::span<count_t const>(part.extents)};
+    auto const read       = part_that_was_read(part);
+    auto const taken      = take_indices<Index>(part);
+    auto const values     = std::exchange(part.values, {});
+    auto format           = format_options(options);
+    format.hooks.progress = stop_if_interrupted;
+    std::span<Index const> const indices(taken);
+    auto const owned = owned_rows(world, extents, indices);
+    MemoryPlan plan;
+    auto const parts   = plan_part(plan, read, sizeof(Index));
+    count_t const held = plan.held();
+    plan_tucker<Scalar, Index>(plan, world.space(), extents, owned, options);
+    expect_fits_all(plan, available_memory(world.space()) + held, "the run", core_text(options));
+    report_expected_memory(report, plan.peak());
+    auto const X = distribute_rows<Scalar>(world, extents, indices, std::span<double const>(values), format,
+                                           options.ranks);
+    report.input->nnz = X.nnz();
+    report.input->duplicates += X.duplicates();
+    report.format = without_reasons(X.format_facts());
+    return {X};
   });
-  report.input->nnz = X.nnz();
-  report.input->duplicates += X.duplicates();
-  auto const facts = X.format_facts();
-  report.format    = FormatReport{facts.chosen, facts.storage_bytes, facts.build_s, {}, {}};
-  report_imbalance(report, X.imbalance());
-  report_peak_memory(report);
-  report.result = to_report(result);
-  if (world.rank() == 0 && !options.output.empty())
-    save(world.space(), result.model, options.output, report.input->names());
-  return result.reason == StopReason::interrupted ? signal_of_ranks() : 0;
 }
 
 }  // namespace
@@ -201,39 +193,32 @@ io::HostArray multiply(TtmcOptions const& options, io::CoordinateList&& tensor,
       });
 }
 
-void decompose(TuckerOptions const& options, io::CoordinateList&& tensor, Report& report,
+void decompose(TuckerOptions const& given, io::CoordinateList&& list, Report& report,
                std::function<bool(IterationReport const&)> const& on_iteration) {
-  auto const rows     = compact_list(tensor, *report.input);
-  auto tucker_options = library_options(options);
-  tucker_options.rows = rows;
-  expect_decomposition_fits(options, tucker_options, tensor, report);
-  with_device_tensor(options.precision, std::move(tensor), report, [&](Space const& space, auto& coo) {
-    using Scalar = typename std::remove_cvref_t<decltype(coo)>::scalar_type;
-    add_empty_slices(rows, *report.input);
-    auto start = options.init == "hosvd" ? hosvd_tucker_start(space, coo, tucker_options)
-                                         : random_tucker_start<Scalar>(space, coo.extents(), tucker_options);
-    auto const X      = build_format(space, coo, report);
-    coo               = {};
-    auto const result = tucker(space, X, tucker_options, std::move(start), [&](TuckerIteration const& it) {
-      return on_iteration({it.iteration, it.fit, it.delta, it.seconds, {}});
-    });
-    report.result     = to_report(result);
-    if (!options.output.empty()) save(space, result.model, options.output, report.input->names());
-  });
-}
-
-int decompose_on_ranks(TuckerOptions const& options, io::CoordinateList&& part, Report& report,
-                       std::function<bool(IterationReport const&)> const& on_iteration) {
-  auto const world           = make_communicator(false);
-  auto const rows            = compact_list_on_ranks(world, part, *report.input);
-  report.input->empty_slices = empty_slices_on_ranks(part);
-  add_empty_slices(rows, *report.input);
-  return with_index_type_on_ranks(part, [&](auto index) {
-    using Index = typename decltype(index)::type;
-    if (options.precision == "f32")
-      return decompose_as<float, Index>(options, world, std::move(part), rows, report, on_iteration);
-    return decompose_as<double, Index>(options, world, std::move(part), rows, report, on_iteration);
-  });
+  auto const world      = make_communicator(false, report);
+  TuckerOptions options = given;
+  options.rows          = compact_list(list, *report.input);
+  auto const callback   = [&](TuckerIteration const& it) {
+    return on_iteration({it.iteration, it.fit, it.delta, it.seconds, {}});
+  };
+  auto const decompose_as = [&](auto scalar) {
+    using Scalar  = decltype(scalar);
+    auto prepared = world.size() == 1 ? prepare_whole<Scalar>(options, std::move(list), report)
+                                      : prepare_part<Scalar>(world, options, std::move(list), report);
+    add_empty_slices(options.rows, *report.input);
+    auto const& X     = prepared.tensor;
+    auto const& space = world.space();
+    auto const result = prepared.start.empty()
+                            ? tucker(space, X, options, callback)
+                            : tucker(space, X.format(0), options, std::move(prepared.start), callback);
+    report.result     = TuckerReport{
+        result.fit, result.fit_error, result.reason == StopReason::converged, to_string(result.reason),
+        {},         result.iterations};
+    report_ranks(report, X.imbalance());
+    if (world.rank() == 0 && !options.output.empty())
+      save(space, result.model, options.output, report.input->names());
+  };
+  options.precision == "f32" ? decompose_as(float()) : decompose_as(double());
 }
 
 }  // namespace polyad::cli

@@ -25,16 +25,11 @@ namespace polyad::cli {
 [[nodiscard]] io::HostArray multiply(TtmcOptions const& options, io::CoordinateList&& tensor,
                                      std::map<int, io::HostArray> const& matrices, Report& report);
 
-/// A Tucker decomposition by HOOI, saved where options.output says.
+/// A Tucker decomposition by HOOI, saved where options.output says. All ranks call it together, each with its
+/// part of the nonzeros. Fills in report.ranks too.
 /// \param on_iteration  called after each iteration; false ends the run
-void decompose(TuckerOptions const& options, io::CoordinateList&& tensor, Report& report,
+void decompose(TuckerOptions const& options, io::CoordinateList&& list, Report& report,
                std::function<bool(IterationReport const&)> const& on_iteration);
-
-/// The same on several ranks, which call it together; each passes its part of the nonzeros. Rank 0 saves the
-/// model. Fills in report.ranks too.
-/// \returns the signal that ended the run on any rank, or 0
-[[nodiscard]] int decompose_on_ranks(TuckerOptions const& options, io::CoordinateList&& part, Report& report,
-                                     std::function<bool(IterationReport const&)> const& on_iteration);
 
 struct ProjectedRows {
   std::vector<double> rows;  // J x R, row-major

@@ -27,7 +27,7 @@ ProjectedRows project_as(io::CoordinateList&& tensor, io::HostKtensor const& mod
                                                    .iterations = 1.0 / coo.order(),
                                                    .may_stream = false,
                                                    .duplicates = Duplicates::keep});
-  report.format = FormatReport{X.chosen(), X.storage_bytes(), 0};
+  report.format = FormatFacts{.chosen = X.chosen(), .storage_bytes = X.storage_bytes()};
   Ktensor<Scalar, Space> const on_device{
       model.weights, FactorMatrices<Scalar, Space>(space, X.extents(), model.rank()), {}, model.constraints};
   for (int n = 0; n < X.extents().order(); ++n)

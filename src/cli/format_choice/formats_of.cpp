@@ -72,9 +72,9 @@ FormatsReport estimate_formats(EstimateOptions const& options, io::CoordinateLis
 }
 
 FormatsReport tune_formats(TuneOptions const& options, io::CoordinateList&& tensor, Report& report) {
-  auto wanted = library_options(options.of, tensor, *report.backend);
+  auto wanted = library_options(options, tensor, *report.backend);
   if (!options.format.empty()) wanted.format = options.format;
-  return report_of(options.of, with_types(options.of, tensor, [&](auto scalar, auto index) {
+  return report_of(options, with_types(options, tensor, [&](auto scalar, auto index) {
                      Space const space;
                      auto const coo =
                          to_device<typename decltype(scalar)::type, typename decltype(index)::type>(

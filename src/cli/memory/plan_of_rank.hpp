@@ -56,11 +56,10 @@ MemoryPlan::Held plan_distribution(MemoryPlan& plan, PartThatWasRead const& part
 
 /// Adds a run of CP-ALS on a rank's share to the plan, in a format of that name: the build, the factors, and
 /// on the first rank the whole model.
-/// \param nnz      that of the share
 /// \param resumes  whether the first rank has the factors of a checkpoint
 /// \param by_mpi   whether MPI adds up outputs in host memory: Open MPI 4 then holds up to two copies of one
 template <class Scalar, class Index, class Space>
-void plan_share(MemoryPlan& plan, TensorShare<Scalar, Index, Space> const& share, std::uint64_t nnz,
+void plan_share(MemoryPlan& plan, TensorShare<Scalar, Index, Space> const& share,
                 MemoryPlan::Held coordinates, std::string const& format, std::uint64_t rank, bool resumes,
                 bool by_mpi) {
   auto const& partition = share.partition;
@@ -80,9 +79,10 @@ void plan_share(MemoryPlan& plan, TensorShare<Scalar, Index, Space> const& share
     for (auto const owned : partition.owned_rows(partition.rank, n)) sums = std::max(sums, matrix(owned));
   }
   AnyFormatOptions named;
-  named.format  = format;
-  named.rank    = rank;
-  auto const in = detail::format_bytes<Scalar, Index>(Space(), share.block.extents(), nnz, named);
+  named.format = format;
+  named.rank   = rank;
+  auto const in =
+      detail::format_bytes<Scalar, Index>(Space(), share.block.extents(), share.block.nnz(), named);
   plan.pass("the build of " + format, in.built);
   auto const stored = plan.hold("the share in " + format, in.stored);
   if (!in.shares) coordinates.release();

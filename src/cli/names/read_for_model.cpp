@@ -62,8 +62,7 @@ EntriesForModel read_part_for_model(std::filesystem::path const& path, int base,
   auto const order     = file.tensor.extents.size();
   bool const has_names = !names.labels.empty() || !file.labels.empty();
   if (sums_of_ranks(has_names ? 1 : 0).all > 0) {
-    auto whole  = gather_on_rank_0(file.tensor);
-    file.tensor = std::move(whole);
+    file.tensor = gather_on_rank_0(std::move(file.tensor));
     if (ranks().rank > 0) {
       EntriesForModel none;
       none.facts = std::move(*report.input);

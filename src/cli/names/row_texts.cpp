@@ -8,6 +8,7 @@
 #include <limits>
 #include <utility>
 
+#include "cli/run/ranks.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/printable.hpp"
 
@@ -50,6 +51,11 @@ int mode_of_text(std::string const& text, io::Labels const& labels, int order, s
   throw UsageError(fmt::format("{} takes the number of a mode, from 0 on{}, not '{}'", option,
                                names.empty() ? "" : ", or one of the names " + names,
                                printable(text.substr(0, 40))));
+}
+
+int mode_on_ranks(std::string const& text, io::Labels const& labels, int order, std::string const& option) {
+  int const mode = ranks().rank == 0 ? mode_of_text(text, labels, order, option) : 0;
+  return static_cast<int>(of_all_ranks({static_cast<std::uint64_t>(mode)}).front().front());
 }
 
 void expect_same_rows(io::Labels const& of_a, std::string const& a, io::Labels const& of_b,

@@ -24,6 +24,9 @@ namespace polyad::cli {
 /// \throws UsageError
 [[nodiscard]] int mode_of_text(std::string const& text, io::Labels const& labels, int order,
                                std::string const& option);
+/// The same on all ranks, which call it together: the first one knows the names.
+[[nodiscard]] int mode_on_ranks(std::string const& text, io::Labels const& labels, int order,
+                                std::string const& option);
 
 /// \throws UsageError if both have labels for a mode, and the labels or their order differ
 void expect_same_rows(io::Labels const& of_a, std::string const& a, io::Labels const& of_b,

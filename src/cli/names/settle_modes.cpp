@@ -8,7 +8,6 @@
 #include <string>
 
 #include "cli/names/row_texts.hpp"
-#include "cli/run/ranks.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "cli/typed_text/mode_constraints.hpp"
 #include "polyad/core/error.hpp"
@@ -43,11 +42,7 @@ void settle_modes(CpdOptions& options, io::CoordinateList const& tensor, InputRe
   if (tensor.order() < 2)
     throw InputError(options.tensor.string(), 0, 0, "has one mode only; CP needs two or more");
   settle_modes(options.constraints, [&](std::string const& option, std::string const& name) {
-    int mode = 0;
-    if (ranks().rank == 0) mode = mode_of_text(name, input.labels, tensor.order(), option);
-    if (ranks().size > 1)
-      mode = static_cast<int>(of_all_ranks({static_cast<std::uint64_t>(mode)}).front().front());
-    return mode;
+    return mode_on_ranks(name, input.labels, tensor.order(), option);
   });
   if (!start) return;
   if (start->extents != tensor.extents)

@@ -22,8 +22,7 @@ struct EstimateOptions {
   std::optional<std::uint64_t> device_memory;  // bytes; none: all that is free
 };
 
-struct TuneOptions {
-  EstimateOptions of;
+struct TuneOptions : EstimateOptions {
   std::string format;  // empty: all; a single one is tried with all its shapes
   bool store = false;  // next to the tensor
 };

@@ -78,9 +78,9 @@ Json to_json(std::vector<FormatCandidate> const& candidates) {
   return list;
 }
 
-Json to_json(FormatReport const& format) {
-  Json json = {{"name", format.name}, {"bytes", format.bytes}, {"build_s", format.build_s}};
-  if (!format.chosen_because.empty()) json["chosen_because"] = format.chosen_because;
+Json to_json(FormatFacts const& format) {
+  Json json = {{"name", format.chosen}, {"bytes", format.storage_bytes}, {"build_s", format.build_s}};
+  if (!format.because.empty()) json["chosen_because"] = format.because;
   if (!format.candidates.empty()) json["candidates"] = to_json(format.candidates);
   if (!format.warning.empty()) json["warning"] = format.warning;
   return json;
@@ -274,7 +274,7 @@ Json to_json(std::monostate) {
 
 }  // namespace
 
-void warn_of_losses(FormatReport const& format) {
+void warn_of_losses(FormatFacts const& format) {
   if (!format.warning.empty()) say("polyad: warning: {}\n", format.warning);
 }
 

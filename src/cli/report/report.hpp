@@ -50,17 +50,8 @@ struct InputReport {
   [[nodiscard]] int base_to_keep() const { return knows_base && !table ? base : -1; }
 };
 
-struct FormatReport {
-  std::string name;
-  std::uint64_t bytes        = 0;
-  double build_s             = 0;
-  std::string chosen_because = {};  // why auto chose it, or why it differs from the request; else empty
-  std::vector<FormatCandidate> candidates = {};  // those of auto, the best first
-  std::string warning                     = {};  // what its results may lose
-};
-
 /// Prints the format's warning on stderr, if it has one.
-void warn_of_losses(FormatReport const& format);
+void warn_of_losses(FormatFacts const& format);
 
 /// A run on several ranks.
 struct RanksReport {
@@ -137,6 +128,7 @@ struct CpdReport {
   std::vector<RestartReport> restarts;  // empty for a single start
   std::size_t best_restart = 0;
   double restarts_s        = 0;  // from the first start to the end of the last run
+  int iterations           = 0;  // those before a checkpoint included; not written
 };
 
 /// How held-out entries judge the rows of a mode with about as many entries.
@@ -198,6 +190,7 @@ struct TuckerReport {
   bool converged   = false;
   std::string reason;
   std::vector<FileName> files;
+  int iterations = 0;  // those before a checkpoint included; not written
 };
 
 struct RunReport {
@@ -255,8 +248,8 @@ struct Report {
   std::string command;
   std::optional<BackendReport> backend;
   std::optional<InputReport> input;
-  std::optional<FormatReport> format;  // on several ranks the first one's
-  std::optional<RanksReport> ranks;    // nothing: one rank
+  std::optional<FormatFacts> format;  // on several ranks the first one's
+  std::optional<RanksReport> ranks;   // nothing: one rank
   OptionList options;
   std::optional<std::uint64_t> seed;
   std::vector<IterationReport> iterations;

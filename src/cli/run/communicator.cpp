@@ -28,17 +28,34 @@ bool share_devices() {
   return std::adjacent_find(keys.begin(), keys.end()) != keys.end();
 }
 
-}  // namespace
-
-Communicator<Kokkos::DefaultExecutionSpace> make_communicator(bool deterministic) {
+Communicator<Kokkos::DefaultExecutionSpace> by_mpi_or_nccl(bool deterministic) {
   Kokkos::DefaultExecutionSpace const space;
-  if (ranks().size == 1) return Communicator<Kokkos::DefaultExecutionSpace>(space);
   if (!runs_on_device()) return mpi_communicator(space);
   bool const shared = share_devices();
-  if (shared && ranks().rank == 0)
+  if (shared)
     say_text("polyad: warning: more ranks than devices: ranks share a device, and exchange by MPI\n");
   if (shared || !nccl_is_built() || deterministic) return mpi_communicator(space);
   return nccl_communicator(space);
+}
+
+}  // namespace
+
+Communicator<Kokkos::DefaultExecutionSpace> make_communicator(bool deterministic) {
+  if (ranks().size == 1) return Communicator<Kokkos::DefaultExecutionSpace>(Kokkos::DefaultExecutionSpace());
+  return by_mpi_or_nccl(deterministic);
+}
+
+Communicator<Kokkos::DefaultExecutionSpace> make_communicator(bool deterministic, Report& report) {
+  auto world = make_communicator(deterministic);
+  if (ranks().size == 1) return world;
+  auto& made    = report.ranks.emplace();
+  made.count    = world.size();
+  made.exchange = world.data().name();
+  return world;
+}
+
+RankGroup ranks_on_host() {
+  return ranks().size == 1 ? RankGroup() : mpi_communicator(Kokkos::DefaultExecutionSpace()).host();
 }
 
 }  // namespace polyad::cli

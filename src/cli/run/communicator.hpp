@@ -4,6 +4,7 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "cli/report/report.hpp"
 #include "polyad/distributed/communicator.hpp"
 
 namespace polyad::cli {
@@ -12,5 +13,11 @@ namespace polyad::cli {
 /// else MPI. All ranks call it, in a Session. Rank 0 warns where ranks share a device.
 /// \param deterministic  uses MPI: NCCL chooses the order of sums by the hardware it finds
 [[nodiscard]] Communicator<Kokkos::DefaultExecutionSpace> make_communicator(bool deterministic);
+/// The same. With several ranks the report gets their number and the exchange.
+[[nodiscard]] Communicator<Kokkos::DefaultExecutionSpace> make_communicator(bool deterministic,
+                                                                            Report& report);
+
+/// For arrays in host memory: MPI, or one rank by itself. Several ranks call it in a Session.
+[[nodiscard]] RankGroup ranks_on_host();
 
 }  // namespace polyad::cli

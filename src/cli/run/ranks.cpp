@@ -7,7 +7,9 @@
 #include <cstdlib>
 #include <optional>
 
+#include "cli/run/communicator.hpp"
 #include "cli/run/interrupt.hpp"
+#include "cli/streams/standard_streams.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/distributed/communicator.hpp"
 
@@ -18,13 +20,27 @@ namespace {
 std::optional<MpiScope> scope;
 Ranks found;
 
+template <class Number>
+std::vector<std::vector<Number>> gathered(std::vector<Number> const& own) {
+  std::size_t const ranks = found.size;
+  std::vector<Number> numbers(own.size() * ranks);
+  auto const of = [&](std::size_t k) { return numbers.begin() + own.size() * k; };
+  std::copy(own.begin(), own.end(), of(found.rank));
+  ranks_on_host().all_gather(numbers.data(), std::vector<count_t>(ranks, own.size()));
+  std::vector<std::vector<Number>> of_ranks;
+  for (std::size_t k = 0; k < ranks; ++k) of_ranks.emplace_back(of(k), of(k + 1));
+  return of_ranks;
+}
+
 }  // namespace
 
 void start_ranks() {
   if (!mpi_is_built() || !started_by_launcher()) return;
   scope.emplace();
   found = {scope->rank(), scope->size(), scope->local_rank(), scope->local_size()};
-  if (found.rank > 0 && std::freopen("/dev/null", "w", stdout) == nullptr)
+  if (found.rank == 0) return;
+  discard_messages();
+  if (std::freopen("/dev/null", "w", stdout) == nullptr)
     throw WriteError("stdout of a rank cannot be sent to /dev/null");
 }
 
@@ -36,23 +52,22 @@ Ranks const& ranks() noexcept {
   return found;
 }
 
+void expect_one_rank(std::string const& what) {
+  if (found.size > 1)
+    throw UsageError(what + " one rank only so far: leave it out, or start polyad without mpirun");
+}
+
 void abort_ranks(int exit_code) {
   if (scope) scope->abort(exit_code);
   std::_Exit(exit_code);
 }
 
 std::vector<std::vector<std::uint64_t>> of_all_ranks(std::vector<std::uint64_t> const& own) {
-  if (found.size == 1) return {own};
-  std::size_t const ranks = found.size;
-  std::vector<std::uint64_t> words(own.size() * ranks, 0);
-  auto const of = [&](std::size_t k) { return words.begin() + own.size() * k; };
-  std::copy(own.begin(), own.end(), of(found.rank));
-  mpi_communicator(Kokkos::DefaultExecutionSpace())
-      .host()
-      .all_gather(words.data(), std::vector<count_t>(ranks, own.size()));
-  std::vector<std::vector<std::uint64_t>> numbers;
-  for (std::size_t k = 0; k < ranks; ++k) numbers.emplace_back(of(k), of(k + 1));
-  return numbers;
+  return gathered(own);
+}
+
+std::vector<std::vector<double>> doubles_of_all_ranks(std::vector<double> const& own) {
+  return gathered(own);
 }
 
 SumsOfRanks sums_of_ranks(std::uint64_t own) {

@@ -79,6 +79,16 @@ void Session::print_configuration(std::ostream& out) const {
   Kokkos::print_configuration(out, true);
 }
 
+RunSession::RunSession(CommonOptions const& common, std::optional<std::uint64_t> device_memory)
+    : m_common(common), m_device_memory(device_memory) {
+  if (ranks().size > 1) static_cast<void>(begin());
+}
+
+Session const& RunSession::begin() {
+  if (!m_session) m_session.emplace(m_common.threads, m_common.verbose, m_device_memory);
+  return *m_session;
+}
+
 MemoryReport peak_memory() {
   return {peak_memory_bytes(), device_peak, {}};
 }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "cli/options/file_options.hpp"
 #include "cli/report/report.hpp"
 
 namespace polyad::cli {
@@ -33,6 +34,20 @@ public:
 private:
   struct State;
   std::unique_ptr<State> m_state;
+};
+
+/// The Session of a command that may run on several ranks. These exchange what they read, so theirs begins at
+/// once. That of one rank begins by begin(), after it has read: Kokkos may bind the threads that start later.
+class RunSession {
+public:
+  explicit RunSession(CommonOptions const& common, std::optional<std::uint64_t> device_memory = {});
+  /// Begins unless it has begun.
+  Session const& begin();
+
+private:
+  CommonOptions const& m_common;
+  std::optional<std::uint64_t> m_device_memory;
+  std::optional<Session> m_session;
 };
 
 /// The peaks so far, of the host and of the device. Valid after the session's end, too.

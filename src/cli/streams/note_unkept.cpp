@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "cli/run/ranks.hpp"
 #include "cli/streams/messages.hpp"
 
 namespace polyad::cli {
@@ -12,7 +11,7 @@ void note_unkept(CommonOptions const& common, std::initializer_list<std::filesys
                  char const* options) {
   bool const keeps = !common.report.empty() ||
                      std::any_of(files.begin(), files.end(), [](auto const& file) { return !file.empty(); });
-  if (keeps || common.quiet || ranks().rank != 0) return;
+  if (keeps || common.quiet) return;
   say("polyad: without {} this run keeps neither its model nor a report\n", options);
 }
 

@@ -17,8 +17,9 @@ namespace polyad::cli {
 
 namespace {
 
-bool stdout_is_data = false;
-int first_failure   = 0;
+bool stdout_is_data  = false;
+bool has_no_messages = false;
+int first_failure    = 0;
 
 void remember_failure() noexcept {
   if (first_failure == 0) first_failure = errno != 0 ? errno : EIO;
@@ -49,7 +50,15 @@ void show_text(std::string_view text) noexcept {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) remember_failure();
 }
 
+void discard_messages() noexcept {
+  has_no_messages = true;
+}
+
 void say_text(std::string_view text) noexcept {
+  if (!has_no_messages) say_anyway(text);
+}
+
+void say_anyway(std::string_view text) noexcept {
   // A pipe that poll() calls ready accepts this many bytes at once.
   constexpr std::size_t ready_bytes = PIPE_BUF;
   int const before                  = errno;

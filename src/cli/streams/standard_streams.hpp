@@ -17,8 +17,13 @@ void reserve_stdout_for_data() noexcept;
 /// Writes a part of the results. A failure is remembered for flush_results.
 void show_text(std::string_view text) noexcept;
 
+/// From now on messages are lost: those of other ranks than the first.
+void discard_messages() noexcept;
+
 /// Writes a message, or loses it. It does not wait for the reader of a pipe once a signal has arrived.
 void say_text(std::string_view text) noexcept;
+/// The same, even after discard_messages().
+void say_anyway(std::string_view text) noexcept;
 
 /// Writes the rest of the results. Returns the errno of the first failure of stdout, or 0.
 [[nodiscard]] int flush_results() noexcept;

@@ -8,33 +8,32 @@
 #include <utility>
 #include <variant>
 
+#include "cli/run/communicator.hpp"
 #include "cli/tensors/read_on_ranks.hpp"
 #include "polyad/core/types.hpp"
-#include "polyad/tensor/compact.hpp"
+#include "polyad/distributed/distribute.hpp"
 
 namespace polyad::cli {
 
 std::vector<StoredRows> compact_list(io::CoordinateList& list, InputReport& report) {
+  RankGroup const host = ranks_on_host();
+  Communicator<Kokkos::DefaultExecutionSpace> const all({}, host, host);
   auto rows = std::visit(
       [&](auto& indices) {
-        return compact_coordinates(std::span(indices.data(), indices.size()),
+        return compact_coordinates(all, std::span(indices.data(), indices.size()),
                                    Extents(std::span<count_t const>(list.extents)));
       },
       list.indices);
-  put_stored_rows(rows, list, report);
-  return rows;
-}
-
-void put_stored_rows(std::vector<StoredRows> const& rows, io::CoordinateList& list, InputReport& report) {
-  if (rows.empty()) return;
+  if (rows.empty()) return rows;
   for (std::size_t n = 0; n < rows.size(); ++n) list.extents[n] = rows[n].size();
   report.stored_rows = list.extents;
-  if (extents_need_wide_index(list.extents) || !list.wide()) return;
+  if (extents_need_wide_index(list.extents) || !list.wide()) return rows;
   auto const& wide = std::get<1>(list.indices);
   io::UninitializedVector<std::uint32_t> indices(wide.size());
   std::transform(wide.begin(), wide.end(), indices.begin(),
                  [](std::uint64_t index) { return static_cast<std::uint32_t>(index); });
   list.indices = std::move(indices);
+  return rows;
 }
 
 void add_empty_slices(std::vector<StoredRows> const& rows, InputReport& report) {

@@ -12,14 +12,10 @@
 
 namespace polyad::cli {
 
-/// Renumbers the list in place, by the usual rule; 32-bit indices are then used if they suffice. Needs a
-/// Session. Returns the stored rows of each mode, or nothing if no mode was renumbered. The report gets
-/// their numbers.
+/// Renumbers the list in place, by the usual rule and by the rows that occur on any rank; 32-bit indices are
+/// then used if they suffice. All ranks call it, in a Session. Returns the stored rows of each mode, or
+/// nothing if no mode was renumbered. The report gets their numbers.
 [[nodiscard]] std::vector<StoredRows> compact_list(io::CoordinateList& list, InputReport& report);
-
-/// Gives a list that was renumbered its extents, and 32-bit indices if they suffice. The report gets the
-/// numbers of stored rows.
-void put_stored_rows(std::vector<StoredRows> const& rows, io::CoordinateList& list, InputReport& report);
 
 /// Adds the rows that are not stored to the report's empty slices.
 void add_empty_slices(std::vector<StoredRows> const& rows, InputReport& report);

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/tensors/read_on_ranks.hpp"
 
-#include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <iterator>
 #include <limits>
 #include <numeric>
 #include <variant>
 
+#include "cli/run/communicator.hpp"
 #include "cli/run/ranks.hpp"
 #include "cli/tensors/entries.hpp"
-#include "polyad/distributed/communicator.hpp"
 
 namespace polyad::cli {
 
@@ -40,7 +39,7 @@ io::TensorFile read_file_on_ranks(TensorInput const& input, CommonOptions const&
   if (ranks().rank == 0) file = read_input_file(input, common, report);
   share_facts(report);
   auto& extents       = file.tensor.extents;
-  auto const all      = mpi_communicator(Kokkos::DefaultExecutionSpace()).host();
+  auto const all      = ranks_on_host();
   std::uint64_t order = extents.size();
   all.broadcast(&order, 1, 0);
   extents.resize(order);
@@ -65,7 +64,7 @@ std::vector<bool> occurring_rows(io::CoordinateList const& part, std::size_t n) 
       },
       part.indices);
   if (ranks().size == 1) return occurs;
-  auto const all = mpi_communicator(Kokkos::DefaultExecutionSpace()).host();
+  auto const all = ranks_on_host();
   // Blocks of rows: the ranks add up numbers, not bits.
   constexpr std::size_t block = std::size_t(1) << 20;
   for (std::size_t first = 0; first < occurs.size(); first += block) {
@@ -119,7 +118,7 @@ namespace {
 /// \param next  where in the order of receivers each entry goes
 io::CoordinateList exchanged(io::CoordinateList const& list, std::vector<count_t> const& to,
                              std::vector<count_t> const& next) {
-  auto const all            = mpi_communicator(Kokkos::DefaultExecutionSpace()).host();
+  auto const all            = ranks_on_host();
   std::uint64_t const order = list.order();
   auto const from           = all.counts_from(to);
   io::CoordinateList whole;
@@ -152,7 +151,8 @@ io::CoordinateList exchanged(io::CoordinateList const& list, std::vector<count_t
 
 }  // namespace
 
-io::CoordinateList gather_on_rank_0(io::CoordinateList const& list) {
+io::CoordinateList gather_on_rank_0(io::CoordinateList&& list) {
+  if (ranks().size == 1) return std::move(list);
   std::vector<count_t> to(ranks().size, 0), next(list.nnz());
   to[0] = list.nnz();
   std::iota(next.begin(), next.end(), count_t(0));

@@ -50,8 +50,8 @@ std::vector<Index> take_indices(io::CoordinateList& list) {
       list.indices);
 }
 
-/// The lists of all ranks, in their order, on rank 0; an empty one elsewhere.
-[[nodiscard]] io::CoordinateList gather_on_rank_0(io::CoordinateList const& list);
+/// The lists of all ranks, in their order, on rank 0; an empty one elsewhere. One rank gets its list back.
+[[nodiscard]] io::CoordinateList gather_on_rank_0(io::CoordinateList&& list);
 
 /// The entries of all ranks in some of the rows of a mode, in the order of ranks: row k is on rank k % P. All
 /// ranks call it; there are several.

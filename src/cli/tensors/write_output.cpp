@@ -6,11 +6,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <vector>
 
 #include "cli/streams/messages.hpp"
 #include "cli/tensors/read_input.hpp"
+#include "polyad/core/error.hpp"
 #include "polyad/core/quantity_text.hpp"
 
 namespace polyad::cli {
@@ -79,6 +81,19 @@ std::string write_output(std::filesystem::path const& path, io::CoordinateList c
   facts.files.push_back(path.string());
   return fmt::format("wrote    {} ({}) in {}\n", FileName(path), io::to_string(*options.dialect),
                      duration_text(seconds));
+}
+
+void expect_finite_product(std::span<double const> elements) {
+  if (!std::ranges::all_of(elements, [](double x) { return std::isfinite(x); }))
+    throw NumericalError("the product holds numbers that are not finite");
+}
+
+void write_product(std::filesystem::path const& path, std::string const& name, io::HostArray const& product,
+                   bool floats, io::RowNames const& names, int mode) {
+  expect_finite_product(product.elements);
+  io::RowNames of_product{names.index_base, {}};
+  if (!names.labels.empty()) of_product.labels = {names.labels[mode], {}};
+  io::write_arrays_npz(path, {{name, product}}, floats, {}, of_product);
 }
 
 }  // namespace polyad::cli

@@ -231,9 +231,10 @@ public:
       keeps_signs.push_back(m_updates[n].keeps_signs());
       if (!m_updates[n].keeps_scale()) split_off_norms(m_space, m_work, n, factor(n), model.weights);
     }
-    auto const fit     = final_fit();
-    m_result.fit       = fit.value;
-    m_result.fit_error = fit.error;
+    auto const fit      = final_fit();
+    m_result.fit        = fit.value;
+    m_result.fit_error  = fit.error;
+    m_result.iterations = m_iterations;
     set_objective(m_work.host_numbers, m_norm, m_result);
     for (double& weight : model.weights) weight /= m_norm.scale;
     for (int n = 0; n < order(); ++n) model.factors[n] = m_rows.whole_on_root(n, model.factors[n]);

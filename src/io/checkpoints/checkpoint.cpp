@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "polyad/io/checkpoint.hpp"
 
+#include <fstream>
 #include <span>
 #include <string>
 #include <string_view>
@@ -130,6 +131,18 @@ Checkpoint read_checkpoint(std::filesystem::path const& path) {
   if (found >= no_bounds) checkpoint.scales = reader.numbers(order, checkpoint.rank);
   if (reader.fields().left() != 0) refuse("the checkpoint holds more than it says");
   return checkpoint;
+}
+
+std::string read_checkpoint_format(std::filesystem::path const& path) {
+  std::string head(magic.size() + 3 * sizeof(std::uint64_t) + 2 * longest_name, '\0');
+  std::ifstream file(path, std::ios::binary);
+  file.read(head.data(), std::ssize(head));
+  head.resize(file.gcount());
+  if (!head.starts_with(magic)) return read_checkpoint(path).format;  // says what the file is
+  CheckpointReader reader(path.string(), std::string_view(head).substr(magic.size()));
+  static_cast<void>(reader.u64());  // the version
+  static_cast<void>(reader.text());
+  return reader.text();
 }
 
 }  // namespace polyad::io

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/command_line/evaluation/evaluate_command.hpp"
+#include "cli/command_line/declarations.hpp"
 
 #include <cmath>
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace polyad::cli {
 
-void add_evaluate(Command command, EvaluateOptions& options) {
+void declare(Command& command, EvaluateOptions& options) {
   command.add_input("MODEL", options.model, "A model of fast-tucker (.npz)")->required()->type_name("");
   add_tensor(command, options.test, options.index_base,
              "Test entries, in any form; those with values above 0 are relevant, see --relevant",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/command_line/folding/update_command.hpp"
+#include "cli/command_line/declarations.hpp"
 
 #include "cli/command_line/checks.hpp"
 #include "cli/command_line/folding/fold_in_options.hpp"
@@ -7,7 +7,7 @@
 
 namespace polyad::cli {
 
-void add_update(Command command, UpdateOptions& options) {
+void declare(Command& command, UpdateOptions& options) {
   command.add_input("MODEL", options.model, "A model of fast-tucker (.npz)")->required()->type_name("");
   add_tensor(command, options.entries, options.index_base,
              "The new entries, in any form; rows that the model does not have are added to it",

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The commands' options: how they are declared, and what they exclude, a pair of functions for each command.
+#pragma once
+
+#include "cli/command_line/command.hpp"
+#include "cli/options/options.hpp"
+
+namespace polyad::cli {
+
+/// Declare the options, which must live while the command line is parsed.
+void declare(Command& command, CpdOptions& options);
+void declare(Command& command, StatsOptions& options);
+void declare(Command& command, TuckerOptions& options);
+void declare(Command& command, TtmOptions& options);
+void declare(Command& command, TtmcOptions& options);
+void declare(Command& command, ProjectOptions& options);
+void declare(Command& command, TrainOptions& options);
+void declare(Command& command, PredictOptions& options);
+void declare(Command& command, RecommendOptions& options);
+void declare(Command& command, SimilarOptions& options);
+void declare(Command& command, EvaluateOptions& options);
+void declare(Command& command, UpdateOptions& options);
+void declare(Command& command, ConvertOptions& options);
+void declare(Command& command, CheckOptions& options);
+void declare(Command& command, CompareOptions& options);
+void declare(Command& command, GenOptions& options);
+void declare(Command& command, MttkrpOptions& options);
+void declare(Command& command, EstimateOptions& options);
+void declare(Command& command, TuneOptions& options);
+void declare(Command& command, InfoOptions& options);
+
+/// \throws UsageError
+void check(CpdOptions const& options);
+void check(StatsOptions const& options);
+void check(TuckerOptions const& options);
+void check(TtmOptions const& options);
+void check(TtmcOptions const& options);
+void check(ProjectOptions const& options);
+void check(TrainOptions const& options);
+void check(PredictOptions const& options);
+void check(RecommendOptions const& options);
+void check(SimilarOptions const& options);
+void check(EvaluateOptions const& options);
+void check(UpdateOptions const& options);
+void check(ConvertOptions const& options);
+void check(CheckOptions const& options);
+void check(CompareOptions const& options);
+void check(GenOptions const& options);
+void check(MttkrpOptions const& options);
+void check(EstimateOptions const& options);
+void check(TuneOptions const& options);
+void check(InfoOptions const& options);
+
+}  // namespace polyad::cli
