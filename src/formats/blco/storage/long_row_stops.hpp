@@ -1,8 +1,9 @@
-// SPDX-License-Identifier: BSD-3-Clause Sums of long rows in pieces. A float that has added thousands of
-// terms of one sign loses digits with each further term. So no float adds more than about 255 terms. A walk
-// over a chunk of the nonzeros stops whenever a row has taken that many terms since its last stop. It then
-// moves the row's sums into doubles, and the row begins again at zero. These doubles are a slot: R numbers
-// for each long row of a chunk. At the end of the MTTKRP the slots are added to the output, chunk after chunk
+// SPDX-License-Identifier: BSD-3-Clause
+// Sums of long rows in pieces. A float that has added thousands of terms of one sign loses digits with each
+// further term. So no float adds more than about 255 terms. A walk over a chunk of the nonzeros stops
+// whenever a row has taken that many terms since its last stop. It then moves the row's sums into doubles,
+// and the row begins again at zero. These doubles are a slot: R numbers for each long row of a chunk. At the
+// end of the MTTKRP the slots are added to the output, chunk after chunk
 // (formats/blco/kernels/merge/merge_long_rows.hpp).
 //
 // The stops depend only on the order of the nonzeros. They are listed when the format is built

@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: BSD-3-Clause The MTTKRP of the root's mode of a CSF tree (Nisa et al., Algorithm
-// 3, and section IV for the splits). A thread walks one bin of consecutive nonzeros. With the strategy
-// SumFibers (formats/csf/costs/csf_tuning.hpp):
+// SPDX-License-Identifier: BSD-3-Clause
+// The MTTKRP of the root's mode of a CSF tree (Nisa et al., Algorithm 3, and section IV for the splits). A
+// thread walks one bin of consecutive nonzeros. With the strategy SumFibers
+// (formats/csf/costs/csf_tuning.hpp):
 //
 //   for each slice i of the bin                                   writer.next() where one ends
 //     for each of its fibers j                                    enter_next_fiber()
