@@ -217,7 +217,7 @@ class Completion(ToolTest):
     def test_why_a_run_ends(self):
         self.made_ratings()
         chosen = self.succeed("fast-tucker", "made.npz", "-i", 100).stdout
-        self.assertIn("(as many as held-out entries chose)", chosen)
+        self.assertIn("(the number that held-out entries chose)", chosen)
         self.assertIn("(iteration limit)", self.succeed("fast-tucker", "made.npz", "-i", 2).stdout)
         self.assertIn("(iteration limit)", self.succeed("fast-tucker", "made.npz", "-i", 3, "--shrink", 10).stdout)
 

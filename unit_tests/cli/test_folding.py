@@ -295,7 +295,7 @@ class Folding(ToolTest):
             self.assertAlmostEqual(a, b, delta=1e-8)
         self.assertIn("if it was fitted with --implicit",
                       self.succeed("recommend", "m.npz", "--mode", 1, "--ratings", new, *self.FOLD).stderr)
-        self.fail_with(2, "project", "m.npz", self.write("bad.tns", "1 1 -1\n"), "--mode", 0, "--implicit=8", "-o", "q.npz", says="from 0 on")
+        self.fail_with(2, "project", "m.npz", self.write("bad.tns", "1 1 -1\n"), "--mode", 0, "--implicit=8", "-o", "q.npz", says="of at least 0")
 
     def test_time_and_contexts(self):
         rng = random.Random(2)

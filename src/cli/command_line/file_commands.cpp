@@ -204,9 +204,9 @@ std::optional<Options> FileCommands::chosen() {
     if (!m_gen.model.empty() && m_gen.kind != "low-rank") refuse("--model is for gen low-rank");
     if (!m_gen.model.empty()) static_cast<void>(io::model_kind(m_gen.model));
     if (!(m_gen.skew >= 0) || std::isinf(m_gen.skew))
-      refuse(fmt::format("--skew takes a number from 0 on, not {}", m_gen.skew));
+      refuse(fmt::format("--skew takes a number of at least 0, not {}", m_gen.skew));
     if (!(m_gen.noise >= 0) || std::isinf(m_gen.noise))
-      refuse(fmt::format("--noise takes a number from 0 on, not {}", m_gen.noise));
+      refuse(fmt::format("--noise takes a number of at least 0, not {}", m_gen.noise));
     if (same_file(m_gen.output, m_gen.model)) refuse("-o and --model name the same file");
     for (auto const& path : {m_gen.output, m_gen.model})
       if (same_file(path, m_gen.common.report)) refuse("--report would overwrite an output");
