@@ -13,7 +13,8 @@
 
 namespace polyad::detail {
 
-/// The text of an index. One that a signed number of the same bits would call negative is shown in both ways.
+/// The text of an index. If its highest bit is set, the text also shows the negative number that the same
+/// bits mean as a signed integer.
 template <class Index>
 std::string index_text(Index index) {
   std::string text = std::to_string(index);

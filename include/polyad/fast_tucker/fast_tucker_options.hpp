@@ -97,7 +97,7 @@ struct FastTuckerOptions {
   BiasOptions bias                   = {};
   std::uint64_t seed                 = 0;
 
-  /// Implicit feedback: alpha. The entries are what was seen, with counts or strengths x from 0 on; all other
+  /// Implicit feedback: alpha. The entries are what was seen, with counts or strengths x >= 0; all other
   /// cells were not. A cell's target is 1 where x > 0, else 0, and its weight is 1 + alpha x
   /// (fast_tucker/fast_tucker.hpp). Repeated entries are summed. For als, with a ridge (implicit_ridge if
   /// unset), without biases, range and search; R is 32 if unset. Unset: the entries are the targets.
