@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The error for a nonzero whose indices are not all below the extents. Plain C++.
+// The error for a nonzero whose indices are not all below the extents. Free of Kokkos.
 #pragma once
 
 #include <cstddef>

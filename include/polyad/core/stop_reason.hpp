@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// StopReason: why a driver's run ended. RestartSummary: how one of several runs ended. Plain C++.
+// StopReason: why a driver's run ended. RestartSummary: how one of several runs ended. Free of Kokkos.
 #pragma once
 
 #include <cstdint>

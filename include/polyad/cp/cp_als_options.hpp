@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CpAlsOptions: what cp_als takes (cp/cp_als.hpp), and the table of these options. Plain C++.
+// CpAlsOptions: what cp_als takes (cp/cp_als.hpp), and the table of these options. Free of Kokkos.
 #pragma once
 
 #include <cstdint>

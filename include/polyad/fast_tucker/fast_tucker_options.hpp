@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // FastTuckerOptions: what fast_tucker takes (fast_tucker/fast_tucker.hpp), and the table of these options.
-// Plain C++.
+// Free of Kokkos.
 #pragma once
 
 #include <cmath>
