@@ -36,15 +36,15 @@ struct SgdRates {
   [[nodiscard]] double share(int epoch) const { return 1 / (1 + decay * std::pow(epoch - 1, 1.5)); }
 };
 
-/// The value to which als draws the rows of C^(n). A mode with little influence on the interaction would
-/// drive the whole product to zero if its own rows were drawn to zero.
+/// The value toward which als pulls the rows of C^(n). If a mode has little influence on the interaction,
+/// pulling its rows toward zero would drive the whole product to zero.
 enum class RowTarget {
   zero,
   one,
   left_out,  // not fitted: ones, as fill_start makes them, so that the mode has no part in the product
 };
 
-/// How strongly als draws a row of n observations. The weight towards zero is observations + share n, and the
+/// How strongly als pulls a row of n observations. The weight towards zero is observations + share n, and the
 /// weight towards one is to_one (docs/fast-tucker.md). No member may be negative.
 struct Shrinkage {
   double observations = 10;
@@ -79,8 +79,8 @@ inline constexpr double usual_alpha = 40;
 
 /// The ridge of implicit feedback, unless the options have one. On ratings of 4 and more of ml-latest-small,
 /// with R = 32 and a fifth of the entries held out, 2.5 to 3 alpha had the best NDCG@10 of 1 to 300, for an
-/// alpha of 10 or 40 (2026-11-29, the same ALS in numpy). With a third mode, 2.5 alpha nearly drew
-/// all rows to zero.
+/// alpha of 10 or 40 (2026-11-29, the same ALS in numpy). With a third mode, 2.5 alpha pulled all
+/// rows to almost zero.
 [[nodiscard]] inline double implicit_ridge(double alpha, int order) {
   return (order == 2 ? 2.5 : 0.5) * alpha;
 }
@@ -103,7 +103,7 @@ struct FastTuckerOptions {
   /// unset), without biases, range and search; R is 32 if unset. Unset: the entries are the targets.
   std::optional<double> implicit = {};
   FastTuckerOptimizer optimizer  = FastTuckerOptimizer::als;
-  int max_epochs                 = 20;  // 0: the start
+  int max_epochs                 = 20;  // with 0, the model is the start
   // For als without ridge and ridge_per_entry. Unset: chosen, or the default if there is a start.
   std::optional<Shrinkage> shrinkage = {};
   std::vector<RowTarget> targets     = {};     // for als, one for each mode; none: chosen, or zero
@@ -117,18 +117,20 @@ struct FastTuckerOptions {
   double time_limit_s   = std::numeric_limits<double>::infinity();
   PredictionRange range = {};  // within that of the start; the model keeps it
   /// A file that gets the state of the run after every `checkpoint_every` epochs, after the last one, and
-  /// after a search (io/checkpoint.hpp). Empty: none. Of several ranks the first writes it, and all name it.
+  /// after a search (io/checkpoint.hpp). Empty: no file. With several ranks, all name it, and the first
+  /// writes it.
   std::filesystem::path checkpoint = {};
   int checkpoint_every             = 10;
   /// The checkpoint that the run continues, instead of a start. Choice and biases are not repeated, and the
   /// count of epochs continues. The options must be those of the checkpoint's run, except for epochs and
   /// time. Several ranks take any format, one rank that of the checkpoint: if it sums in a fixed order, the
-  /// run continues with the same bits. Empty: none. Of several ranks the first reads it, and all name it.
+  /// run continues with the same bits. Empty: no checkpoint. With several ranks, all name it, and the first
+  /// reads it.
   std::filesystem::path resume = {};
 };
 
-/// How a model was fitted whose rows fold_in computes: the model does not know it. The names are those of
-/// FastTuckerOptions.
+/// The options with which a model was fitted, for fold_in: the model itself does not contain them. The names
+/// are those of FastTuckerOptions.
 struct FoldInOptions {
   std::optional<double> implicit     = {};  // alpha
   std::optional<double> ridge        = {};  // unset: implicit_ridge with implicit, else the shrinkage
@@ -137,9 +139,10 @@ struct FoldInOptions {
   /// One for each mode. None: zero, or left_out for modes whose rows are all ones.
   std::vector<RowTarget> targets = {};
   double bias_damping            = 5;   // as BiasOptions::damping
-  std::vector<int> modes         = {};  // whose rows are computed; none: of all modes
+  std::vector<int> modes         = {};  // the modes whose rows are computed; empty: all modes
   /// Which of the model's rows have entries in the training set, as RankingOptions::observed has it. fold_in
-  /// also computes the others, if they have entries now: numbers of rows may have gaps. Empty: all have some.
+  /// also computes the others, if they have entries now: numbers of rows may have gaps. Empty: every row has
+  /// entries.
   std::vector<std::vector<std::uint8_t>> observed = {};
 };
 
@@ -214,7 +217,7 @@ void for_each_sgd_rate(Rates& sgd, Visitor&& visit) {
       sgd.share_fibers);
 }
 
-/// The rows of what draws rows and cores to their targets.
+/// The rows of the options for shrinkage and ridges.
 template <class Options, class Visitor>
 void for_each_regularization(Options& options, Visitor&& visit) {
   visit(
