@@ -7,7 +7,7 @@
 //     for each of its fibers j                                    enter_next_fiber()
 //       h = the rows of the levels between slice and fiber        rows_above(); order 4 and more
 //       s = sum over its nonzeros of x * C(k, :)                  walk_singly(), or add() in batches
-//       sum += s * h * B(j, :)                                    one multiply a fiber
+//       sum += s * h * B(j, :)                                    one multiply per fiber
 //     V(i, :) = sum; slices that bins share are added             SliceWriter
 //
 // With MultiplyEach every nonzero takes all its rows: add_each(). On hosts, long fibers and long slices of

@@ -51,7 +51,7 @@ public:
   static constexpr char const* name = "f-coo";
   static constexpr bool default_for(Capability capability) { return capability == Capability::ttmc; }
 
-  /// One sort a mode, on the device. Waits for `space`.
+  /// Sorts the nonzeros once per mode, on the device. Waits for `space`.
   /// \throws UsageError when Index cannot number the nonzeros, or an option is out of range; MemoryError
   static FCoo build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                     options_type const& options = {});
