@@ -57,9 +57,8 @@ struct FastTuckerState {
 
   std::uint64_t epoch      = 0;  // epochs done so far
   std::uint64_t kept_epoch = 0;
-  double best              = 0;  // validation RMSE of the kept epoch, with patience
-  std::array<StateErrors, 3>
-      kept_errors;  // training, validation and test set; 0 entries before the first epoch
+  double best              = 0;            // validation RMSE of the kept epoch, with patience
+  std::array<StateErrors, 3> kept_errors;  // training, validation and test set; 0 entries before epoch 1
   std::vector<std::vector<double>> factors, cores, intermediates;  // A^(n), B^(n), C^(n)
   std::vector<double> squares;                                     // als only: N x R
   std::vector<std::vector<double>> moments;  // adam only, per mode: means and squares of A^(n), then of B^(n)
