@@ -151,8 +151,8 @@ struct FastTuckerData {
 /// rows, in one format per mode, and solves for its rows of A^(n). All ranks get the rows of C^(n)
 /// (all-gather) and the same result, but only rank 0 gets the model, which must fit its memory. If a callback
 /// returns false on one rank, the run ends on all. Only rank 0 searches for what the options leave open, with
-/// the entries that choose_fast_tucker uses. Any number of ranks may resume a checkpoint. One rank gets the
-/// entries as they are.
+/// the entries that choose_fast_tucker uses. Any number of ranks may resume a checkpoint. A single rank gets
+/// the entries as they are.
 /// \param parts  a part of each set: every entry is on exactly one rank. The extents are those of the whole
 ///                set
 /// \throws UsageError if parts.format is set; MemoryError on all ranks
@@ -305,8 +305,8 @@ void scale_predictions(Space const& space, double factor, FastTuckerModel<Scalar
 /// tenths of their mean square, so the start depends little on these rows. With means of 0 in all modes, the
 /// fit learned nothing about planted tensors of order 6. With random means, a column whose mean is near 0
 /// starts to grow late. In modes whose target is not zero all C^(n)(k, r) are 1, and the others share the
-/// standard deviation. A deviation that is 0 or not finite counts as 1. The same bits on every backend. Waits
-/// for `space`.
+/// standard deviation. A deviation that is 0 or not finite counts as 1. The result has the same bits on every
+/// backend. Waits for `space`.
 /// \param targets  one per mode; if the list is empty, all are zero
 template <class Scalar, class Space>
 void fill_start(Space const& space, FastTuckerModel<Scalar, Space> const& model, double deviation,
@@ -320,7 +320,7 @@ void fill_start(Space const& space, FastTuckerModel<Scalar, Space> const& model,
 /// which minimises sum e^2 + damping |bias^(n)|^2. The models of Li et al. have no biases. The drifts of a
 /// mode are fitted after its biases, with one such average for each row and bin of time; e excludes them too.
 /// They are the b_u,Bin(t) and b_i,Bin(t) of Koren (KDD 2009, section 3.1), except that users drift by
-/// splines there. The same bits on every backend. Waits for `space`.
+/// splines there. The result has the same bits on every backend. Waits for `space`.
 /// \throws UsageError when the model has no biases or other extents, a damping or the sweeps are negative, a
 ///         coordinate is outside, the mode of time does not exist or X is empty; NumericalError when a value
 ///         is not finite; MemoryError

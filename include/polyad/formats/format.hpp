@@ -224,8 +224,8 @@ struct RowStarts : std::array<Kokkos::View<count_t*, typename Space::device_type
 ///   least_squares_rows(space, f, C, mode, problem, starts, A, shrinkage)
 ///
 /// A row without nonzeros becomes zero, or has the product c = target. Other formats' starts are refused with
-/// a UsageError. Launches on `space` and returns without waiting; allocates nothing. The same bits in every
-/// run on one device, and on hosts with any number of threads.
+/// a UsageError. Launches on `space` and returns without waiting; allocates nothing. The result has the same
+/// bits in every run on one device, and on hosts with any number of threads.
 template <class F>
 concept RowLeastSquaresFormat =
     Format<F> && requires(typename F::space_type const& space, F const& format,
