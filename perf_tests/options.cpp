@@ -23,7 +23,7 @@ CLI::Validator number_from(Number least) {
         while (text.size() > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9') text.erase(0, 1);
         if (whole && value >= least) return "";
         std::ostringstream refusal;
-        refusal << "'" << text << "' is not a number from " << least << " on";
+        refusal << "'" << text << "' is not a number of at least " << least;
         return refusal.str();
       },
       "");

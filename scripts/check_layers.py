@@ -21,7 +21,7 @@
   compiles them without nvcc.
 - There are at most MOST_CASTS casts to numbers for each 1,000 lines of include/ and src/ (CAST).
 - A folder of the tool, or of io, holds at most MOST_FOLDER_FILES files.
-- SPDX lines; headers of at most 400 lines; no folder called utils, misc or impl.
+- SPDX lines with nothing else in them; headers of at most 400 lines; no folder called utils, misc or impl.
 
 Prints FILE:LINE: what is wrong, and ends with 1 when there was something."""
 
@@ -464,8 +464,8 @@ class Checker:
             script = path.suffix == "" and inner and inner[0] in ("scripts", ".ci")
             if path.name == "CMakeLists.txt" or path.suffix in CODE | {".py", ".cmake", ".sh", ".in"} or script:
                 head = path.read_text(errors="replace").splitlines()[:2]
-                if not any("SPDX-License-Identifier: BSD-3-Clause" in line for line in head):
-                    self.report(path, 1, "no SPDX line at its top")
+                if not any(line[line.find(" ") + 1:] == "SPDX-License-Identifier: BSD-3-Clause" for line in head):
+                    self.report(path, 1, "no SPDX line at its top, without other words")
 
     def run(self):
         codes, headers = {}, {}

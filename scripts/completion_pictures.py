@@ -4,7 +4,7 @@
 
     scripts/completion_pictures.py RUN.json... -o PICTURE.png [--set test|validation|train] [--log]
 
-PICTURE ends with .png or .svg. It has a line per run, named by optimiser, format, J and R, and a broken line for mean and biases.
+PICTURE ends with .png or .svg. It has a line per run, named by optimizer, format, J and R, and a broken line for mean and biases.
 Time is that of the epochs, without the errors that are computed after each; with --log its axis is logarithmic. Needs matplotlib.
 Ends with 2 if a file is not such a report or has no errors of the set."""
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Everything that a program usually needs: tensors, files, any_format, the drivers and generators. Other
-// headers are included by name: core/{device,device_memory,quantity_text}.hpp,
-// io/{array_npz,atomic_file}.hpp, and kernel/ and testing/ for a user-defined format. The formats' classes
-// are private: any_format takes their names. The version is in POLYAD_VERSION_MAJOR, POLYAD_VERSION_MINOR,
+// Everything that a program usually needs: tensors, files, any_format, the drivers and generators. It leaves
+// out core/{device,device_memory,quantity_text}.hpp, io/{array_npz,atomic_file}.hpp, and the headers in
+// kernel/ and testing/, which a user-defined format needs. The library's own formats are private classes:
+// any_format takes their names. The version is in POLYAD_VERSION_MAJOR, POLYAD_VERSION_MINOR,
 // POLYAD_VERSION_PATCH and POLYAD_VERSION (a string).
 #pragma once
 

@@ -219,7 +219,7 @@ def _limit(name: str, value: Any, least: float = -math.inf) -> float:
 
 
 def _per_mode(name: str, given: Any, order: int) -> list[float]:
-    """Numbers from 0 on, one for each mode, from one number, a sequence or a mapping of modes; none if all are 0."""
+    """Numbers of at least 0, one for each mode, from one number, a sequence or a mapping of modes; none if all are 0."""
     if isinstance(given, Mapping):
         numbers = [0.0] * order
         for mode, number in given.items():

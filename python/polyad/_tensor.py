@@ -704,7 +704,7 @@ def read(
     header : bool, optional
         Whether the first line of a table names the columns.
     columns : sequence of str or int, optional
-        The columns of a table that become modes, in this order, by name or by number from 0 on.
+        The columns of a table that become modes, in this order, by name or by number, counted from 0.
     value : str or int, optional
         The column of a table that holds the values; "none": each line counts 1.
     time : str or int, optional

@@ -607,7 +607,7 @@ deterministic
             raise UsageError("the mode of the users, that of the items and those of `at` are different ones")
         asked = np.asarray(user)
         if asked.dtype.kind not in "iu" or asked.ndim > 1 or (asked.size and asked.min() < 0):
-            raise UsageError(f"a user is an int from 0 on, or a sequence of them, not {user!r}")
+            raise UsageError(f"a user is an int of at least 0, or a sequence of them, not {user!r}")
         places = np.full((asked.size, order), -1, dtype=np.int64)
         for mode, index in given.items():
             places[:, mode] = index

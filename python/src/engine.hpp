@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The library as the extension module calls it: every template behind a tag of its types, every View a
-// pointer with strides. Plain C++, so that the module's own source sees no Kokkos. With the cuda backend nvcc
-// compiles engine_*.cpp, and the C++ compiler the module. Every function that computes may throw what the
-// library throws.
+// pointer with strides. Free of Kokkos, so that the module's own source sees no Kokkos. With the cuda backend
+// nvcc compiles engine_*.cpp, and the C++ compiler the module. Every function that computes may throw what
+// the library throws.
 #pragma once
 
 #include <cstddef>

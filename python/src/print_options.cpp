@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Prints the tables of options (polyad/core/option_row.hpp) as JSON, for scripts/python_signatures and the
-// test that compares the interfaces. Plain C++, so that it compiles alone:
+// test that compares the interfaces. Free of Kokkos, so that it compiles alone:
 //   g++ -std=c++20 -Iinclude python/src/print_options.cpp
 #include <cmath>
 #include <cstdint>

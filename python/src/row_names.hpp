@@ -1,7 +1,8 @@
-// SPDX-License-Identifier: BSD-3-Clause What rows are called, between Python and the files: the pair (index
-// base, modes). The base is 0, 1 or -1 if it is not known. `modes` is None, or has for each mode (name,
-// bytes, ends, whether the labels are text): the labels' bytes in UTF-8, one after the other, and where
-// each of them ends; both None if the rows have no labels.
+// SPDX-License-Identifier: BSD-3-Clause
+// What rows are called, between Python and the files: the pair (index base, modes). The base is 0, 1 or -1 if
+// it is not known. `modes` is None, or has for each mode (name, bytes, ends, whether the labels are text):
+// the labels' bytes in UTF-8, one after the other, and where each of them ends; both None if the rows have no
+// labels.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -81,7 +81,7 @@ def test_what_excludes_each_other(options):
 
 def test_negative_values_are_refused():
     X = clicks()
-    with pytest.raises(polyad.UsageError, match="from 0 on"):
+    with pytest.raises(polyad.UsageError, match="of at least 0"):
         polyad.fast_tucker(polyad.SparseTensor(X.coords, -np.asarray(X.values), X.shape), implicit=True)
 
 

@@ -15,21 +15,21 @@
 
 namespace polyad::detail {
 
-/// \param iterations  the most iterations; 0 reports the start
+/// \param iterations  the largest number of iterations; with 0, a run only reports the fit of its start
 /// \throws UsageError for negative iterations, and for a tolerance or a time limit that is negative or not a
 ///         number
 inline void expect_run_limits(int iterations, double tolerance,
                               double time_limit_s = std::numeric_limits<double>::infinity()) {
   POLYAD_EXPECTS(iterations >= 0, "at most ", iterations, " iterations: the number is negative");
-  POLYAD_EXPECTS(tolerance >= 0, "the tolerance is ", tolerance, ", not a number from 0 on");
-  POLYAD_EXPECTS(time_limit_s >= 0, "the time limit is ", time_limit_s, " s, not a number from 0 on");
+  POLYAD_EXPECTS(tolerance >= 0, "the tolerance is ", tolerance, ", but it must be 0 or more");
+  POLYAD_EXPECTS(time_limit_s >= 0, "the time limit is ", time_limit_s, " s, but it must be 0 or more");
 }
 
 /// Decides after each iteration whether a run ends. Its clock begins when it is made.
 class RunLimits {
 public:
-  /// \param anywhere  whether its argument is true on any rank; all ranks call it together. Empty: there is
-  ///                  one rank
+  /// \param anywhere  returns whether its argument is true on at least one rank; all ranks call it together.
+  ///                  Empty if there is only one rank
   RunLimits(int most_iterations, double time_limit_s, std::function<bool(bool)> anywhere = {})
       : m_most(most_iterations), m_time_limit_s(time_limit_s), m_anywhere(std::move(anywhere)) {}
 

@@ -25,7 +25,7 @@ using namespace detail;
 
 namespace detail {
 
-/// Multiplies the rows and columns of H, and the columns of V, by numbers of -1, 0 and 1.
+/// Multiplies the rows and columns of H, and the columns of V, by signs: -1, 0 or 1.
 template <class Space, class Scalar>
 struct SignProblem {
   GramMatrix<Space> H;
@@ -80,7 +80,7 @@ std::vector<double> scales_of(Ktensor<Scalar, Space> const& model, int mode) {
   std::vector<double> scales(model.weights.size(), 1.0);
   if (!has_share(mode)) return scales;
   int modes        = 0;
-  double logarithm = 0;  // the sum of those of their ridges
+  double logarithm = 0;  // the sum of the logarithms of their ridges
   for (int n = 0; n < model.factors.order(); ++n) {
     if (!has_share(n)) continue;
     ++modes;
@@ -96,7 +96,7 @@ std::vector<double> scales_of(Ktensor<Scalar, Space> const& model, int mode) {
 template <class Scalar, class Space>
 void set_weights(Space const& space, Ktensor<Scalar, Space> const& model, int mode,
                  CpAlsWorkspace<Scalar, Space> const& work, FactorMatrix<Scalar, Space> const& V) {
-  // A component of weight 0 leaves its column at 0, or at the bound that is nearest.
+  // The column of a component of weight 0 becomes 0, or the bound that is nearest to 0.
   auto sizes = model.weights, signs = model.weights;
   for (std::size_t r = 0; r < sizes.size(); ++r) {
     signs[r] = sizes[r] > 0 ? 1 : sizes[r] < 0 ? -1 : 0;
@@ -152,14 +152,14 @@ Projection<Scalar, Space> project(Space const& space, Ktensor<Scalar, Space> con
 
   RowDistribution<Scalar, Space> here(space, X.extents());  // this process has all rows
   CpAlsWorkspace<Scalar, Space> work(space, X.extents(), rank, here);
-  work.last_mode   = mode;
-  auto factors     = model.factors;
-  factors[mode]    = make_factor_matrix<Scalar>(space, "polyad::projected_rows", rows, rank);
-  factors          = with_packed_rows(space, factors);
-  auto const A     = factors[mode];
-  auto const V     = work.output(rows);
-  auto const place = inside.make_workspace(space, rank);
-  inside.do_mttkrp(space, factors, mode, place.get(), V);
+  work.last_mode        = mode;
+  auto factors          = model.factors;
+  factors[mode]         = make_factor_matrix<Scalar>(space, "polyad::projected_rows", rows, rank);
+  factors               = with_packed_rows(space, factors);
+  auto const A          = factors[mode];
+  auto const V          = work.output(rows);
+  auto const for_mttkrp = inside.make_workspace(space, rank);
+  inside.do_mttkrp(space, factors, mode, for_mttkrp.get(), V);
   for (int n = 0; n < factors.order(); ++n)
     if (n != mode) gram(space, factors[n], work.memory.gram_sums, work.gram_of(n));
   hadamard_of_grams(space, make_hadamard(work.grams, mode, 1, {false, 0}, work.scales, work.hadamard));

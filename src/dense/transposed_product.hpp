@@ -212,8 +212,8 @@ void blas_sums(Space const& space, FactorMatrix<float, Space> const& A, FactorMa
   blas_transposed_product(space, A, G, rest, sums);
 }
 
-/// D (J x R) = scale A' G. Launches on `space` and returns without waiting. The same bits in every run on one
-/// device, and on hosts with any number of threads.
+/// D (J x R) = scale A' G. Launches on `space` and returns without waiting. The result has the same bits in
+/// every run on one device, and on hosts with any number of threads.
 /// \throws UsageError when the shapes do not match
 template <class Space, class Scalar>
 void transposed_product(Space const& space, double scale, FactorMatrix<Scalar, Space> const& A,

@@ -256,7 +256,7 @@ FastTuckerChoice<Scalar, Space> choose(Space const& space, TrainingSet<Scalar, I
                                        count_t most                              = most_searched,
                                        FastTuckerSearchCallback const& on_search = {});
 
-/// The caller's format options with the optimiser's needs. Duplicates are kept: each is an observation.
+/// The caller's format options with the optimizer's needs. Duplicates are kept: each is an observation.
 inline AnyFormatOptions asked_of(AnyFormatOptions format, FastTuckerOptions const& options) {
   auto const asked  = format_options(options);
   format.needs      = asked.needs;

@@ -76,9 +76,9 @@ std::string asked_text(FastTuckerOptions const& options) {
   std::string_view last;
   for_each_option(options, [&](OptionRow const& row, auto const& value) {
     std::string_view const name = row.name, key = row.stored;
-    bool const of_other = (name.starts_with("adam.") && optimizer.moments == 0) ||
-                          (name.starts_with("sgd.") && !optimizer.has_core_rate);
-    if (key.empty() || of_other || !is_set(value)) return;
+    bool const of_another = (name.starts_with("adam.") && optimizer.moments == 0) ||
+                            (name.starts_with("sgd.") && !optimizer.has_core_rate);
+    if (key.empty() || of_another || !is_set(value)) return;
     if (key == last)
       text << ',';
     else
@@ -106,14 +106,14 @@ void share_facts(RunRanks const& ranks, FastTuckerState& state) {
     ranks.broadcast_from_root(&count, 1);
     lists.resize(static_cast<std::size_t>(count));
   };
-  auto const lists = [&](auto& of_modes) {
-    resize(of_modes);
-    for (auto& numbers : of_modes) list(numbers);
+  auto const lists = [&](auto& list_per_mode) {
+    resize(list_per_mode);
+    for (auto& numbers : list_per_mode) list(numbers);
   };
-  auto const errors = [&](StateErrors& of) {
-    number(of.entries);
-    number(of.rmse);
-    number(of.mae);
+  auto const errors = [&](StateErrors& set) {
+    number(set.entries);
+    number(set.rmse);
+    number(set.mae);
   };
   for (auto* const text : {&state.file, &state.precision, &state.format, &state.asked}) list(*text);
   for (auto* const numbers : {&state.extents, &state.columns, &state.targets, &state.drift_bins, &state.bins,
@@ -128,8 +128,8 @@ void share_facts(RunRanks const& ranks, FastTuckerState& state) {
   number(state.ridge_per_entry);
   number(state.has_choice);
   number(state.time_mode);
-  for (auto* const of : {&state.choice_biases, &state.choice_model}) errors(*of);
-  for (auto& of : state.kept_errors) errors(of);
+  for (auto* const set : {&state.choice_biases, &state.choice_model}) errors(*set);
+  for (auto& set : state.kept_errors) errors(set);
   lists(state.biases);
   lists(state.drifts);
   for (auto* const matrices :
@@ -144,10 +144,10 @@ void refuse_state(FastTuckerState const& state, std::string const& what) {
 
 void expect_asked(FastTuckerState const& state, std::string const& asked) {
   if (state.asked == asked) return;
-  auto const there = parts_of(state.asked), here = parts_of(asked);
-  for (std::size_t k = 0; k < std::min(there.size(), here.size()); ++k)
-    if (there[k] != here[k])
-      refuse_state(state, "is of a run with other options: '" + there[k] + "', not '" + here[k] + "'");
+  auto const in_state = parts_of(state.asked), in_run = parts_of(asked);
+  for (std::size_t k = 0; k < std::min(in_state.size(), in_run.size()); ++k)
+    if (in_state[k] != in_run[k])
+      refuse_state(state, "is of a run with other options: '" + in_state[k] + "', not '" + in_run[k] + "'");
   refuse_state(state, "is of a run with other options");
 }
 
@@ -176,7 +176,7 @@ FastTuckerOptions with_chosen(FastTuckerOptions options, FastTuckerState const& 
   }
   if (state.shrinkage.size() == 3)
     options.shrinkage = Shrinkage{state.shrinkage[0], state.shrinkage[1], state.shrinkage[2]};
-  // A search that takes a ridge keeps the cores as they are: steps of the cores would fit the noise.
+  // A search that chooses a ridge does not update the cores: with a ridge, such steps would fit the noise.
   if (state.ridge.size() == 1 && !options.ridge) options.update_cores = false;
   if (state.ridge.size() == 1) options.ridge = state.ridge[0];
   options.ridge_per_entry = state.ridge_per_entry;

@@ -22,7 +22,7 @@ struct DoubleDouble {
 
   [[nodiscard]] KOKKOS_INLINE_FUNCTION explicit operator double() const { return high + low; }
 
-  /// a + b without an error.
+  /// The exact sum a + b.
   [[nodiscard]] KOKKOS_INLINE_FUNCTION static DoubleDouble sum(double a, double b) {
     double const s = a + b;
     double const t = s - a;
@@ -33,7 +33,7 @@ struct DoubleDouble {
     double const s = a + b;
     return {s, b - (s - a)};
   }
-  /// a b without an error.
+  /// The exact product a b.
   [[nodiscard]] KOKKOS_INLINE_FUNCTION static DoubleDouble product(double a, double b) {
     double const p = Kokkos::fma(a, b, 0.0);
     return {p, Kokkos::fma(a, b, -p)};
@@ -60,7 +60,7 @@ struct DoubleDouble {
   KOKKOS_INLINE_FUNCTION DoubleDouble& operator*=(DoubleDouble b) { return *this = *this * b; }
 };
 
-/// x x without an error if x is a double, and a DoubleDouble either way.
+/// x^2, exact if x is a double.
 [[nodiscard]] KOKKOS_INLINE_FUNCTION DoubleDouble square(double x) {
   return DoubleDouble::product(x, x);
 }

@@ -215,7 +215,7 @@ auto AnyFormat<Scalar, Space>::build(Space const& space, TensorSource<Scalar, In
   checked_rank(options.rank);
   expect_iterations(options.iterations);
   POLYAD_EXPECTS(options.time_limit_s >= 0, "the time limit is ", options.time_limit_s,
-                 " s, not a number from 0 on");
+                 " s, but it must be 0 or more");
   expect_format(options.format);
   std::string const usual = options.format == "auto"
                                 ? usual_format<Scalar, Index, Space>(options.needs, options.only_mode)

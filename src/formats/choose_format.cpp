@@ -176,7 +176,7 @@ FormatChoice choose(std::vector<FormatCandidate> const& candidates, ChoiceInput 
   } else {
     choice.because = std::to_string(std::llround(wish.iterations)) + " " + wish.what +
                      (wish.iterations < whole.iterations ? " in the time limit" : "") +
-                     " with its build take " + duration_text(total(*best, wish)) +
+                     " including the build take " + duration_text(total(*best, wish)) +
                      (best->measured ? " (measured)" : " (predicted)");
     if (second && !second->streams && (second->predicted || second->measured))
       choice.because += ", with " + second->name + " " + duration_text(total(*second, wish));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The choice of a format and its reason: the candidates by the cost model (formats/cost_model.hpp), and the
-// choice among them. any_format and the tool's `--format auto` share it. Plain C++.
+// choice among them. any_format and the tool's `--format auto` share it. Free of Kokkos.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The cost model: the bytes and seconds that a format of a tensor will take, before it is built. Plain C++.
+// The cost model: the bytes and seconds that a format of a tensor will take, before it is built. Free of
+// Kokkos.
 //
 // A time is a sum of terms. Each term is the time of one kind of work at the machine's measured rates
 // (Ceilings). Its weight depends on the format, the kind of machine and the scalar:

@@ -28,37 +28,37 @@ Ceilings ceilings_for(Space const& space, AnyFormatOptions const& options, doubl
   if (options.hooks.machine) return options.hooks.machine(seconds);
   if (seconds >= worth_measuring_s) try {
       return measure_ceilings<Scalar>(space);
-    } catch (MemoryError const&) {  // the usual ones do as well
+    } catch (MemoryError const&) {  // the typical ceilings below are good enough
     }
   return usual_ceilings_of<Space>(static_cast<int>(space.concurrency()), sizeof(Scalar));
 }
 
 /// \param chooses  whether to choose among formats; otherwise one was named
-/// \param held_bytes  bytes of coordinates that are in the tensor's memory and are released later
+/// \param held_bytes  bytes of the tensor's coordinates, which are in use now but will be released
 template <class Space>
 ChoiceInput choice_input_of(Space const& space, AnyFormatOptions const& options, bool chooses,
                             count_t held_bytes) {
-  ChoiceInput wish{.iterations    = options.iterations,
-                   .deterministic = chooses && options.deterministic,
-                   .residual      = chooses && !options.needs.empty(),
-                   .rows          = std::find(options.needs.begin(), options.needs.end(),
-                                              Capability::row_least_squares) != options.needs.end(),
-                   .may_stream    = !chooses || (options.may_stream && options.needs.empty()),
-                   .bytes         = available_memory(space) + held_bytes,
-                   .one_memory    = !options.memory_bytes && !left_of_device_memory_limit(),
-                   .loading_bytes = options.loading_bytes,
-                   .what          = options.needs.empty() ? "iterations" : "sweeps of all modes",
-                   .time_limit_s  = options.time_limit_s};
-  if (options.memory_bytes) wish.bytes = std::min<std::uint64_t>(wish.bytes, *options.memory_bytes);
-  return wish;
+  ChoiceInput input{.iterations    = options.iterations,
+                    .deterministic = chooses && options.deterministic,
+                    .residual      = chooses && !options.needs.empty(),
+                    .rows          = std::find(options.needs.begin(), options.needs.end(),
+                                               Capability::row_least_squares) != options.needs.end(),
+                    .may_stream    = !chooses || (options.may_stream && options.needs.empty()),
+                    .bytes         = available_memory(space) + held_bytes,
+                    .one_memory    = !options.memory_bytes && !left_of_device_memory_limit(),
+                    .loading_bytes = options.loading_bytes,
+                    .what          = options.needs.empty() ? "iterations" : "sweeps of all modes",
+                    .time_limit_s  = options.time_limit_s};
+  if (options.memory_bytes) input.bytes = std::min<std::uint64_t>(input.bytes, *options.memory_bytes);
+  return input;
 }
 
-/// The formats of this build that the wish allows, the best first. \throws UsageError without a survey
+/// The formats of this build that the input allows, the best first. \throws UsageError without a survey
 template <class Scalar, class Index, class Space>
 std::vector<FormatCandidate> candidates_of(Space const& space, AnyFormatOptions const& options,
-                                           ChoiceInput const& wish) {
+                                           ChoiceInput const& input) {
   POLYAD_EXPECTS(options.survey, "choosing a format requires a survey of the tensor");
-  auto list = candidates(*options.survey, options.rank, sizeof(Scalar), sizeof(Index), wish,
+  auto list = candidates(*options.survey, options.rank, sizeof(Scalar), sizeof(Index), input,
                          [&](double seconds) { return ceilings_for<Scalar>(space, options, seconds); });
   // A build of the library with only some formats lacks the others.
   std::string const built = ", " + format_names() + ", ";

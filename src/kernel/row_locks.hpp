@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Locks for rows that several threads add to, when a copy per thread would be too long. A thread that holds
-// whole rows locks the row and adds to it. For 32 doubles that takes two atomic operations instead of 32.
-// Where rows are spread over lanes, each lane adds its own columns with atomics.
+// Locks for rows that several threads add to, if a copy for each thread would take too much memory. A thread
+// that holds whole rows locks the row and adds to it. For 32 doubles that takes two atomic operations instead
+// of 32. Where rows are spread over lanes, each lane adds its own columns with atomics.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -38,8 +38,8 @@ public:
       sum.atomic_add_to(target, columns);
     }
   }
-  /// Between these two calls no other thread adds to the row, if locks are in use. For Rows that a thread
-  /// holds whole; others have no such calls.
+  /// Between these two calls no other thread adds to the row, if locks are in use. For a Row that is spread
+  /// over lanes they do nothing.
   template <class Row>
   KOKKOS_FORCEINLINE_FUNCTION void acquire([[maybe_unused]] count_t row) const {
     if constexpr (Row::form == RowForm::simd)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RowsAt: the rows of a matrix as a kernel sees them, by a pointer and a stride. A View in its place would
-// take registers, but its bounds checks are missed. So where Kokkos was built with KOKKOS_ENABLE_DEBUG, the
-// number of rows is kept too, and each index is checked by KOKKOS_ASSERT. nvcc gives empty members room on
-// the device alone ([[no_unique_address]]), so the member is absent elsewhere.
+// RowsAt: the rows of a matrix as a kernel sees them, by a pointer and a stride. A View would
+// take more registers, but it would check bounds. So if Kokkos was built with KOKKOS_ENABLE_DEBUG, the number
+// of rows is stored too, and KOKKOS_ASSERT checks each index. In other builds the member is left out: if it
+// were empty and [[no_unique_address]], nvcc would give it room on the device but not on the host.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -18,11 +18,11 @@ struct RowsAt {
   Scalar* data   = nullptr;
   count_t stride = 0;
 #ifdef KOKKOS_ENABLE_DEBUG
-  count_t rows = ~count_t(0);  // any
+  count_t rows = ~count_t(0);  // the largest number: unknown
 #endif
 
   RowsAt() = default;
-  /// Rows of unknown number.
+  /// An unknown number of rows.
   KOKKOS_FUNCTION RowsAt(Scalar* first, count_t apart) : data(first), stride(apart) {}
   template <class... View>
   explicit RowsAt(Kokkos::View<Scalar**, View...> const& matrix)

@@ -32,7 +32,7 @@ public:
     for (auto const& instance : instances) m_slots.push_back({instance, 0, nullptr});
   }
 
-  /// \param callback  false ends all runs, and so does an exception, whatever its type
+  /// \param callback  if it returns false or throws any exception, all runs end
   /// \throws NumericalError when all runs broke down, naming each
   [[nodiscard]] Result run(typename Run::Callback const& callback) {
     while (m_ended < m_started || may_start()) {

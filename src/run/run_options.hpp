@@ -24,8 +24,8 @@ void expect_in_range(Options const& options) {
   for_each_option(options, [](OptionRow const& row, auto const& value) {
     using Value = std::remove_cvref_t<decltype(value)>;
     if constexpr (std::is_arithmetic_v<Value>)
-      POLYAD_EXPECTS(static_cast<double>(value) >= row.least, row.name, " is ", value, ", not a number from ",
-                     row.least, " on");
+      POLYAD_EXPECTS(static_cast<double>(value) >= row.least, row.name, " is ", value,
+                     ", but it must be at least ", row.least);
   });
 }
 

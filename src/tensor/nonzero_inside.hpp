@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The error for a nonzero whose indices are not all below the extents. Plain C++.
+// The error for a nonzero whose indices are not all below the extents. Free of Kokkos.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,8 @@
 
 namespace polyad::detail {
 
-/// The text of an index. One that a signed number of the same bits would call negative is shown in both ways.
+/// The text of an index. If its highest bit is set, the text also shows the negative number that the same
+/// bits mean as a signed integer.
 template <class Index>
 std::string index_text(Index index) {
   std::string text = std::to_string(index);

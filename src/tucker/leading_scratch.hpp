@@ -28,7 +28,8 @@ class MatrixRoom {
 public:
   explicit MatrixRoom(char const* label) : m_label(label) {}
 
-  /// A matrix with packed rows, which holds anything. The one before it is lost. \throws MemoryError
+  /// A matrix with packed rows, whose elements are not initialised. The matrix of the previous call is lost.
+  /// \throws MemoryError
   [[nodiscard]] FactorMatrix<Scalar, Space> matrix(Space const& space, count_t rows, count_t columns) {
     count_t const stride = padded_rank<Scalar>(columns);
     if (rows > m_room.size() / stride) {
@@ -55,7 +56,8 @@ struct EigenScratch {
         gram(space, L),
         m_turn(make_factor_matrix<Scalar>(space, "polyad::range_turn", L, L)) {}
 
-  /// L x (L or fewer): the eigenvectors as they are used. There is one at a time.
+  /// An L x `columns` matrix for the eigenvectors that are used, in the precision of the factors. A second
+  /// call returns the same memory.
   [[nodiscard]] FactorMatrix<Scalar, Space> turn(count_t columns) const {
     return matrix_at<Scalar, Space>(m_turn.data(), G.extent(0), columns);
   }
@@ -105,7 +107,8 @@ private:
   MatrixRoom<Scalar, Space> m_Z{"polyad::range_product"};
   MatrixRoom<Scalar, Space> m_B{"polyad::range_rows"};
   MatrixRoom<Scalar, Space> m_W{"polyad::range_basis"};
-  // Small, and of each shape one, so that the sums are cut into chunks as if there were no other.
+  // They are small. There is one for each shape, so that the division of the sums into chunks does not depend
+  // on the other shapes.
   std::map<std::pair<count_t, count_t>, TransposedProductWorkspace<Space>> m_sums;
   std::map<count_t, EigenScratch<Scalar, Space>> m_eigen;
 };

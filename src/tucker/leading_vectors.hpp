@@ -6,7 +6,7 @@
 // With L = R + oversampling columns, B = Y' Q and Z = Y B are orthonormalised in turn. This ends when the
 // squares of the leading R singular values captured by Q no longer change. Q starts from the previous factor,
 // which is nearly right from the second iteration of HOOI on. Only L x L matrices are decomposed, by one team
-// (dense/symmetric_eigen.hpp). A Gram matrix of I or D rows is never formed. Y is read twice an iteration.
+// (dense/symmetric_eigen.hpp). A Gram matrix of I or D rows is never formed. Y is read twice in an iteration.
 //
 // On several ranks each has some rows of Y, Q, Z and U, and all of B. They add up B and the Gram matrices.
 // They take the eigenvectors of the root: where eigenvalues are nearly equal, a rounding error turns them.

@@ -133,7 +133,7 @@ class Auto(AutoTest):
 
     def test_says_why(self):
         report = self.report_of("cpd", self.tensor(), "-r", 4, "-i", 3, "--tol", 0)
-        self.assertRegex(report["format"]["chosen_because"], r"^3 iterations with its build take .* \(predicted\)")
+        self.assertRegex(report["format"]["chosen_because"], r"^3 iterations including the build take .* \(predicted\)")
         self.assertEqual({c["name"] for c in report["format"]["candidates"]}, FORMATS)
         text = self.succeed("cpd", self.tensor(), "-r", 4, "-i", 3).stdout
         self.assertRegex(text, r"(?m)^format +\S+ because 3 iterations")
@@ -141,7 +141,7 @@ class Auto(AutoTest):
     def test_time_limit(self):
         arguments = ("cpd", self.tensor(), "-r", 4, "-i", 100000000, "--tol", 0, "--time-limit", 0.05)
         format = self.report_of(*arguments)["format"]
-        self.assertRegex(format["chosen_because"], r"^\d+ iterations in the time limit with its build take .*")
+        self.assertRegex(format["chosen_because"], r"^\d+ iterations in the time limit including the build take .*")
         self.assertLess(int(format["chosen_because"].split()[0]), 100000000)
 
     def test_falls_back_by_memory(self):

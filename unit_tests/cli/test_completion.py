@@ -217,7 +217,7 @@ class Completion(ToolTest):
     def test_why_a_run_ends(self):
         self.made_ratings()
         chosen = self.succeed("fast-tucker", "made.npz", "-i", 100).stdout
-        self.assertIn("(as many as held-out entries chose)", chosen)
+        self.assertIn("(the number that held-out entries chose)", chosen)
         self.assertIn("(iteration limit)", self.succeed("fast-tucker", "made.npz", "-i", 2).stdout)
         self.assertIn("(iteration limit)", self.succeed("fast-tucker", "made.npz", "-i", 3, "--shrink", 10).stdout)
 
@@ -528,7 +528,7 @@ class Completion(ToolTest):
             alone = self.succeed("similar", "m.npz", "--mode", 1, "--index", row, "-n", 5).stdout.splitlines()
             self.assertEqual(found[5 * i:5 * i + 5], [f"{row} {line}" for line in alone])
 
-        for content, says in (("7 3\n7 x\n", "bad.txt:2:3: takes indices from 1 on, or *, not 'x'"),
+        for content, says in (("7 3\n7 x\n", "bad.txt:2:3: takes indices of at least 1, or *, not 'x'"),
                               ("7 3 1\n", "bad.txt:1:5: gives 3 indices for the 2 other modes"),
                               ("7\n", "bad.txt:1: gives 1 indices for the 2 other modes"),
                               ("\n 0 1\n", "bad.txt:2:2: takes indices"), ("# 7 3\n", "bad.txt: holds no query"),

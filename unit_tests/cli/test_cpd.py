@@ -562,7 +562,7 @@ class Cpd(ToolTest):
         self.assertEqual(len(lines), 2)  # the first and the last: they are less than ten seconds apart
         for i, line in zip((1, 4), lines):
             self.assertRegex(line, rf"\Aiteration {i} of 4: fit -?\d\.\d{{9}}, change [-+]\d\.\d{{3}}e[-+]\d\d, "
-                                   rf"\S+ \w+ an iteration" + (", at most .* left" if i < 4 else r"\Z"))
+                                   rf"\S+ \w+ per iteration" + (", at most .* left" if i < 4 else r"\Z"))
         self.assertNotIn("\r", result.stderr)
         self.assertNotIn("iteration 1", result.stdout)
         self.assertRegex(result.stdout, r"(?m)^fit +-?\d\.\d{9} after 4 iterations \(iteration limit\)$")

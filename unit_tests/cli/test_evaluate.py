@@ -162,7 +162,7 @@ class Splits(ToolTest):
         # 20 entries have each time, of which the first two have repeated ones.
         self.assertEqual(self.lines("--split-time", 0.1, "--split-mode", 2)[0].split(" entries")[0], "20 of 230")
         repeated = 230 - len({at for at, _ in self.entries})
-        self.assertIn(f"{repeated} entries are at the place of an earlier one", self.lines("--split-time", 0.3, "--split-mode", 2)[0])
+        self.assertIn(f"{repeated} entries repeat the place of an earlier one", self.lines("--split-time", 0.3, "--split-mode", 2)[0])
         test, validation = self.lines("--split-time", 0.1, "--time-mode", 2, "--validate", 0.2, "--patience", 1)
         self.assertTrue(test.startswith("20 of 230 entries for the test, the latest of mode 2"), test)
         self.assertTrue(validation.startswith("40 of 210 entries for the validation, the latest"), validation)

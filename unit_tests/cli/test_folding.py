@@ -307,7 +307,7 @@ class Folding(ToolTest):
         without_fit(self.folder / "m.npz", self.folder / "old.npz")
         self.assertIn("if it was fitted with --implicit",
                       self.succeed("recommend", "old.npz", "--mode", 1, "--ratings", new, *self.FOLD).stderr)
-        self.fail_with(2, "project", "m.npz", self.write("bad.tns", "1 1 -1\n"), "--mode", 0, "--implicit=8", "-o", "q.npz", says="from 0 on")
+        self.fail_with(2, "project", "m.npz", self.write("bad.tns", "1 1 -1\n"), "--mode", 0, "--implicit=8", "-o", "q.npz", says="of at least 0")
 
     def test_the_model_says_how_it_was_fitted(self):
         new = self.write("n.tns", text(self.last))

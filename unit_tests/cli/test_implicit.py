@@ -95,7 +95,7 @@ class Implicit(ToolTest):
                 (2, "does not clip", self.clicks, "--implicit", "--clip", "0,1"),
                 (2, "takes --reg", self.clicks, "--implicit", "--shrink", 10),
                 (2, "--bias-reg", self.clicks, "--implicit", "--bias-reg", 3),
-                (2, "from 0 on", dislikes, "--implicit")):
+                (2, "of at least 0", dislikes, "--implicit")):
             with self.subTest(options=options):
                 result = self.run_tool("fast-tucker", tensor, *options)
                 self.assertEqual(result.returncode, code, result.stderr)

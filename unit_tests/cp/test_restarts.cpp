@@ -200,7 +200,7 @@ TEST_CASE("restarts: a run that breaks down is reported, and the others continue
   CHECK_FALSE(rest.restarts[0].error.empty());
 }
 
-TEST_CASE("CP-ALS: a format that does not give its nonzeros back has the fit of a start, too", "[cp]") {
+TEST_CASE("CP-ALS: a format whose nonzeros cannot be read back has the fit of a start, too", "[cp]") {
   TestSpace const space;
   F const X = planted(space);
   Breaking const Y{X, {}, 0};

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause What rows are called: names read back from files, and the rows of a
-// second table get the numbers of the first.
+// SPDX-License-Identifier: BSD-3-Clause
+// What rows are called: names read back from files, and the rows of a second table get the numbers of the
+// first.
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>

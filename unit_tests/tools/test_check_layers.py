@@ -272,6 +272,7 @@ class CheckLayers(unittest.TestCase):
     def test_files(self):
         self.assert_found("src/io/b.hpp", "int x;", "SPDX", add=False)
         self.assert_found("scripts/b", "#!/bin/sh", "SPDX", add=False)
+        self.assert_found("src/io/b.hpp", SPDX.strip() + " What a file holds.", "without other words", add=False)
         self.assert_found("src/io/utils/b.hpp", SPDX.strip(), "no folder is called utils", add=False)
         self.assert_found("include/polyad/core/a.hpp", "\n" * 400, "more than 400 lines")
 

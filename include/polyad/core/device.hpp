@@ -27,7 +27,8 @@ struct DeviceFacts {
 /// \throws BackendError when the device is missing or this build holds no code for it
 void expect_usable_device();
 
-/// Whether the device failed so that no later call succeeds. Kokkos then aborts: SIGABRT handlers may ask.
+/// Whether the device has failed so badly that every later call fails. Kokkos then aborts the process; a
+/// handler of SIGABRT may call this function.
 [[nodiscard]] bool device_has_failed() noexcept;
 
 }  // namespace polyad

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ModelDefect: what is wrong with a model whose fit has converged. Plain C++.
+// ModelDefect: what is wrong with a model whose fit has converged. Free of Kokkos.
 #pragma once
 
 namespace polyad {

@@ -6,7 +6,7 @@
 //
 // The tool's options, help, manual page and report, Python's arguments (scripts/python_signatures) and the
 // checkpoints of fast_tucker come from the tables. To add an option, add a member and its row to the header
-// of its struct, and use it. Plain C++.
+// of its struct, and use it. Free of Kokkos.
 #pragma once
 
 #include <concepts>

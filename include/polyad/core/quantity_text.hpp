@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bytes and durations in human-readable form. Plain C++.
+// Bytes and durations in human-readable form. Free of Kokkos.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the rows of matrices begin in memory. Plain C++, since the cost model counts the padding, too.
+// Where the rows of matrices begin in memory. Free of Kokkos, since the cost model counts the padding, too.
 #pragma once
 
 #include <cstdint>

@@ -17,7 +17,8 @@ constexpr int bits_for(count_t count) {
 }
 
 /// Sorts the pairs by the lowest `key_bits` bits of their keys, stably, in place.
-/// Key and Value are std::uint32_t or std::uint64_t. Needs a second copy of both arrays. Waits for `space`.
+/// Key and Value are std::uint32_t or std::uint64_t. The sort allocates a second copy of both arrays. Waits
+/// for `space`.
 /// \throws UsageError when the lengths differ; MemoryError when the copies do not fit; BackendError when CUB
 ///         fails
 template <class Space, class Key, class Value>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// StopReason: why a driver's run ended. RestartSummary: how one of several runs ended. Plain C++.
+// StopReason: why a driver's run ended. RestartSummary: how one of several runs ended. Free of Kokkos.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@ namespace polyad {
 
 enum class StopReason {
   converged,       // the fit changes by less than the tolerance allows (CpAlsOptions, TuckerOptions)
-  max_iterations,  // as many as were allowed
+  max_iterations,  // the run performed as many iterations as were allowed
   time_limit,
   interrupted,  // the callback returned false
-  early_stop,   // the validation error has not become less for as long as was allowed
-  diverged,     // the numbers grew beyond all bounds; the result is the last sound model
+  early_stop,   // the validation error has not fallen for the allowed number of epochs
+  diverged,     // the numbers grew beyond all bounds; the result is the last model before that
   stalled,      // converged, but the result has a ModelDefect (core/model_defect.hpp)
   rounding      // rounding errors hide the changes of the fit that the tolerance asks for
 };

@@ -126,9 +126,10 @@ template <class Scalar, class Space>
 
 /// The same for a tensor that ranks divide among themselves (distributed/distribute.hpp), from the random
 /// start, which does not depend on their number. All ranks get the same history, fit and restarts, and rank 0
-/// gets the whole model, which its memory must hold. The run ends on all if a callback returns false on one.
-/// Any number of ranks may resume a checkpoint.
-/// \throws as above, on all ranks alike if one of them lacks memory or cannot write or read a checkpoint
+/// gets the whole model, which its memory must hold. The run ends on all ranks if a callback returns false on
+/// one. Any number of ranks may resume a checkpoint.
+/// \throws the exceptions above. If one rank lacks memory, or cannot write or read a checkpoint, all ranks
+///         throw
 template <class Scalar, class Space>
 [[nodiscard]] CpAlsResult<Scalar, Space> cp_als(Space const& space, TensorByRank<Scalar, Space> const& X,
                                                 CpAlsOptions const& options   = {},

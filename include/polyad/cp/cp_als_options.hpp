@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CpAlsOptions: what cp_als takes (cp/cp_als.hpp), and the table of these options. Plain C++.
+// CpAlsOptions: what cp_als takes (cp/cp_als.hpp), and the table of these options. Free of Kokkos.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct CpAlsOptions {
   /// R. 0: that of the start or, without a start, the rank that X was built for. For coordinates that is 16
   /// (AnyFormatOptions::rank). A user-defined format has no such rank: cp_als throws UsageError.
   std::uint64_t rank = 0;
-  int max_iterations = 50;  // 0: the fit of the start
+  int max_iterations = 50;  // with 0, the run only computes the fit of the start
   /// 0 or more. With s = ||X - M|| / ||X||, stop when the fit changes by at most tolerance s (1 - s^2)^(1/2)
   /// between two iterations: what is left and what is explained both count. 0: never.
   double tolerance    = 1e-4;
@@ -36,17 +36,19 @@ struct CpAlsOptions {
   bool scale_start = false;
   /// With bounds or penalties, the run also ends once CpAlsResult::kkt_violation is below this. 0: never.
   double kkt_tolerance = 0;
-  /// Modes whose factors stay those of the start, with their order and bits; not all modes. Their MTTKRPs are
-  /// skipped. They keep their scale in the model, whose weights are those of the other modes. This requires a
-  /// start; several starts (`restarts`) keep only these modes of it and draw the others. All rows are stored.
+  /// Modes whose factors stay those of the start, bit for bit and in the order of its columns. At least one
+  /// mode is not fixed. The MTTKRPs of fixed modes are skipped. Only the scales of the other modes are moved
+  /// into the weights of the model. A start is required. With `restarts`, the factors of the other modes are
+  /// drawn at random. All rows are stored.
   std::vector<int> fixed_modes = {};
   /// A file that gets the state of the run after every `checkpoint_every` iterations and at the end
-  /// (io/checkpoint.hpp). Empty: none. Of several ranks all name it, and the first writes it.
+  /// (io/checkpoint.hpp). Empty: no file. With several ranks, all name it, and the first writes it.
   std::filesystem::path checkpoint = {};
   int checkpoint_every             = 10;
   /// The checkpoint that the run continues, instead of a start. Its rank, precision, format, updates and
   /// tensor must be those of the run; several ranks accept any format. If the format sums in a fixed order,
-  /// the run continues with the same bits. Empty: none. Of several ranks all name it, and the first reads it.
+  /// the run continues with the same bits. Empty: no checkpoint. With several ranks, all name it, and the
+  /// first reads it.
   std::filesystem::path resume = {};
   /// The number of runs from the random starts of the seeds seed, seed + 1, ...; the best fit wins. ALS finds
   /// local optima, and a few starts are the usual remedy (Kolda & Bader, section 3.4). Each run has its own

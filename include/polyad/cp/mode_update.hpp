@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ModeUpdate: what CP-ALS does with a mode, as an entry of CpAlsOptions::updates. V, H, w, s and B are those
-// of cp/factor_update.hpp, which also has own_update for user-defined classes. Plain C++.
+// of cp/factor_update.hpp, which also has own_update for user-defined classes. Free of Kokkos.
 #pragma once
 
 #include <memory>

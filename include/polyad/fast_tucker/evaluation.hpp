@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The options and the result of evaluate (fast_tucker/evaluate.hpp), and what they mean. Plain C++.
+// The options and the result of evaluate (fast_tucker/evaluate.hpp), and what they mean. Free of Kokkos.
 //
 // evaluate measures the recommendations of a FastTucker model on test entries, by the usual metrics of
 // rankings, next to RMSE and MAE, and compares it with two baselines: the model's biases alone, and the most

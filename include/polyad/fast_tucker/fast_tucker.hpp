@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // fast_tucker fits a FastTucker model to observed entries (Li et al., "cuFasterTucker", 2022) by
 //
-//   als   For each mode in turn, solves a least-squares problem for every row of A^(n), with all its
-//         observations. Then takes one step of optimal length for B^(n). Converges in few epochs. Shrinkage
-//         draws rows to zero or to one; a ridge draws them to zero. Unless the options say which,
-//         choose_fast_tucker decides by held-out entries.
+//   als   For each mode in turn, a least-squares problem is solved for every row of A^(n), with all of its
+//         observations. Then B^(n) takes one step of optimal length. It converges in few epochs. Shrinkage
+//         pulls rows toward zero or one; a ridge pulls them toward zero. If the options set neither,
+//         choose_fast_tucker chooses by held-out entries.
 //   adam  For each mode in turn, one residual sweep gives the gradients of A^(n) and B^(n) for Adam's step.
 //   sgd   The paper's method: an update for every observation, then the cores.
 //
@@ -50,24 +50,24 @@ template <class Scalar, class Index, class Space>
 class NonzeroDistribution;
 }
 
-/// Whether `shrinkage`, not a ridge, draws rows to their targets.
+/// Whether rows are pulled toward their targets by `shrinkage`, and not by a ridge.
 [[nodiscard]] bool draws_rows(FastTuckerOptions const& options);
 
 /// How a fit with these options computes rows, for the model's file (save) and fold_in. After a search pass
 /// the options of its choice.
 [[nodiscard]] RowFit row_fit(FastTuckerOptions const& options, int order);
 
-/// How the held-out entries of some rows of a mode judge a choice. Rows are divided by how many entries the
-/// model learns from: fewer than 4, 4 to 19, and 20 or more.
+/// The errors of a choice on the held-out entries of a class of rows. The rows of a mode are divided into
+/// three classes by their number of training entries: fewer than 4, 4 to 19, and 20 or more.
 struct RowClass {
   int mode;
-  count_t least;            // entries of a row of this class
+  count_t least;            // the fewest training entries of a row of this class: 0, 4 or 20
   PredictionErrors biases;  // mean and biases alone
   PredictionErrors model;   // the best candidate
   bool learns;  // false: C^(mode) gets zeros in these rows, so that mean and biases predict their entries
 };
 
-/// How far a search has come.
+/// The progress of a search.
 struct FastTuckerSearch {
   int candidates;           // number of those tried or being tried
   PredictionErrors biases;  // mean and biases alone; no entries before they are fitted
@@ -75,13 +75,13 @@ struct FastTuckerSearch {
   double seconds;
 };
 
-/// Called again and again during a search, by als before each mode's update. false ends the search.
+/// Called during a search: als calls it before the update of each mode. If it returns false, the search ends.
 using FastTuckerSearchCallback = std::function<bool(FastTuckerSearch const&)>;
 
 /// The result of choose_fast_tucker.
 template <class Scalar, class Space>
 struct FastTuckerChoice {
-  FastTuckerOptions options;  // complete; few epochs, since the run continues from `start`
+  FastTuckerOptions options;  // nothing is left open; few epochs, because the run continues from `start`
   /// The best candidate, with mean and biases of the entries that were not held out.
   FastTuckerModel<Scalar, Space> start;
   bool learns = true;       // false: no candidate beat mean and biases on the held-out entries
@@ -89,10 +89,10 @@ struct FastTuckerChoice {
   PredictionErrors model;   // errors of the best candidate, on the held-out entries
   int candidates = 0;
   double seconds = 0;
-  /// Why the search ended. `time_limit` and `interrupted`: early, with the best so far. `max_iterations`: the
-  /// options allowed no epochs.
+  /// Why the search ended. With `time_limit` or `interrupted` it ended early, and the result is the best
+  /// candidate so far. With `max_iterations` the options allowed no epochs.
   StopReason reason             = StopReason::converged;
-  std::vector<RowClass> classes = {};  // for each mode but that of time, if anything was judged
+  std::vector<RowClass> classes = {};  // for each mode except time; empty if nothing was held out
   /// A number for each mode, or none. Bit k is set if the rows of class k (0, 1, 2; see above) have zeros,
   /// bit 3 if the rows after the last one with entries have zeros. These are later times.
   std::vector<std::uint64_t> left_to_biases = {};
@@ -102,7 +102,7 @@ struct FastTuckerChoice {
 struct FastTuckerEpoch {
   int epoch;  // counts from 1
   PredictionErrors train;
-  PredictionErrors validation;  // no entries when there are none
+  PredictionErrors validation;  // has 0 entries if there is no validation set
   PredictionErrors test;
   double seconds;  // duration of the epoch, without computing the errors
   /// With FastTuckerOptions::implicit, the loss over all cells and the ridge, which no epoch raises.
@@ -141,7 +141,7 @@ template <class Scalar, class Index, class Space>
 struct FastTuckerData {
   CooTensor<Scalar, Index, Space> train;
   CooTensor<Scalar, Index, Space> validation = {};  // its error decides which epoch is the best
-  CooTensor<Scalar, Index, Space> test       = {};  // is only reported
+  CooTensor<Scalar, Index, Space> test       = {};  // its error is only reported
   /// The training set in a chosen format, with the start's mean and biases subtracted (without_biases).
   /// Without a start, fast_tucker throws UsageError. Unset: the library chooses a format.
   std::optional<AnyFormat<Scalar, Space>> format = {};
@@ -151,24 +151,27 @@ struct FastTuckerData {
   std::shared_ptr<detail::NonzeroDistribution<Scalar, Index, Space>> rows = {};
 };
 
-/// Divides entries among ranks, for a run without a start by als. Each rank owns a range of rows of every
-/// mode, with about as many observations as others. It gets all of these, in one format per mode, and solves
-/// for its rows of A^(n). All ranks get the rows of C^(n) (all-gather) and the same result, but only rank 0
-/// gets the model, which must fit its memory. If a callback returns false on one rank, the run ends on all.
-/// Only rank 0 searches for what the options leave open, with the entries that choose_fast_tucker uses.
-/// Any number of ranks may resume a checkpoint. One rank gets the entries as they are.
-/// \param parts  some of the entries of each set, which all ranks together have once; whole extents
-/// \throws UsageError for a format that is chosen already; MemoryError on all ranks
+/// Divides entries among ranks, for a run of als that is given no start. Each rank owns a range of rows of
+/// every mode. All ranks have about the same number of observations. A rank gets all observations of its
+/// rows, in one format per mode, and solves for its rows of A^(n). All ranks get the rows of C^(n)
+/// (all-gather) and the same result, but only rank 0 gets the model, which must fit its memory. If a callback
+/// returns false on one rank, the run ends on all. Only rank 0 searches for what the options leave open, with
+/// the entries that choose_fast_tucker uses. Any number of ranks may resume a checkpoint. A single rank gets
+/// the entries as they are.
+/// \param parts  a part of each set: every entry is on exactly one rank. The extents are those of the whole
+///                set
+/// \throws UsageError if parts.format is set; MemoryError on all ranks
 template <class Scalar, class Index, class Space>
 [[nodiscard]] FastTuckerData<Scalar, Index, Space> distribute(
     Communicator<Space> const& ranks, FastTuckerData<Scalar, Index, Space> const& parts);
 
-/// The options with R and with J of each mode. Without R it is the largest J, or 8, or 32 with `implicit`.
-/// Without J each J is R. With `implicit` the ridge is set, too, and biases and updates of the cores are off.
+/// Returns the options with R and J set for each mode. If R is not given, it is the largest J; without J, it
+/// is 8, or 32 with `implicit`. If J is not given, each J is R. With `implicit`, the ridge is set as well,
+/// and biases and updates of the cores are turned off.
 /// \throws MemoryError when als would hold more than 2^31 bytes for a row
 [[nodiscard]] FastTuckerOptions with_shape(FastTuckerOptions options, int order);
 
-/// The optimiser's requirements for a format: any_format(space, coo, format_options(options)).
+/// The requirements of the optimizer for a format: any_format(space, coo, format_options(options)).
 [[nodiscard]] AnyFormatOptions format_options(FastTuckerOptions const& options);
 
 /// Fits a model to the training set. Waits for `space`.
@@ -183,7 +186,7 @@ template <class Scalar, class Index, class Space>
 ///               stay as they are. Without a start, mean and biases are fitted to the training set, and
 ///               fill_start makes the rest.
 /// \throws UsageError when shapes, rates or limits make no sense, the training set is empty, a coordinate is
-///         outside, the format lacks what the optimiser needs or there is a format without a start;
+///         outside, the format lacks what the optimizer needs or there is a format but no start;
 ///         MemoryError before allocating; NumericalError when biases are to be fitted to a value that is not
 ///         finite
 template <class Scalar, class Index, class Space>
@@ -203,12 +206,12 @@ template <class Scalar, class Index, class Space>
 /// candidate is the start. If nothing beats mean and biases, they are the model: of rank 1, with factors of
 /// zeros. The time limit includes the search. If a limit or on_search ends the search, no epochs follow: the
 /// result is the best candidate so far, with the reason.
-/// \param format  which format holds the training set, and how it is chosen; rank, iterations and needs are
-///                the optimiser's
+/// \param format  the format of the training set, or how it is chosen. Its rank, iterations and needs are
+///                ignored: those of the optimizer replace them
 /// \param on_search  called during a search, on the first rank
 /// \throws also InputError when options.resume is damaged or of another run, WriteError when a checkpoint
-///         cannot be written, UsageError for optimisers that do not run on ranks. All ranks throw alike, also
-///         if one of them lacks memory
+///         cannot be written, UsageError for an optimizer that does not run on several ranks. If one rank
+///         throws, for example for lack of memory, all ranks throw the same error
 template <class Scalar, class Index, class Space>
 [[nodiscard]] FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
                                                           FastTuckerData<Scalar, Index, Space> const& data,
@@ -217,9 +220,9 @@ template <class Scalar, class Index, class Space>
                                                           AnyFormatOptions const& format            = {},
                                                           FastTuckerSearchCallback const& on_search = {});
 
-/// Adds the memory of such a run without a start to the plan, which has its sets: a search, the build of the
-/// format, the epochs and the model's file. If the search chooses R, search and epochs are planned for
-/// options.most_rank: a search that ends at a smaller rank needs less.
+/// Adds the memory of such a run without a start to the plan: that of a search, the build of the format, the
+/// epochs and the model's file. The plan already contains the sets of entries. If the search chooses R,
+/// search and epochs are planned for options.most_rank: a search that ends at a smaller rank needs less.
 /// \param entries  the number of entries of the training set
 /// \param resumed  the state of options.resume, whose matrices may be empty, or null
 template <class Scalar, class Index, class Space>
@@ -229,7 +232,8 @@ void plan_fast_tucker(MemoryPlan& plan, Space const& space, Extents const& exten
 
 /// The same for one of several ranks, from the exchange of the entries on (distributed/distribute.hpp). The
 /// plan has this rank's parts of all sets, each until it has been sent. Rank 0 alone plans the search.
-/// \param owned   owned_rows of the training set; \param resumed  without the list of matrices on other ranks
+/// \param owned   the owned_rows of the training set
+/// \param resumed  as above; on ranks other than the first its lists of matrices are empty
 /// \param others  the entries of this rank's parts of the other sets
 template <class Scalar, class Index, class Space>
 void plan_fast_tucker(MemoryPlan& plan, Space const& space, Extents const& extents, OwnedRows const& owned,
@@ -261,25 +265,25 @@ template <class Scalar, class Index, class Space, class... Rest>
 
 /// Chooses the options that are left open, by their error on held-out entries. These options are R (if
 /// neither R nor J is given), the targets, and the shrinkage or a ridge per observation. With a mode of time,
-/// also which biases drift, and how. A damping of the biases that has its default value is chosen too. About
-/// a twentieth of the entries is held out, by a hash of their coordinates, and for places that occur several
-/// times of the value, too. Candidates are fitted to the rest, each continuing from the one before. The
-/// search tries the targets, then weaker shrinkage until the held-out error rises, then higher ranks. If few
-/// entries are held out, other parts of the entries judge the result again. Classes of rows for which the
-/// model loses to mean and biases are left to these. The best candidate continues with all entries. Waits for
-/// `space`.
-/// \param format  which format holds the entries, and how; by default the library chooses
+/// the search also chooses which biases drift, and how. If the damping of the biases has its default value,
+/// it is chosen too. About a twentieth of the entries is held out, selected by a hash of their coordinates.
+/// For places that occur several times, the hash includes the value. Candidates are fitted to the rest, each
+/// continuing from the one before. The search tries the targets, then weaker shrinkage until the held-out
+/// error rises, then higher ranks. If few entries are held out, the result is tested again on other parts of
+/// the entries. If the model is worse than mean and biases for a class of rows, these alone predict the rows
+/// of the class. The best candidate continues with all entries. Waits for `space`.
+/// \param format  the format of the entries and its options; by default the library chooses
 /// \param on_search  may end the search, which then returns the best candidate so far
-/// \throws as fast_tucker
+/// \throws the same exceptions as fast_tucker
 template <class Scalar, class Index, class Space>
 [[nodiscard]] FastTuckerChoice<Scalar, Space> choose_fast_tucker(
     Space const& space, CooTensor<Scalar, Index, Space> const& train, FastTuckerOptions const& options,
     AnyFormatOptions format = {}, FastTuckerSearchCallback const& on_search = {});
 
-/// The power of two that scales the largest value to about one. It is 1 if the largest value lies between
-/// 2^-30 and 2^30, or if the rows are not shrunk. Only shrinkage suits any scale of the values. fast_tucker
-/// and choose_fast_tucker apply it themselves. A program that makes the format applies it with `scaled` and
-/// scale_predictions. Waits for `space`.
+/// The power of two that scales the largest value to about one. It is 1 if the largest value is between 2^-30
+/// and 2^30, or if the rows are not shrunk: the meaning of a ridge depends on the scale of the values.
+/// fast_tucker and choose_fast_tucker apply it themselves. A program that makes the format applies it with
+/// `scaled` and scale_predictions. Waits for `space`.
 template <class Scalar, class Index, class Space>
 [[nodiscard]] double value_scale(Space const& space, CooTensor<Scalar, Index, Space> const& train,
                                  FastTuckerOptions const& options);
@@ -295,7 +299,7 @@ template <class Scalar, class Index, class Space>
 /// its biases. The factor of the interaction is divided among the A^(n) of the modes whose target is zero.
 /// Waits for `space`.
 /// \param targets  one per mode; if the list is empty, all are zero
-/// \throws UsageError for another factor
+/// \throws UsageError if the factor is not a power of two
 template <class Scalar, class Space>
 void scale_predictions(Space const& space, double factor, FastTuckerModel<Scalar, Space>& model,
                        std::span<RowTarget const> targets = {});
@@ -303,11 +307,11 @@ void scale_predictions(Space const& space, double factor, FastTuckerModel<Scalar
 /// Fills A^(n) and B^(n) with random numbers of both signs; mean and biases stay. The standard deviation of
 /// the interactions, sum_r prod_n C^(n)(i_n, r), is a tenth of `deviation`. In the two longest modes the
 /// columns of C^(n) have the mean 0. In the other modes all columns have the same mean. Its square is nine
-/// tenths of their mean square, so the start depends little on these rows. With means of 0 in all modes,
-/// nothing was learned of planted tensors of order 6. With random means, a column whose mean is near 0 starts
-/// late. In modes whose target is not zero all C^(n)(k, r) are 1, and the others share the standard
-/// deviation. A deviation that is 0 or not finite counts as 1. The same bits on every backend. Waits for
-/// `space`.
+/// tenths of their mean square, so the start depends little on these rows. With means of 0 in all modes, the
+/// fit learned nothing about planted tensors of order 6. With random means, a column whose mean is near 0
+/// starts to grow late. In modes whose target is not zero all C^(n)(k, r) are 1, and the others share the
+/// standard deviation. A deviation that is 0 or not finite counts as 1. The result has the same bits on every
+/// backend. Waits for `space`.
 /// \param targets  one per mode; if the list is empty, all are zero
 template <class Scalar, class Space>
 void fill_start(Space const& space, FastTuckerModel<Scalar, Space> const& model, double deviation,
@@ -321,8 +325,8 @@ void fill_start(Space const& space, FastTuckerModel<Scalar, Space> const& model,
 /// which minimises sum e^2 + damping |bias^(n)|^2. The models of Li et al. have no biases. The drifts of a
 /// mode are fitted after its biases, with one such average for each row and bin of time; e excludes them too.
 /// They are the b_u,Bin(t) and b_i,Bin(t) of Koren (KDD 2009, section 3.1), except that users drift by
-/// splines there. After the last time with entries, drifts lead to the biases of a fit without them. The same
-/// bits on every backend. Waits for `space`.
+/// splines there. After the last time with entries, drifts lead to the biases of a fit without them. The result
+/// has the same bits on every backend. Waits for `space`.
 /// \throws UsageError when the model has no biases or other extents, a damping or the sweeps are negative, a
 ///         coordinate is outside, the mode of time does not exist or X is empty; NumericalError when a value
 ///         is not finite; MemoryError
@@ -341,9 +345,9 @@ template <class Space, class Scalar, class Index>
 /// fold_in computes rows of a fitted model from their entries, without a new fit. Each row is the solution of
 /// the least-squares problem of an epoch of als, with the rows of the other modes as they are.
 ///
-/// The model with rows of its own for what `entries` has beyond its extents: new users, new items. One mode
-/// after the other is solved: new items see the new users before them, and rows that are still to be solved
-/// are zero. First a row gets its bias, if the model has biases,
+/// The result is the model with additional rows: `entries` may have users or items beyond the extents of the
+/// model. One mode is solved after the other, and rows that are not solved yet are zero. So the rows of new
+/// items are fitted to those of new users. First a row gets its bias, if the model has biases,
 ///
 ///   bias = (the sum of x minus the other terms, over its n entries) / (bias_damping + n),
 ///
@@ -353,7 +357,7 @@ template <class Space, class Scalar, class Index>
 /// feedback repeated entries are summed. The mode of time keeps its extent: later times count as the last.
 /// In a mode that the fit left out (RowTarget::left_out) all rows are ones, and get a bias only.
 /// Nothing is shared with the model. Waits for `space`.
-/// \param entries  of the new rows; the entries of other rows only matter for the new rows among theirs
+/// \param entries  the entries of the new rows; an entry without a new row is ignored
 /// \throws UsageError for options that make no sense, negative values with implicit feedback, and entries of
 ///         another order; NumericalError where a row is not finite; MemoryError
 template <class Scalar, class Index, class Space>

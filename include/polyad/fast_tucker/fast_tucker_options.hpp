@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // FastTuckerOptions: what fast_tucker takes (fast_tucker/fast_tucker.hpp), and the table of these options.
-// Plain C++.
+// Free of Kokkos.
 #pragma once
 
 #include <cmath>
@@ -64,8 +64,8 @@ inline constexpr double usual_alpha = 40;
 
 /// The ridge of implicit feedback, unless the options have one. On ratings of 4 and more of ml-latest-small,
 /// with R = 32 and a fifth of the entries held out, 2.5 to 3 alpha had the best NDCG@10 of 1 to 300, for an
-/// alpha of 10 or 40 (2026-11-29, the same ALS in numpy). With a third mode, 2.5 alpha nearly drew
-/// all rows to zero.
+/// alpha of 10 or 40 (2026-11-29, the same ALS in numpy). With a third mode, 2.5 alpha pulled all
+/// rows to almost zero.
 [[nodiscard]] inline double implicit_ridge(double alpha, int order) {
   return (order == 2 ? 2.5 : 0.5) * alpha;
 }
@@ -82,13 +82,13 @@ struct FastTuckerOptions {
   BiasOptions bias                   = {};
   std::uint64_t seed                 = 0;
 
-  /// Implicit feedback: alpha. The entries are what was seen, with counts or strengths x from 0 on; all other
+  /// Implicit feedback: alpha. The entries are what was seen, with counts or strengths x >= 0; all other
   /// cells were not. A cell's target is 1 where x > 0, else 0, and its weight is 1 + alpha x
   /// (fast_tucker/fast_tucker.hpp). Repeated entries are summed. For als, with a ridge (implicit_ridge if
   /// unset), without biases, range and search; R is 32 if unset. Unset: the entries are the targets.
   std::optional<double> implicit = {};
   FastTuckerOptimizer optimizer  = FastTuckerOptimizer::als;
-  int max_epochs                 = 20;  // 0: the start
+  int max_epochs                 = 20;  // with 0, the model is the start
   // For als without ridge and ridge_per_entry. Unset: chosen, or the default if there is a start.
   std::optional<Shrinkage> shrinkage = {};
   std::vector<RowTarget> targets     = {};     // for als, one for each mode; none: chosen, or zero
@@ -102,21 +102,24 @@ struct FastTuckerOptions {
   double time_limit_s   = std::numeric_limits<double>::infinity();
   PredictionRange range = {};  // within that of the start; the model keeps it
   /// A file that gets the state of the run after every `checkpoint_every` epochs, after the last one, and
-  /// after a search (io/checkpoint.hpp). Empty: none. Of several ranks the first writes it, and all name it.
+  /// after a search (io/checkpoint.hpp). Empty: no file. With several ranks, all name it, and the first
+  /// writes it.
   std::filesystem::path checkpoint = {};
   int checkpoint_every             = 10;
   /// The checkpoint that the run continues, instead of a start. Choice and biases are not repeated, and the
   /// count of epochs continues. The options must be those of the checkpoint's run, except for epochs and
   /// time. Several ranks take any format, one rank that of the checkpoint: if it sums in a fixed order, the
-  /// run continues with the same bits. Empty: none. Of several ranks the first reads it, and all name it.
+  /// run continues with the same bits. Empty: no checkpoint. With several ranks, all name it, and the first
+  /// reads it.
   std::filesystem::path resume = {};
 };
 
-/// How a model was fitted whose rows fold_in computes: its file says this (HostFastTucker::fit).
+/// The options with which a model was fitted, for fold_in: the model's file says this (HostFastTucker::fit).
 struct FoldInOptions : RowFit {
-  std::vector<int> modes = {};  // whose rows are computed; none: of all modes
+  std::vector<int> modes = {};  // the modes whose rows are computed; empty: all modes
   /// Which of the model's rows have entries in the training set, as RankingOptions::observed has it. fold_in
-  /// also computes the others, if they have entries now: numbers of rows may have gaps. Empty: all have some.
+  /// also computes the others, if they have entries now: numbers of rows may have gaps. Empty: every row has
+  /// entries.
   std::vector<std::vector<std::uint8_t>> observed = {};
 };
 
@@ -191,7 +194,7 @@ void for_each_sgd_rate(Rates& sgd, Visitor&& visit) {
       sgd.share_fibers);
 }
 
-/// The rows of what draws rows and cores to their targets.
+/// The rows of the options for shrinkage and ridges.
 template <class Options, class Visitor>
 void for_each_regularization(Options& options, Visitor&& visit) {
   visit(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The optimizers of fast_tucker, and their properties, which are the same in every run. Plain C++. What they
-// do is in polyad/fast_tucker/fast_tucker.hpp; each has a file of its name in src/fast_tucker.
+// The optimizers of fast_tucker, and their properties, which are the same in every run. Free of Kokkos. What
+// they do is in polyad/fast_tucker/fast_tucker.hpp; each has a file of its name in src/fast_tucker.
 #pragma once
 
 #include <string>

@@ -56,8 +56,8 @@ template <class Space, class Scalar, class Index>
   return predictions;
 }
 
-/// Errors of the model's predictions of X's values. Waits for `space`. The same bits in every run on one
-/// device, and on hosts with any number of threads.
+/// Errors of the model's predictions of X's values. Waits for `space`. The result has the same bits in every
+/// run on one device, and on hosts with any number of threads.
 /// \param C     as for predict
 /// \param sums  scratch from make_error_sums(space, X.nnz())
 /// \throws UsageError when shapes do not match or a coordinate is outside

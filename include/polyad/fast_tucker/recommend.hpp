@@ -5,7 +5,7 @@
 //   score(k) = mean + bias^(n)(k) + sum over m != n of bias^(m)(i_m) + sum_r C^(n)(k, r) prod_m C^(m)(i_m, r)
 //
 // A prediction is linear in the rows of a mode, so the mean over a mode is the prediction of its mean row.
-// Rows without entries in the training set (RankingOptions::observed) are never ranked, and no part of a
+// Rows without entries in the training set (RankingOptions::observed) are never ranked, and do not count in a
 // mean. The scores of K rows for Q queries are the product of a Q x R and an R x K matrix. Both are taken
 // in blocks, which bounds the scratch memory for any Q and I_n.
 #pragma once

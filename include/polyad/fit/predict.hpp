@@ -57,8 +57,8 @@ void residuals(Space const& space, TuckerModel<Scalar, Space> const& model,
                CooTensor<Scalar, Index, Space> const& X, EntryNumbers<Scalar, Space> const& residuals);
 
 /// The errors of the model's values against X's. Duplicates count separately. Squares neither overflow nor
-/// vanish. Waits for `space`. The same bits in every run on one device, and on hosts with any number of
-/// threads. \throws UsageError as predict; MemoryError
+/// vanish. Waits for `space`. The result has the same bits in every run on one device, and on hosts with any
+/// number of threads. \throws UsageError as predict; MemoryError
 template <class Space, class Scalar, class Index>
 [[nodiscard]] PredictionErrors errors(Space const& space, Ktensor<Scalar, Space> const& model,
                                       CooTensor<Scalar, Index, Space> const& X);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // AnyFormatOptions: what any_format takes (formats/any_format.hpp), and the table of these options.
-// Plain C++.
+// Free of Kokkos.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which formats the library has, and what each can do. Plain C++.
+// Which formats the library has, and what each can do. Free of Kokkos.
 #pragma once
 
 #include <string>

@@ -91,8 +91,8 @@ concept Format =
       { mttkrp(space, format, factors, 0, workspace, V) } -> std::same_as<void>;
     };
 
-/// The workspace of a format that needs none. A default-constructed one serves any such format; one made by a
-/// format of the library serves only that format and rank.
+/// The workspace of a format that needs none. A default-constructed one can be used with any such format; one
+/// that a format of the library made can be used only with that format and rank.
 struct NoWorkspace {
   WorkspaceOwner made_for = {};
 
@@ -105,7 +105,7 @@ struct NoWorkspace {
 /// The requirements of a run on its format.
 struct FormatRequest {
   std::vector<Capability> needs;  // in addition to the MTTKRP
-  bool no_fallback     = false;   // refuse to build if the storage would differ from the name
+  bool no_fallback     = false;   // build throws if the storage would not be what the name says
   count_t buffer_bytes = 0;       // device buffer of a streaming format; 0: all free memory
   int only_mode        = -1;      // the run uses only this mode, so a format may keep less
 
@@ -138,7 +138,7 @@ using residual_workspace =
 ///                                                      e * prod over m != mode of C^(m)(i_m, r),
 ///                                            e = x - sum over r of prod over all m of C^(m)(i_m, r)
 ///
-/// Duplicates stay separate observations and explicit zeros count. Otherwise as mttkrp.
+/// Duplicates stay separate observations, and explicit zeros count. In all other respects it is like mttkrp.
 template <class F>
 concept ResidualFormat =
     Format<F> && requires(typename F::space_type const& space, F const& format,
@@ -224,8 +224,8 @@ struct RowStarts : std::array<Kokkos::View<count_t*, typename Space::device_type
 ///   least_squares_rows(space, f, C, mode, problem, starts, A, shrinkage)
 ///
 /// A row without nonzeros becomes zero, or has the product c = target. Other formats' starts are refused with
-/// a UsageError. Launches on `space` and returns without waiting; allocates nothing. The same bits in every
-/// run on one device, and on hosts with any number of threads.
+/// a UsageError. Launches on `space` and returns without waiting; allocates nothing. The result has the same
+/// bits in every run on one device, and on hosts with any number of threads.
 template <class F>
 concept RowLeastSquaresFormat =
     Format<F> && requires(typename F::space_type const& space, F const& format,
@@ -245,7 +245,8 @@ struct SgdForm {
   /// True (FasterTucker): the sweep reads rows of C. False (FastTucker): it forms each row a B anew for every
   /// nonzero, with (N - 1) J R more multiplications.
   bool intermediates = true;
-  /// p and w (SgdFormat) are formed once per fiber, not per nonzero; plain coordinates have no fibers.
+  /// p and w (SgdFormat) are formed once per fiber instead of once per nonzero. Plain coordinates have no
+  /// fibers.
   bool share_fibers = true;
 };
 
@@ -303,9 +304,9 @@ template <class Space, class Scalar>
 ///       Y(k, :) = sum over the nonzeros with i_n = k of x U^(0)(i_0, :) (x) ... (x) U^(N-1)(i_{N-1}, :)
 ///                 without U^(n)
 ///
-/// U[m] is I_m x R_m; U[n] plays no part. Y (I_n x D, make_spttmc_output) is overwritten; the last matrix's
-/// column runs fastest. Launches on `space` and returns without waiting; allocates nothing on the device. It
-/// throws UsageError when the shapes do not match.
+/// U[m] is I_m x R_m; U[n] is not used. Y (I_n x D, make_spttmc_output) is overwritten; the column of the
+/// last matrix varies fastest. Launches on `space` and returns without waiting; allocates nothing on the
+/// device. It throws UsageError when the shapes do not match.
 template <class F>
 concept TtmcFormat =
     Format<F> && requires(typename F::space_type const& space, F const& X,

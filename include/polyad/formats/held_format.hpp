@@ -15,7 +15,7 @@
 
 namespace polyad::detail {
 
-/// A workspace of the format inside.
+/// A workspace whose type is that of a format, hidden from the drivers.
 class ErasedWorkspace {
 public:
   explicit ErasedWorkspace(WorkspaceOwner made_for) : m_made_for(made_for) {}
@@ -128,7 +128,7 @@ public:
 
   [[nodiscard]] Workspace do_make_residual_workspace(Space const& space, count_t rank) const override {
     expect(Capability::residual_sweep);
-    using polyad::make_residual_workspace;  // and by the format's namespace
+    using polyad::make_residual_workspace;  // or the one in the format's namespace
     if constexpr (ResidualFormat<F>) return hold(make_residual_workspace(space, m_format, rank), rank);
     return nullptr;
   }
@@ -143,7 +143,8 @@ public:
     expect(Capability::row_least_squares);
     if constexpr (RowLeastSquaresFormat<F>) {
       auto starts = m_format.make_row_workspace(space);
-      if (!starts.made_for.is_set()) starts.made_for = {m_identity, 0};  // a user-defined format
+      // A user-defined format leaves it unset.
+      if (!starts.made_for.is_set()) starts.made_for = {m_identity, 0};
       return starts;
     }
     return {};
@@ -176,7 +177,7 @@ public:
   [[nodiscard]] bool is_readable() const override { return ReadableFormat<F>; }
   void do_read_nonzeros(Space const& space, count_t first,
                         NonzeroBlock<Scalar, Space> const& block) const override {
-    POLYAD_EXPECTS(ReadableFormat<F>, "the format ", F::name, " does not give its nonzeros back");
+    POLYAD_EXPECTS(ReadableFormat<F>, "the nonzeros of the format ", F::name, " cannot be read back");
     if constexpr (ReadableFormat<F>) read_nonzeros(space, m_format, first, block);
   }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // OptionText: a format's options as text, after its name in "f-coo:threadlen=16,team_threads=64" or
 // "sorted:copies". Each format reads its own options, and an option that no format reads is an error.
-// Plain C++.
+// Free of Kokkos.
 #pragma once
 
 #include <cstdint>

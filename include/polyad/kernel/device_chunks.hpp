@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The length of a thread's chunk of nonzeros on a device, and the chunks per row from which the sums at their
-// ends are added together. Plain C++: the kernels and the cost model share these numbers.
+// ends are added together. Free of Kokkos: the kernels and the cost model share these numbers.
 #pragma once
 
 #include <algorithm>

@@ -22,7 +22,8 @@ template <class Space>
   return is_device_space<Space> ? device_team_scratch : Kokkos::TeamPolicy<Space>::scratch_size_max(0);
 }
 
-/// Threads of a device's team, such that they have `gpu_threads` lanes together. A host's team is one thread.
+/// The number of threads in a device's team: together, their lanes are `gpu_threads`. A host's team is one
+/// thread.
 template <class Space>
 [[nodiscard]] constexpr int team_threads(int lanes, int gpu_threads = device_team_threads) {
   return is_device_space<Space> ? gpu_threads / lanes : 1;

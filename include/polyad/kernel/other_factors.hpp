@@ -10,8 +10,8 @@
 
 namespace polyad {
 
-/// The factors of all modes but one, in the order of the modes unless another one is given. Order is the
-/// tensor's order N when the kernel is compiled for it, or any_order.
+/// The factors of all modes but one, in the order of the modes unless another order is given. The parameter
+/// Order is the tensor's number of modes N if the kernel is compiled for it, otherwise any_order.
 template <class Scalar, int Order>
 class OtherFactors {
 public:
@@ -89,8 +89,8 @@ void with_order(int order, F&& f) {
   f(std::integral_constant<int, any_order>{});
 }
 
-/// Calls f(order, block, blocks) for each kind of column blocks of a rank. Kernels are compiled for
-/// these. Those for any order have no wide blocks: such tensors are rare.
+/// Calls f(order, block, blocks) for each width of blocks into which the columns of a rank are cut. Kernels
+/// are compiled for these widths. A kernel for any order has no wide blocks, because such tensors are rare.
 template <class Scalar, bool AnyOrderOnly, class F>
 void for_each_kernel_shape(int order, count_t rank, F&& f) {
   with_order<AnyOrderOnly>(order, [&](auto order_constant) {

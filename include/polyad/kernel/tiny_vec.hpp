@@ -99,8 +99,8 @@ public:
         if (e < columns.count) Kokkos::atomic_add(row + columns.first + e, m_pack.element[e]);
     }
   }
-  /// The same by all lanes of the thread that have columns together: `lane` is the caller's, `left` counts
-  /// the columns from the block's first one to column R.
+  /// The same, called by all lanes of the thread that have columns, at the same time. `lane` is the number of
+  /// the caller, and `left` the number of columns from the block's first one to column R.
   KOKKOS_FUNCTION void atomic_add_together(Scalar* row, Columns columns, int lane, int left) const {
     static_assert(adds_together);
     atomic_add_pairs<lanes>(row + (columns.first - lane * width), left < Block ? left : Block, m_pack, lane);

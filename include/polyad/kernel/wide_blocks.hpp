@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The widths of the blocks of columns by the registers of a host. Plain C++: the cost model counts the passes
-// over the nonzeros, too.
+// The widths of the blocks of columns by the registers of a host. Free of Kokkos: the cost model counts the
+// passes over the nonzeros, too.
 #pragma once
 
 #include <algorithm>

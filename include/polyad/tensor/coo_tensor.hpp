@@ -44,7 +44,7 @@ public:
   [[nodiscard]] indices_type const& indices() const { return m_indices; }
   [[nodiscard]] values_type const& values() const { return m_values; }
 
-  /// (s_r + N s_o) bytes per nonzero
+  /// A value and N coordinates for each nonzero.
   [[nodiscard]] count_t storage_bytes() const { return nnz() * (sizeof(Scalar) + order() * sizeof(Index)); }
 
 private:

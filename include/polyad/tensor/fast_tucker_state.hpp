@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The state of a fast_tucker run between two epochs, in host memory: all that the next epoch depends on.
-// Additional facts verify that the entries and the options are the same. io/checkpoint.hpp keeps it in a
-// file. Free of Kokkos.
+// The state of a fast_tucker run between two epochs, in host memory: all that the next epoch depends on. It
+// also has the facts by which a resumed run checks that its entries and options are the same.
+// io/checkpoint.hpp keeps it in a file. Free of Kokkos.
 #pragma once
 
 #include <algorithm>
@@ -31,22 +31,22 @@ struct FastTuckerState {
   std::string asked;      // the options that determine the iterates, as text
   std::vector<std::uint64_t> extents;
   std::uint64_t nnz = 0, validation_nnz = 0;
-  double norm_squared = 0;  // that of the training set less mean and biases
+  double norm_squared = 0;  // that of the training set minus mean and biases
 
-  /// The choice of the options that were left open (FastTuckerOptions).
+  /// The options after the search, which chose those that were left open (FastTuckerOptions).
   std::uint64_t rank = 0;
   std::vector<std::uint64_t> columns;
-  std::vector<std::uint64_t> targets;  // numbers of RowTarget; none: zero
+  std::vector<std::uint64_t> targets;  // numbers of RowTarget; empty: all are zero
   std::vector<double> shrinkage;       // three numbers, or none
   std::vector<double> ridge;           // one number, or none
   bool ridge_per_entry = false;
   std::vector<std::uint64_t> drift_bins;  // one per mode, or none
   std::vector<double> drift_damping;      // likewise
-  bool has_choice          = false;       // whether held-out entries chose
+  bool has_choice          = false;       // whether a search chose the options
   std::uint64_t candidates = 0;
   double choice_s          = 0;
   StateErrors choice_biases, choice_model;
-  std::uint64_t choice_epochs = 0;            // after a choice
+  std::uint64_t choice_epochs = 0;            // the epochs that the search chose
   std::vector<std::uint64_t> left_to_biases;  // one per mode, or none (FastTuckerChoice::left_to_biases)
 
   double mean = 0;
@@ -55,10 +55,10 @@ struct FastTuckerState {
   std::vector<std::uint64_t> bins;          // one per mode if there is a time mode, else none
   std::vector<std::vector<double>> drifts;  // I_n x bins
 
-  std::uint64_t epoch      = 0;  // done so far
+  std::uint64_t epoch      = 0;  // epochs done so far
   std::uint64_t kept_epoch = 0;
   double best              = 0;            // validation RMSE of the kept epoch, with patience
-  std::array<StateErrors, 3> kept_errors;  // training, validation and test set; no entries without an epoch
+  std::array<StateErrors, 3> kept_errors;  // training, validation and test set; 0 entries before epoch 1
   std::vector<std::vector<double>> factors, cores, intermediates;  // A^(n), B^(n), C^(n)
   std::vector<double> squares;                                     // als only: N x R
   std::vector<std::vector<double>> moments;  // adam only, per mode: means and squares of A^(n), then of B^(n)

@@ -16,7 +16,7 @@ enum class RowTarget {
   left_out,  // not fitted: ones, as fill_start makes them, so that the mode has no part in the product
 };
 
-/// How strongly als draws a row of n observations. The weight towards zero is observations + share n, and the
+/// How strongly als pulls a row of n observations. The weight towards zero is observations + share n, and the
 /// weight towards one is to_one (docs/fast-tucker.md). No member may be negative.
 struct Shrinkage {
   double observations                     = 10;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The oracle: an MTTKRP as the serial loops of its definition, in long double over std::vector, and an error
-// bound for rounded results. It shares no code with the library. Plain C++.
+// bound for rounded results. It shares no code with the library. Free of Kokkos.
 //
 // Random numbers of the tests are multiples of 2^-12 of magnitude 1/2 to 2. They are exact in float, so one
 // oracle serves both scalars. A product of two has more bits than a float, so rounding occurs. A product of

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TuckerOptions: what tucker takes (tucker/tucker.hpp), and the table of these options. Plain C++.
+// TuckerOptions: what tucker takes (tucker/tucker.hpp), and the table of these options. Free of Kokkos.
 #pragma once
 
 #include <cstdint>

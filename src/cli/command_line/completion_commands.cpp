@@ -81,7 +81,7 @@ void expect_range(std::vector<double> const& clip) {
 /// Refuses a number below 0, NaN and infinity.
 void expect_from_zero(char const* option, double number) {
   if (!(number >= 0) || std::isinf(number))
-    refuse(fmt::format("{} takes a number from 0 on, not {}", option, number));
+    refuse(fmt::format("{} takes a number of at least 0, not {}", option, number));
 }
 
 /// The options that recommend and similar have in common.
@@ -292,7 +292,7 @@ void check(TrainOptions const& options) {
   if (options.typed_rank && options.rank == 0) refuse("the rank must be at least 1");
   if (options.max_epochs == 0) refuse("-i takes 1 epoch or more, not 0");
   for (auto const columns : options.columns)
-    if (columns == 0) refuse("-j takes numbers from 1 on: a factor has at least one column");
+    if (columns == 0) refuse("-j takes numbers of at least 1: a factor has at least one column");
   expect_from_zero("--reg", options.ridge.value_or(0));
   for (double const number : options.time_damping) expect_from_zero("--time-reg", number);
   bool const has_time = options.time_mode_text != "-1";

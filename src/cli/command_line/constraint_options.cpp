@@ -29,7 +29,7 @@ void add_mode_numbers(Command& command, std::string const& name, std::vector<std
       ->type_name("[MODE:]X");
 }
 
-/// \throws UsageError unless the text is "exact" or a number from 1 on
+/// \throws UsageError unless the text is "exact" or a number of at least 1
 int inner_sweeps_of(std::string text) {
   if (text == "exact") return exact_inner;
   std::string const typed = text;
@@ -37,7 +37,7 @@ int inner_sweeps_of(std::string text) {
   if (settle_whole_number<int>(text).empty()) std::from_chars(text.data(), text.data() + text.size(), sweeps);
   if (sweeps < 1 || sweeps == exact_inner)
     throw UsageError(
-        fmt::format("--inner is a number of sweeps from 1 on, or exact, not '{}'", printable(typed)));
+        fmt::format("--inner is a number of sweeps, at least 1, or exact, not '{}'", printable(typed)));
   return sweeps;
 }
 

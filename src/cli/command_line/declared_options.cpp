@@ -34,7 +34,7 @@ void check_number(Command& command, OptionRow const& row, Number& number) {
   command.after_parsing([row, name = ToolName(row).first(), &number, may_be_infinite] {
     double const value = static_cast<double>(number);
     if (std::isnan(value) || value < row.least || (std::isinf(value) && !may_be_infinite))
-      refuse(fmt::format("{} takes a number from {} on, not {}", name, row.least, number));
+      refuse(fmt::format("{} takes a number of at least {}, not {}", name, row.least, number));
   });
 }
 

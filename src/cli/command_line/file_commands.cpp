@@ -177,9 +177,9 @@ void check(GenOptions const& options) {
   if (!options.model.empty() && options.kind != "low-rank") refuse("--model is for gen low-rank");
   if (!options.model.empty()) static_cast<void>(io::model_kind(options.model));
   if (!(options.skew >= 0) || std::isinf(options.skew))
-    refuse(fmt::format("--skew takes a number from 0 on, not {}", options.skew));
+    refuse(fmt::format("--skew takes a number of at least 0, not {}", options.skew));
   if (!(options.noise >= 0) || std::isinf(options.noise))
-    refuse(fmt::format("--noise takes a number from 0 on, not {}", options.noise));
+    refuse(fmt::format("--noise takes a number of at least 0, not {}", options.noise));
   if (same_file(options.output, options.model)) refuse("-o and --model name the same file");
   for (auto const& path : {options.output, options.model})
     if (same_file(path, options.common.report)) refuse("--report would overwrite an output");

@@ -45,7 +45,7 @@ constexpr TableOption table_options[] = {
      },
      "Whether the first line of a table names the columns; unset: by the first lines"},
     {"--columns", "table_columns", "NAME,NAME,...", set_columns,
-     "The columns of a table to read, by name or by number from 0 on"},
+     "The columns of a table to read, by name or by number, counted from 0"},
     {"--value", "value_column", "NAME", [](Table& table, std::string const& typed) { table.value = typed; },
      "The column of a table that holds the values; none: each line counts 1"},
     {"--time", "time_column", "NAME", [](Table& table, std::string const& typed) { table.time = typed; },

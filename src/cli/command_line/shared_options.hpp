@@ -58,7 +58,7 @@ void add_duplicates(Command& command, std::string& duplicates, std::vector<std::
 
 void add_drop_zeros(Command& command, bool& drop_zeros);
 
-/// -r, from 1 on, required or with a default
+/// -r, at least 1, required or with a default
 CLI::Option* add_rank(Command& command, std::uint64_t& rank, std::string const& meaning);
 
 /// --seed; `of` names the random numbers. The report has a field of its own for it.
@@ -77,7 +77,7 @@ void add_device_memory(Command& command, std::optional<std::uint64_t>& bytes, st
 /// --deterministic; `gives` names the results that are the same in every run
 void add_deterministic(Command& command, bool& deterministic, std::string const& gives);
 
-/// --mode, a number from 0 on or a name; required
+/// --mode, a number counted from 0 or a name; required
 /// \param old_base  the number from which -m, the option's former name, counted modes
 void add_mode(Command& command, std::string& mode, std::string const& meaning, int old_base);
 

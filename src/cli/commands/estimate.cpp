@@ -46,8 +46,8 @@ int run(EstimateOptions const& options, Report& report) {
     show("\nhost     {} of its memory for the tensor on its way, {} if it is streamed\n",
          bytes_text(formats.host_bytes), bytes_text(formats.streamed_host_bytes));
   show(
-      "\n~: predicted. needs: peak memory, factors included. load: loading the kernels, once a process. "
-      "with b.: an iteration with its share of load and build.\n");
+      "\n~: predicted. needs: peak memory, factors included. load: loading the kernels, once per process. "
+      "with build: an iteration including its share of load and build.\n");
   return 0;
 }
 

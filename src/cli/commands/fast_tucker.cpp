@@ -328,7 +328,8 @@ void summarise(TrainOptions const& options, Report const& report, std::vector<st
     show("epochs   {}, the model is the best of the search ({})\n", last, result.reason);
   else if (learns)
     show("epochs   {}, the model is that of epoch {} ({})\n", last, result.kept_iteration,
-         result.choice && result.reason == "converged" ? "as many as held-out entries chose" : result.reason);
+         result.choice && result.reason == "converged" ? "the number that held-out entries chose"
+                                                       : result.reason);
   show("time     {} to read, {}{} for the epochs\n", duration_text(report.input->read_s),
        learns ? duration_text(report.format->build_s) + " to build, " : std::string(),
        duration_text(seconds));

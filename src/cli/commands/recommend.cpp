@@ -131,7 +131,7 @@ private:
     auto const text = printable(std::string_view(word.text).substr(0, 40));
     if (!row)
       refuse_at(place, m_rules.option,
-                fmt::format("takes indices from {} on{}, not '{}'", m_rows.base(),
+                fmt::format("takes indices of at least {}{}, not '{}'", m_rows.base(),
                             m_rules.averages ? ", or *" : "", text));
     std::uint64_t const rows = m_rows.rows(mode);
     if (*row >= rows && m_rows.has_labels(mode)) {

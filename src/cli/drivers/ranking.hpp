@@ -12,7 +12,7 @@
 
 namespace polyad::cli {
 
-/// As polyad::Rankings.
+/// The members of polyad::Rankings on the host.
 struct RankedRows {
   std::vector<std::uint64_t> starts;
   std::vector<std::uint64_t> rows;

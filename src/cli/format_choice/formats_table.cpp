@@ -18,8 +18,8 @@ std::string milliseconds(double seconds, bool predicted) {
 }  // namespace
 
 void print_formats(FormatsReport const& formats) {
-  show("{:<14} {:>9} {:>9} {:>4} {:>7} {:>9} {:>9} {:>9}  {}\n", "format", "bytes", "needs", "fits",
-       "load ms", "build ms", "iter ms", "with b.", "ms a mode");
+  show("{:<14} {:>9} {:>9} {:>4} {:>7} {:>9} {:>9} {:>10}  {}\n", "format", "bytes", "needs", "fits",
+       "load ms", "build ms", "iter ms", "with build", "ms per mode");
   for (auto const& c : formats.candidates) {
     auto const& times = c.measured ? c.measured : c.predicted;
     std::string load = "-", build = "-", iteration = "-", with_build = "-", modes = "-";
@@ -34,7 +34,7 @@ void print_formats(FormatsReport const& formats) {
       for (double const seconds : times->mode_s)
         modes += (modes.empty() ? "" : " ") + milliseconds(seconds, predicted);
     }
-    show("{:<14} {:>9} {:>9} {:>4} {:>7} {:>9} {:>9} {:>9}  {}\n", c.name, bytes_text(c.bytes),
+    show("{:<14} {:>9} {:>9} {:>4} {:>7} {:>9} {:>9} {:>10}  {}\n", c.name, bytes_text(c.bytes),
          bytes_text(c.need_bytes), c.fits ? "yes" : "no", load, build, iteration, with_build, modes);
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of commands and options for people: help on a screen, a man page, completion for bash. All three
-// are generated from CLI11's table, so that they agree with it.
+// The help, the man page and the completion for bash. All three are generated from CLI11's table of commands
+// and options, so that they agree with it.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -48,7 +48,7 @@ int mode_of_text(std::string const& text, io::Labels const& labels, int order, s
   std::string names;
   for (auto const& mode : labels)
     if (!mode.name.empty()) names += (names.empty() ? "" : ", ") + printable(mode.name);
-  throw UsageError(fmt::format("{} takes the number of a mode, from 0 on{}, not '{}'", option,
+  throw UsageError(fmt::format("{} takes the number of a mode, counted from 0{}, not '{}'", option,
                                names.empty() ? "" : ", or one of the names " + names,
                                printable(text.substr(0, 40))));
 }

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause What the rows and modes of a model are called on the command line,
-// in files and in output: by their labels or, in modes without labels, by numbers that count as the file
-// counted from which the model was made.
+// SPDX-License-Identifier: BSD-3-Clause
+// What the rows and modes of a model are called on the command line, in files and in output: by their labels
+// or, in modes without labels, by numbers that count as the file counted from which the model was made.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The user's options for the commands that complete tensors, one struct a command.
+// The user's options for the commands that complete tensors, one struct per command.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The user's options, one struct a command.
+// The user's options, one struct per command.
 #pragma once
 
 #include <cstdint>

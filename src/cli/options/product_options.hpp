@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The user's options for products with matrices and for the Tucker decomposition, one struct a command.
+// The user's options for products with matrices and for the Tucker decomposition, one struct per command.
 #pragma once
 
 #include <filesystem>

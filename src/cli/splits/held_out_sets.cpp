@@ -50,7 +50,7 @@ std::string rule_text(io::SplitOptions const& split) {
     case io::SplitRule::entries:
       return "at random";
     case io::SplitRule::coordinates:
-      return "at random, those at one place together";
+      return "at random, entries of the same place together";
     case io::SplitRule::rows:
       return fmt::format("all of random rows of mode {}", split.mode);
     case io::SplitRule::time:
@@ -75,7 +75,7 @@ HeldOutSet divide(io::CoordinateList&& list, io::SplitOptions split, char const*
     return result;
   }
   auto parts  = io::split(list, split);
-  result.text = fmt::format("{} of {} entries for {}, {}; {} entries are at the place of an earlier one",
+  result.text = fmt::format("{} of {} entries for {}, {}; {} entries repeat the place of an earlier one",
                             parts.held.nnz(), list.nnz(), set, rule_text(split), parts.repeated);
   if (parts.separated > 0)
     result.text += fmt::format(", and {} held-out ones at that of one to learn from", parts.separated);

@@ -66,7 +66,7 @@ void Progress::iteration(int iteration, double fit, double delta, double seconds
 void Progress::iteration(int iteration, std::string const& text, double seconds) {
   if (m_quiet) return;
   m_spent += seconds;
-  m_waiting = fmt::format("iteration {} of {}: {}, {} an iteration", iteration, m_most_iterations, text,
+  m_waiting = fmt::format("iteration {} of {}: {}, {} per iteration", iteration, m_most_iterations, text,
                           duration_text(seconds));
   // The tolerance may end the run earlier, hence "at most".
   if (iteration < m_most_iterations)

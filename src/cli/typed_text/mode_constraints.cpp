@@ -30,8 +30,9 @@ std::vector<int> modes_in(std::string const& option, std::string const& text) {
     std::string mode = word.text;
     int value        = 0;
     if (mode.empty() || (settle_whole_number<int>(mode).empty() && mode.front() == '-'))
-      throw UsageError(fmt::format("{} takes modes by number, from 0 on, or by name, as {}=0,2, not '{}'",
-                                   option, option, printable(text)));
+      throw UsageError(
+          fmt::format("{} takes modes by number, counted from 0, or by name, as {}=0,2, not '{}'", option,
+                      option, printable(text)));
     if (!is_whole_number(mode)) continue;
     std::from_chars(mode.data(), mode.data() + mode.size(), value);
     if (std::find(modes.begin(), modes.end(), value) != modes.end())

@@ -29,13 +29,13 @@ ModePenalty mode_penalty(std::string const& option, std::string const& text, Num
   if (!settle_number(number).empty() || mode.empty() || (is_number && mode.front() == '-') ||
       (!is_number && is_like_number(mode)))
     throw UsageError(
-        fmt::format("{} takes X, or MODE:X with the number of a mode, from 0 on, or its name, not '{}'",
+        fmt::format("{} takes X, or MODE:X with the number of a mode, counted from 0, or its name, not '{}'",
                     option, printable(text)));
   std::from_chars(number.data(), number.data() + number.size(), result.penalty);
   bool const may_be_negative = sign == NumberSign::any;
   if (!std::isfinite(result.penalty) || (result.penalty < 0 && !may_be_negative))
-    throw UsageError(fmt::format("{} takes a number{}, not '{}'", option, may_be_negative ? "" : " from 0 on",
-                                 printable(text)));
+    throw UsageError(fmt::format("{} takes a number{}, not '{}'", option,
+                                 may_be_negative ? "" : " of at least 0", printable(text)));
   if (!is_number) {
     result.name = mode;
   } else if (colon != std::string::npos) {

@@ -19,7 +19,7 @@ struct ModePenalty {
 enum class NumberSign { not_negative, any };
 
 /// \param option  the name of the option, for the message
-/// \throws UsageError for a text that is neither X nor MODE:X with X from 0 on, and for two of one mode
+/// \throws UsageError for a text that is neither X nor MODE:X with X at least 0, and for two of one mode
 [[nodiscard]] std::vector<ModePenalty> mode_penalties(std::string const& option,
                                                       std::vector<std::string> const& texts,
                                                       NumberSign sign = NumberSign::not_negative);

@@ -51,8 +51,8 @@ std::string settle_number(std::string& text);
 /// nothing.
 std::string settle_bytes(std::string& text);
 
-/// Checks the numbers of an option that has some; must be added before its other checks run, and so it is: a
-/// transformation comes first.
+/// Checks the numbers of an option whose type has numbers. It runs before the other checks of the option,
+/// since CLI11 runs transformations first.
 template <class T>
 void settle_numbers(CLI::Option& option) {
   using Number = typename NumberIn<T>::type;

@@ -143,7 +143,7 @@ void descend_rows(Space const& space, ModeProblem<Space> const& problem, ColumnN
   count_t const fast  = team_scratch<Space>();
   int const row_level = Kernel::row_bytes(rank) <= fast ? 0 : 1;
   count_t const left  = row_level == 0 ? fast - Kernel::row_bytes(rank) : fast;
-  // A single thread's copy of H would be no nearer to it.
+  // A copy of H pays off only if several threads of a team share it.
   bool const copies_H = Kernel::shape.team > 1 && Kernel::matrix_bytes(rank) <= left;
   Kernel const kernel{
       V,      A,         problem.H, problem.largest_change, columns, bounds.lower, bounds.upper,

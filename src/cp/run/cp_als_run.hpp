@@ -342,7 +342,7 @@ private:
   }
   /// Computes what the update of mode n needs of the other modes, and the weights for it.
   void prepare(int n, FitNumber fallbacks) {
-    enqueue_after(m_algebra, m_space);  // the last update's Gram matrix; and it has used what it prepared
+    enqueue_after(m_algebra, m_space);  // after the last update: it computes a Gram matrix
     m_timer(m_algebra, "normal_equations", [&] {
       auto const hadamard = make_hadamard(m_work.grams, n, m_component_norm, m_updates.next_weights(n),
                                           m_work.scales, m_work.hadamard);

@@ -38,7 +38,7 @@ inline ModeUpdate update_of_mode(std::vector<ModeUpdate> const& updates, int n) 
   return update.own() == nullptr && !update.constraints() && update.penalty() == 0;
 }
 
-/// Ktensor::constraints. A mode that stayed fixed has its own, too.
+/// Makes Ktensor::constraints, also of the fixed modes.
 [[nodiscard]] inline std::vector<Constraints> constraints_of(std::vector<ModeUpdate> const& updates) {
   std::vector<Constraints> result;
   for (auto const& update : updates) {
@@ -118,20 +118,20 @@ public:
   [[nodiscard]] bool depends_on_scale(int n) const {
     return (*this)[n].keeps_start() || (m_are_constrained && are_penalised());
   }
-  /// Whether the KKT violation needs a look at mode n, whose own update says nothing about it.
+  /// Whether a separate pass computes the KKT violation of mode n, because its update does not compute it.
   [[nodiscard]] bool is_looked_at(int n) const {
     return m_are_constrained && m_solved[static_cast<std::size_t>(n)];
   }
   /// Whether mode n is least squares, which starts from its factor if H is singular or nearly so.
   [[nodiscard]] bool is_solved(int n) const { return m_solved[static_cast<std::size_t>(n)]; }
   [[nodiscard]] double ridge(int n) const { return m_ridges[n]; }
-  /// Whether the factor of mode n is computed anew, so that its scale may be chosen before.
+  /// Whether the new factor of mode n does not depend on the old one, so that its scale may be chosen first.
   [[nodiscard]] bool chooses_scale(int n) const {
     return !(*this)[n].needs_start() && !(*this)[n].keeps_scale();
   }
 
-  /// Whether the columns may have any norm after the update: those of a start that was far from a solution,
-  /// or of a component that a penalty lets vanish.
+  /// Whether the columns are normalised after the update of mode n. Their norms may be very large or small if
+  /// the start was far from a solution, or if a penalty makes a component vanish.
   [[nodiscard]] bool is_scaled_after(int n) const {
     return !(*this)[n].keeps_scale() && ((*this)[n].needs_start() || (*this)[n].is_penalised());
   }

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause The strategy TiledUpdate of update_factor
-// (dense/update/update_factor.hpp), for hosts: A = V W, G = A' A and <V, A> in one pass over the rows.
+// SPDX-License-Identifier: BSD-3-Clause
+// The strategy TiledUpdate of update_factor (dense/update/update_factor.hpp), for hosts: A = V W, G = A' A
+// and <V, A> in one pass over the rows.
 //
 //   each thread, over its chunk of rows, a tile of rows at a time
 //     A's rows of the tile                                 MultiplyRows (dense/multiply_rows.hpp)

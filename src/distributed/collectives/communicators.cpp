@@ -15,6 +15,7 @@ using namespace detail;
 
 namespace {
 
+/// \param fortran  the Fortran handle of a communicator; none means MPI_COMM_WORLD
 std::unique_ptr<Collectives> on_mpi(std::optional<int> fortran) {
   return std::make_unique<MpiCollectives>(mpi_calls(fortran));
 }

@@ -33,7 +33,8 @@ public:
   [[nodiscard]] virtual std::unique_ptr<MpiApi> split(int color, int key)        = 0;
 };
 
-/// MPI's. \param fortran  MPI_Comm_c2f's number of a communicator; unset: all ranks
+/// The calls of MPI itself.
+/// \param fortran  the handle of a communicator that MPI_Comm_c2f returns; unset: all ranks
 /// \throws UsageError in a build without MPI; BackendError
 [[nodiscard]] std::unique_ptr<MpiApi> mpi_calls(std::optional<int> fortran);
 

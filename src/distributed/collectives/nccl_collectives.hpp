@@ -9,7 +9,7 @@
 
 namespace polyad::detail {
 
-/// \param host  the same ranks, which agree through it on NCCL's number of the group
+/// \param host  collectives of the same ranks on the host; they share NCCL's id of the group through it
 /// \throws BackendError
 [[nodiscard]] std::unique_ptr<Collectives> nccl_collectives(Kokkos::DefaultExecutionSpace const& space,
                                                             std::unique_ptr<Collectives> host);

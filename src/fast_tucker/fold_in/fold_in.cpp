@@ -141,7 +141,7 @@ private:
                    "a model of implicit feedback has no mean and no biases, but this one does");
     POLYAD_EXPECTS(!options.ridge || !options.shrinkage, "rows have a ridge or a shrinkage, not both");
     POLYAD_EXPECTS(options.ridge.value_or(0) >= 0 && std::isfinite(options.ridge.value_or(0)), "the ridge ",
-                   options.ridge.value_or(0), " is not a number from 0 on");
+                   options.ridge.value_or(0), " is not a number of at least 0");
     POLYAD_EXPECTS(options.bias_damping >= 0, "the damping ", options.bias_damping, " is negative");
     POLYAD_EXPECTS(
         options.targets.empty() || options.targets.size() == static_cast<std::size_t>(model.order()),

@@ -84,8 +84,8 @@ void detail::expect_implicit_values(Space const& space, TrainingSet<Scalar, Inde
                                 count_t /*first*/) { least = std::min(least, smallest_value(on, stretch)); });
   least = -ranks.largest(-least);
   POLYAD_EXPECTS(std::isfinite(least), "implicit feedback takes finite numbers, but a value is not one");
-  POLYAD_EXPECTS(least >= 0, "implicit feedback takes counts or strengths from 0 on, but a value is ", least,
-                 ": a dislike cannot be a weight. Leave such entries out");
+  POLYAD_EXPECTS(least >= 0, "implicit feedback takes counts or strengths of at least 0, but a value is ",
+                 least, ": a dislike cannot be a weight. Leave such entries out");
 }
 
 #define POLYAD_IMPLICIT(Scalar, Index)          \

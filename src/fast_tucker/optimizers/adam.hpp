@@ -51,8 +51,8 @@ struct AdamStep {
   }
 };
 
-/// Step t (from 1 on) for a matrix with the given gradient of the loss, to which ridge times the matrix is
-/// added. Launches on `space` and returns without waiting.
+/// Step t (counted from 1) for a matrix with the given gradient of the loss, to which ridge times the matrix
+/// is added. Launches on `space` and returns without waiting.
 template <class Scalar, class Space>
 void adam_step(Space const& space, AdamRates const& rates, int t, double ridge,
                FactorMatrix<Scalar, Space> const& gradient, AdamState<Scalar, Space> const& state,

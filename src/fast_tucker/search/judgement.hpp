@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Judgement: whether a model is better than mean and biases by the errors of held-out entries, for all rows
-// and for each class of rows (row_classes.hpp). Plain C++ on numbers in host memory.
+// and for each class of rows (row_classes.hpp). Free of Kokkos: it works on numbers in host memory.
 //
 // The gain of an entry is the square of its error with the biases, minus that with the model. Gains of
 // entries of a row depend on each other, so the error of their sum is that of a sum over rows that are drawn

@@ -34,7 +34,7 @@ CooTensor<Scalar, Index, Space> sample_rows(Space const& space, CooTensor<Scalar
   return gather_entries(space, X, IsSampled<Index>{static_cast<count_t>(mode), share}, make);
 }
 
-/// The same for TrainingSet, which stay on the host or the device.
+/// The same for a TrainingSet. The sample is on the host if the set is, otherwise on the device.
 template <class Scalar, class Index, class Space>
 TrainingSet<Scalar, Index, Space> sample_rows(Space const& space, TrainingSet<Scalar, Index, Space> const& X,
                                               int mode, double share) {

@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: BSD-3-Clause The parts common to the FastTucker walks over fibers
-// (formats/walks/sgd_sweep.hpp, the residuals of formats/csf/kernels/residual_trees.hpp). The nonzeros of a
-// fiber agree in all modes but that of the last level, the leaf. Plain coordinates are fibers of one nonzero.
-// The product of a fiber is
+// SPDX-License-Identifier: BSD-3-Clause
+// The parts common to the FastTucker walks over fibers (formats/walks/sgd_sweep.hpp, the residuals of
+// formats/csf/kernels/residual_trees.hpp). The nonzeros of a fiber agree in all modes but that of the last
+// level, the leaf. Plain coordinates are fibers of one nonzero. The product of a fiber is
 //
 //   p(r) = prod over the levels above the leaf of C^(m)(i_m, r),    C^(m) = A^(m) B^(m)
 //

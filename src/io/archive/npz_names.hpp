@@ -1,8 +1,8 @@
-// SPDX-License-Identifier: BSD-3-Clause What rows are called, as arrays of an npz archive. "index_base" has
-// one integer. "mode_names" has the names of all modes as bytes of UTF-8, one after the other, and
-// "mode_name_ends" where each of them ends. The labels of mode n are "labels_n" and "label_ends_n" in the
-// same way. "text_labels" (N booleans) marks modes whose labels are text although all of them read as
-// integers. All arrays may be missing.
+// SPDX-License-Identifier: BSD-3-Clause
+// What rows are called, as arrays of an npz archive. "index_base" has one integer. "mode_names" has the names
+// of all modes as bytes of UTF-8, one after the other, and "mode_name_ends" where each of them ends. The
+// labels of mode n are "labels_n" and "label_ends_n" in the same way. "text_labels" (N booleans) marks modes
+// whose labels are text although all of them read as integers. All arrays may be missing.
 #pragma once
 
 #include <cstdint>

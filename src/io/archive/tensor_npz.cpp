@@ -114,7 +114,7 @@ private:
   std::vector<ZipMember> m_members;
 };
 
-/// Element k as an unsigned number; a negative one becomes larger than any extent.
+/// Element k as an unsigned number. A negative element becomes larger than any extent.
 std::uint64_t unsigned_at(NpyArray const& array, std::uint64_t k) {
   return array.with_type([&](auto type) {
     return static_cast<std::uint64_t>(element_at<decltype(type)>(array.elements.data(), k));
@@ -135,7 +135,7 @@ std::vector<std::uint64_t> read_extents(Archive const& archive) {
   return extents;
 }
 
-/// Copies the indices of mode n; that of nonzero p is element place(p) of the array.
+/// Copies the indices of mode n. The index of nonzero p is element place(p) of the array.
 template <class Place>
 void copy_mode(Archive const& archive, NpyArray const& array, std::uint64_t n, Place const& place,
                CoordinateList& list) {
@@ -200,9 +200,9 @@ private:
   std::vector<Member> m_arrays;
 };
 
-/// The arrays of a compressed format. A row is an index of some of the modes, a column one of the others;
-/// the last of several modes runs fastest. Row r has the nonzeros indptr[r] ... indptr[r + 1] - 1, whose
-/// columns are in `indices`.
+/// The arrays of a compressed format. Its rows number the indices of some modes, and its columns those of the
+/// other modes. If there are several modes, the last one varies fastest. Row r has the nonzeros indptr[r] ...
+/// indptr[r + 1] - 1, whose columns are in `indices`.
 class Compressed {
 public:
   /// \param format  csr, csc, or sparse's gcxs, whose array "compressed_axes" names the modes of the rows

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Numbers labels from 0 on, in the order in which they occur.
+// Numbers labels, counting from 0, in the order in which they occur.
 #pragma once
 
 #include <array>

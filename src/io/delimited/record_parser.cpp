@@ -232,7 +232,7 @@ char const* RecordParser::take_careful_record(RecordBlock const& block, char con
 void RecordParser::parse_carefully(RecordBlock const& block, ParsedRecords& result, char const* p) {
   char const* const end = block.text.data() + block.text.size();
   while (p < end && !result.fault) {
-    if (auto const* const next = behind_empty_line(m_layout.separator, p, end)) {
+    if (auto const* const next = after_empty_line(m_layout.separator, p, end)) {
       p = next;
       continue;
     }
@@ -312,7 +312,7 @@ void RecordParser::parse_plain(RecordBlock const& block, ParsedRecords& result) 
       --m_place;
     }
     p = start;
-    if (auto const* const next = behind_empty_line(m_layout.separator, p, end)) {
+    if (auto const* const next = after_empty_line(m_layout.separator, p, end)) {
       p = next;
       continue;
     }

@@ -152,7 +152,7 @@ std::optional<Record> take_record(Separator separator, char const* p, char const
   return record;
 }
 
-char const* behind_empty_line(Separator separator, char const* p, char const* end) {
+char const* after_empty_line(Separator separator, char const* p, char const* end) {
   while (p < end && separator.is_padding(*p)) ++p;
   if (p < end && *p == '\r' && p[1] == '\n') ++p;
   return p < end && *p == '\n' ? p + 1 : nullptr;

@@ -29,7 +29,7 @@ struct Separator {
     if (kind == Kind::colons) return p[0] == ':' && p[1] == ':';
     return *p == ' ' || *p == '\t';
   }
-  /// Whether c is left out in front of a field and after it.
+  /// Whether c is ignored before and after a field.
   [[nodiscard]] bool is_padding(char c) const noexcept {
     return c == ' ' || (c == '\t' && !(kind == Kind::single && mark == '\t'));
   }
@@ -41,11 +41,11 @@ struct Field {
   char const* begin = nullptr;  // its first byte
   char const* next  = nullptr;  // the byte after the separator or the line end
   bool ends_record  = false;
-  char const* fault = nullptr;  // where it is wrong; null: nowhere
-  std::string_view reason;
+  char const* fault = nullptr;  // the byte at which the field is wrong; null if it is correct
+  std::string_view reason;      // why it is wrong
 };
 
-/// Takes the field at p. \param end  the end of the text, whose last byte is a line end. \param buffer  for a
+/// Reads the field at p. \param end  the end of the text, whose last byte is a line end. \param buffer  for a
 /// quoted field with quotes in it
 [[nodiscard]] Field take_field(Separator separator, char const* p, char const* end, std::string& buffer);
 
@@ -60,7 +60,7 @@ struct Record {
                                                 Field* fault = nullptr);
 
 /// Whether the line at p holds nothing but blanks. \return the byte after its line end, else null
-[[nodiscard]] char const* behind_empty_line(Separator separator, char const* p, char const* end);
+[[nodiscard]] char const* after_empty_line(Separator separator, char const* p, char const* end);
 
 /// "2,5"
 [[nodiscard]] bool has_decimal_comma(std::string_view field);

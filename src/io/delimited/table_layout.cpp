@@ -36,7 +36,7 @@ std::vector<Record> records_of(Separator separator, std::string_view text, Field
   char const *p = text.data(), *const end = p + text.size();
   std::uint64_t line = 1;
   while (p < end && records.size() < most_sample_records) {
-    if (auto const* const next = behind_empty_line(separator, p, end)) {
+    if (auto const* const next = after_empty_line(separator, p, end)) {
       p = next;
       ++line;
       continue;

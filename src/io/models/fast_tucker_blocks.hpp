@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes a FastTucker model whose factors are read in blocks from where they are.
+// Writes a FastTucker model whose factors are read block by block, for example from a device.
 #pragma once
 
 #include <filesystem>

@@ -14,7 +14,7 @@ namespace {
 
 void expect_not_negative(char const* option, double number) {
   if (!(number >= 0) || std::isinf(number))
-    refuse(fmt::format("{} takes a number from 0 on, not {}", option, number));
+    refuse(fmt::format("{} takes a number of at least 0, not {}", option, number));
 }
 
 void settle(TypedFoldIn& options) {

@@ -29,7 +29,8 @@ void declare(Command& command, UpdateOptions& options) {
 }
 
 void check(UpdateOptions const& options) {
-  if (options.sweeps < 0) refuse(fmt::format("--sweeps takes a number from 0 on, not {}", options.sweeps));
+  if (options.sweeps < 0)
+    refuse(fmt::format("--sweeps takes a number of at least 0, not {}", options.sweeps));
   if (options.sweeps > 0 && options.train.empty())
     refuse("--sweeps solves all rows, each from all of its entries: name the old ones by --train");
   expect_distinct_files({options.model, options.entries, options.train}, options.output,

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause How the blocks of BLCO are built
-// (formats/blco/storage/blco_blocks.hpp): the nonzeros are sorted, cut into blocks and encoded.
+// SPDX-License-Identifier: BSD-3-Clause
+// How the blocks of BLCO are built (formats/blco/storage/blco_blocks.hpp): the nonzeros are sorted, cut into
+// blocks and encoded.
 #pragma once
 
 #include <Kokkos_Core.hpp>

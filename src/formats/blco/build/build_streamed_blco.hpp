@@ -23,7 +23,7 @@
 
 namespace polyad::detail {
 
-/// The positions in the slots, as a permutation.
+/// Reads the positions of the nonzeros, a permutation, from the slots that hold them.
 template <int Words>
 struct SlotPositions {
   LinearIndex<Words> const* slots;
@@ -151,9 +151,8 @@ auto StreamedBlco<Scalar, Index, Space>::make_workspace(Space const& space, coun
   work.copies = make_copies_of_output<Scalar>(space, rows, rank);
   if (nnz() == 0) return work;
 
-  auto const instances =
-      make_instances(space, m_options.instances);  // Kokkos gives each some memory of its own
-  count_t const count = m_options.instances;
+  auto const instances = make_instances(space, m_options.instances);  // Kokkos allocates memory for each
+  count_t const count  = m_options.instances;
   // A thirty-second of the free memory is left to Kokkos and to later allocations of a run.
   count_t const available = available_memory(space);
   count_t bytes           = available - available / 32;

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause Finds the stops of a mode (formats/blco/storage/long_row_stops.hpp):
-// for each chunk one pass over its nonzeros that counts the terms of every row. On hosts only.
+// SPDX-License-Identifier: BSD-3-Clause
+// Finds the stops of a mode (formats/blco/storage/long_row_stops.hpp): for each chunk one pass over its
+// nonzeros that counts the terms of every row. On hosts only.
 #pragma once
 
 #include <Kokkos_Core.hpp>

@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: BSD-3-Clause For each group of neighbouring rows, the chunks that have copies of
-// some of them (formats/blco/storage/private_rows.hpp). With these lists the copies of many chunks are added
-// to the output in time proportional to the copies. Otherwise each group of rows would have to check each
-// chunk.
+// SPDX-License-Identifier: BSD-3-Clause
+// For each group of neighbouring rows, the chunks that have copies of some of them
+// (formats/blco/storage/private_rows.hpp). With these lists the copies of many chunks are added to the output
+// in time proportional to the copies. Otherwise each group of rows would have to check each chunk.
 #pragma once
 
 #include <Kokkos_Core.hpp>

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause Chooses the resolution of a mode's conflicts
-// (formats/blco/storage/blco_resolution.hpp) by the resources of the machine.
+// SPDX-License-Identifier: BSD-3-Clause
+// Chooses the resolution of a mode's conflicts (formats/blco/storage/blco_resolution.hpp) by the resources of
+// the machine.
 #pragma once
 
 #include <Kokkos_Core.hpp>

@@ -8,7 +8,7 @@
 namespace polyad::detail {
 
 /// The number of private rows beyond which a mode keeps no copies, unless an option sets another. It is one
-/// row for eight nonzeros: at R = 32 the copies are then no larger than the tensor.
+/// row per eight nonzeros: at R = 32 the copies are then no larger than the tensor.
 [[nodiscard]] constexpr std::uint64_t most_private_rows(std::uint64_t nnz) {
   return std::max<std::uint64_t>(nnz / 8, std::uint64_t(1) << 16);
 }

@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: BSD-3-Clause The strategy AltoAtomics of the format alto
-// (formats/blco/costs/blco_tuning.hpp): its MTTKRP and its residual sweep
-// (formats/blco/kernels/nonzero_terms.hpp). It is GenTen's MTTKRP-B in ALTO's order, with a sum for each run
-// of nonzeros of one row.
+// SPDX-License-Identifier: BSD-3-Clause
+// The strategy AltoAtomics of the format alto (formats/blco/costs/blco_tuning.hpp): its MTTKRP and its
+// residual sweep (formats/blco/kernels/nonzero_terms.hpp). It is GenTen's MTTKRP-B in ALTO's order, with a
+// sum for each run of nonzeros of one row.
 //
 //   for each nonzero p of the thread's chunk, a pack at a time    walk()
 //     tmp = x times the other factors' rows                       add(): product[u]

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause The strategy AltoPrivateRows of the format alto
-// (formats/blco/costs/blco_tuning.hpp): its MTTKRP and its residual sweep, which is the same walk with
-// another term (formats/blco/kernels/nonzero_terms.hpp).
+// SPDX-License-Identifier: BSD-3-Clause
+// The strategy AltoPrivateRows of the format alto (formats/blco/costs/blco_tuning.hpp): its MTTKRP and its
+// residual sweep, which is the same walk with another term (formats/blco/kernels/nonzero_terms.hpp).
 //
 //   for each group g of the thread's chunk                        walk()
 //     h = the product of the grouped modes' rows                  walk(): hoisted, or at last group_sum

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause BLCO's MTTKRP over tiles (BLCO, section 5), and its residual sweep
+// SPDX-License-Identifier: BSD-3-Clause
+// BLCO's MTTKRP over tiles (BLCO, section 5), and its residual sweep
 // (formats/blco/kernels/nonzero_terms.hpp). A team takes some tiles of nonzeros:
 //
 //   processing phase (section 5.1.1)                              load_tile() (storage/blco_tiles.hpp)

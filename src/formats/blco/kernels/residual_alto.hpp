@@ -1,8 +1,9 @@
-// SPDX-License-Identifier: BSD-3-Clause The residual sweep (the concept ResidualFormat of formats/format.hpp)
-// on `alto`, for every mode from the one copy. It uses the walks of the MTTKRP
-// (formats/blco/kernels/mttkrp_alto.hpp) with e p in place of x p, so one walk forms both residuals and sums.
-// A nonzero reads one additional row compared with the MTTKRP, C(k, :). Rows of more than 32 columns do not
-// fit the registers. Their residuals are formed first and stored, and the MTTKRP uses them as values.
+// SPDX-License-Identifier: BSD-3-Clause
+// The residual sweep (the concept ResidualFormat of formats/format.hpp) on `alto`, for every mode from the
+// one copy. It uses the walks of the MTTKRP (formats/blco/kernels/mttkrp_alto.hpp) with e p in place of x p,
+// so one walk forms both residuals and sums. A nonzero reads one additional row compared with the MTTKRP,
+// C(k, :). Rows of more than 32 columns do not fit the registers. Their residuals are formed first and
+// stored, and the MTTKRP uses them as values.
 #pragma once
 
 #include <Kokkos_Core.hpp>

@@ -1,8 +1,9 @@
-// SPDX-License-Identifier: BSD-3-Clause The residual sweep (the concept ResidualFormat of formats/format.hpp)
-// on `blco`, for every mode from the one copy. It takes the walks of the MTTKRP over tiles or chunks
-// (formats/blco/kernels/mttkrp_blco.hpp) and its resolution of conflicts, with e p in place of x p. A nonzero
-// reads one more row than in the MTTKRP, C(k, :). Rows of more than 32 columns do not fit the registers.
-// Their residuals are formed first and stored, and the MTTKRP takes them as values.
+// SPDX-License-Identifier: BSD-3-Clause
+// The residual sweep (the concept ResidualFormat of formats/format.hpp) on `blco`, for every mode from the
+// one copy. It takes the walks of the MTTKRP over tiles or chunks (formats/blco/kernels/mttkrp_blco.hpp) and
+// its resolution of conflicts, with e p in place of x p. A nonzero reads one more row than in the MTTKRP,
+// C(k, :). Rows of more than 32 columns do not fit the registers. Their residuals are formed first and
+// stored, and the MTTKRP takes them as values.
 #pragma once
 
 #include <Kokkos_Core.hpp>

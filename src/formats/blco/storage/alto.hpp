@@ -1,8 +1,8 @@
-// SPDX-License-Identifier: BSD-3-Clause alto: one copy of the nonzeros for all modes, with plain indices, in
-// a linear order that keeps the rows of every factor in cache (tensor/linearize.hpp; BLCO, sections 3 and 4).
-// Devices use ALTO's order. Hosts use the order with the least estimated cost
-// (formats/blco/build/fastest_order.hpp). That order may group some modes: consecutive nonzeros then share
-// the indices of these modes, which are stored once per group.
+// SPDX-License-Identifier: BSD-3-Clause
+// alto: one copy of the nonzeros for all modes, with plain indices, in a linear order that keeps the rows of
+// every factor in cache (tensor/linearize.hpp; BLCO, sections 3 and 4). Devices use ALTO's order. Hosts use
+// the order with the least estimated cost (formats/blco/build/fastest_order.hpp). That order may group some
+// modes: consecutive nonzeros then share the indices of these modes, which are stored once per group.
 //
 // There are two strategies (formats/blco/costs/blco_tuning.hpp). Hosts use AltoPrivateRows. It cuts the order
 // into one chunk per thread. Each chunk has its own copies of the output's rows that other chunks write too

@@ -1,9 +1,9 @@
-// SPDX-License-Identifier: BSD-3-Clause blco: one copy of the nonzeros for all modes (Nguyen et al., BLCO,
-// ICS 2022). The nonzeros are in ALTO's order. Each has one linear index and a value. Blocks of nonzeros
-// share the uppermost bits of all indices (blco_blocks.hpp). One MTTKRP serves every mode (mttkrp_blco.hpp).
-// Storage: 8 + s_r bytes per nonzero (16 + s_r where blocks would be tiny), 8 + N s_o bytes per block, 8
-// bytes for every 256 nonzeros; on hosts and for floats at most N 24 bytes for every 255 nonzeros
-// (long_row_stops.hpp).
+// SPDX-License-Identifier: BSD-3-Clause
+// blco: one copy of the nonzeros for all modes (Nguyen et al., BLCO, ICS 2022). The nonzeros are in ALTO's
+// order. Each has one linear index and a value. Blocks of nonzeros share the uppermost bits of all indices
+// (blco_blocks.hpp). One MTTKRP serves every mode (mttkrp_blco.hpp). Storage: 8 + s_r bytes per nonzero (16 +
+// s_r where blocks would be tiny), 8 + N s_o bytes per block, 8 bytes for every 256 nonzeros; on hosts and
+// for floats at most N 24 bytes for every 255 nonzeros (long_row_stops.hpp).
 #pragma once
 
 #include <Kokkos_Core.hpp>

@@ -1,8 +1,9 @@
-// SPDX-License-Identifier: BSD-3-Clause Sums of long rows in pieces. A float that has added thousands of
-// terms of one sign loses digits with each further term. So no float adds more than about 255 terms. A walk
-// over a chunk of the nonzeros stops whenever a row has taken that many terms since its last stop. It then
-// moves the row's sums into doubles, and the row begins again at zero. These doubles are a slot: R numbers
-// for each long row of a chunk. At the end of the MTTKRP the slots are added to the output, chunk after chunk
+// SPDX-License-Identifier: BSD-3-Clause
+// Sums of long rows in pieces. A float that has added thousands of terms of one sign loses digits with each
+// further term. So no float adds more than about 255 terms. A walk over a chunk of the nonzeros stops
+// whenever a row has taken that many terms since its last stop. It then moves the row's sums into doubles,
+// and the row begins again at zero. These doubles are a slot: R numbers for each long row of a chunk. At the
+// end of the MTTKRP the slots are added to the output, chunk after chunk
 // (formats/blco/kernels/merge/merge_long_rows.hpp).
 //
 // The stops depend only on the order of the nonzeros. They are listed when the format is built
@@ -24,7 +25,7 @@
 
 namespace polyad::detail {
 
-/// A row has taken terms_of_a_piece terms since its last stop.
+/// A stop: a row has added terms_of_a_piece terms since its last stop.
 struct LongRowStop {
   count_t end;   // the nonzero after the last one of the piece
   count_t row;   // its sums move ...
@@ -50,7 +51,7 @@ struct LongRowSums {
   template <class Row>
   KOKKOS_FORCEINLINE_FUNCTION void move(count_t stop, Scalar* row, Columns columns) const {
     double* const slot = slots.row(stops[stop].slot) + columns.first;
-    // The next slot is rarely in the first-level cache. An entry without a meaning follows the last stop.
+    // The next slot is rarely in the first-level cache. An unused entry follows the last stop.
     double const* const next = slots.row(stops[stop + 1].slot) + columns.first;
     prefetch_row<Row>(next);
     prefetch_row<Row>(next + Row::block / 2);
@@ -78,7 +79,7 @@ struct StopsOfMode {
   Numbers begins;  // as in LongRowSums; empty if no row is long
   Kokkos::View<LongRowStop*, typename Space::device_type> stops;  // with an entry after the last one
   Numbers rows;       // all rows that are long in a chunk, in increasing order
-  Numbers row_slots;  // the first slot of each row, and the number of slots; in a row by chunks
+  Numbers row_slots;  // the first slot of each row, whose slots are in the order of the chunks; and the end
   count_t slots = 0;
 
   [[nodiscard]] count_t storage_bytes() const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rule by which a copy of `sorted` is cut into locality blocks on a device (sorted_copy.hpp). Plain C++:
-// the build and the cost model share it.
+// The rule by which a copy of `sorted` is cut into locality blocks on a device (sorted_copy.hpp). Free of
+// Kokkos: the build and the cost model share it.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause read_nonzeros of the coordinate formats. Each is compiled with its
-// format, since a build may have only some formats.
+// SPDX-License-Identifier: BSD-3-Clause
+// read_nonzeros of the coordinate formats. Each is compiled with its format, since a build may have only some
+// formats.
 #pragma once
 
 #include <Kokkos_Core.hpp>

@@ -1,8 +1,8 @@
-// SPDX-License-Identifier: BSD-3-Clause sorted: for each mode a copy of the nonzeros in that mode's order
-// (formats/coo/storage/sorted_copy.hpp). It has the fastest MTTKRP if memory allows N copies. If memory does
-// not, or on request, it has one copy and permutations (coo-permuted). Storage: N (s_r + N s_o) bytes per
-// nonzero, each copy rounded up to whole packs of four, and s_o bytes for each output row that a walk does
-// not store itself.
+// SPDX-License-Identifier: BSD-3-Clause
+// sorted: for each mode a copy of the nonzeros in that mode's order (formats/coo/storage/sorted_copy.hpp). It
+// has the fastest MTTKRP if memory allows N copies. If memory does not, or on request, it has one copy and
+// permutations (coo-permuted). Storage: N (s_r + N s_o) bytes per nonzero, each copy rounded up to whole
+// packs of four, and s_o bytes for each output row that a walk does not store itself.
 #pragma once
 
 #include <Kokkos_Core.hpp>

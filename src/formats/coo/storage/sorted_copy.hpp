@@ -40,10 +40,10 @@ struct SortedCopy {
   values_type values;                   // P
   rows_type cleared;                    // output rows that must be zero before the walk
   count_t nnz        = 0;
-  count_t rows       = 0;   // output rows that occur
-  count_t chunk      = 0;   // nonzeros that a thread walks
-  count_t block_rows = 0;   // rows of modes[1] in a locality block, 0: no blocks
-  bool hoist      = false;  // runs of (row, index of modes[1]) are long: that factor is multiplied once a run
+  count_t rows       = 0;  // output rows that occur
+  count_t chunk      = 0;  // nonzeros that a thread walks
+  count_t block_rows = 0;  // rows of modes[1] in a locality block, 0: no blocks
+  bool hoist = false;  // runs of (row, index of modes[1]) are long: that factor is multiplied once per run
   Borders borders = Borders::atomics;
 
   /// The length of rows of 16-byte packs of four: P rounded up.

@@ -1,9 +1,9 @@
-// SPDX-License-Identifier: BSD-3-Clause streamed-sorted: the copies of `sorted`
-// (formats/coo/storage/sorted.hpp) in host memory, for training sets larger than the device. Every operation
-// sends the mode's copy in stretches of whole rows to four buffers on the device, in turn. Each buffer has an
-// instance of the execution space. Some instances copy while others compute, and a long row delays only its
-// own buffer. If a row is longer than a buffer, least squares read it from host memory. Other operations take
-// it in pieces. So no row is too long.
+// SPDX-License-Identifier: BSD-3-Clause
+// streamed-sorted: the copies of `sorted` (formats/coo/storage/sorted.hpp) in host memory, for training sets
+// larger than the device. Every operation sends the mode's copy in stretches of whole rows to four buffers on
+// the device, in turn. Each buffer has an instance of the execution space. Some instances copy while others
+// compute, and a long row delays only its own buffer. If a row is longer than a buffer, least squares read it
+// from host memory. Other operations take it in pieces. So no row is too long.
 //
 // Bytes sent per nonzero: s_r, and for each of the other modes 2 if it has at most 65,536 rows, otherwise
 // s_o. The device makes the mode's own indices from the starts of its rows. Walks alternate their direction,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The MTTKRP of a CSF tree for a mode other than its root's: one tree for all modes. It is SPLATT's ONEMODE,
-// which Nisa et al. describe in section VI-A; they measure ALLMODE, one tree a mode.
+// which Nisa et al. describe in section VI-A; they measure ALLMODE, one tree per mode.
 //
 //   for each fiber and nonzero of the thread's bin                walk()
 //     h = the rows above the output's node                        Path::above

@@ -1,12 +1,13 @@
-// SPDX-License-Identifier: BSD-3-Clause The MTTKRP of the root's mode of a CSF tree (Nisa et al., Algorithm
-// 3, and section IV for the splits). A thread walks one bin of consecutive nonzeros. With the strategy
-// SumFibers (formats/csf/costs/csf_tuning.hpp):
+// SPDX-License-Identifier: BSD-3-Clause
+// The MTTKRP of the root's mode of a CSF tree (Nisa et al., Algorithm 3, and section IV for the splits). A
+// thread walks one bin of consecutive nonzeros. With the strategy SumFibers
+// (formats/csf/costs/csf_tuning.hpp):
 //
 //   for each slice i of the bin                                   writer.next() where one ends
 //     for each of its fibers j                                    enter_next_fiber()
 //       h = the rows of the levels between slice and fiber        rows_above(); order 4 and more
 //       s = sum over its nonzeros of x * C(k, :)                  walk_singly(), or add() in batches
-//       sum += s * h * B(j, :)                                    one multiply a fiber
+//       sum += s * h * B(j, :)                                    one multiply per fiber
 //     V(i, :) = sum; slices that bins share are added             SliceWriter
 //
 // With MultiplyEach every nonzero takes all its rows: add_each(). On hosts, long fibers and long slices of

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause The FastTucker sweeps on `b-csf`: the kernels of
-// formats/walks/sgd_sweep.hpp on the fibers of a mode's tree.
+// SPDX-License-Identifier: BSD-3-Clause
+// The FastTucker sweeps on `b-csf`: the kernels of formats/walks/sgd_sweep.hpp on the fibers of a mode's
+// tree.
 #pragma once
 
 #include <Kokkos_Core.hpp>

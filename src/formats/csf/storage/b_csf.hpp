@@ -1,7 +1,8 @@
-// SPDX-License-Identifier: BSD-3-Clause b-csf: balanced CSF (Nisa et al., IPDPS 2019, section IV), with one
-// tree per mode, rooted at that mode. Long fibers are split into segments (fbr-split), and heavy slices get
-// several workers (slc-split: formats/csf/storage/csf_bins.hpp). Storage, order 3: per mode s_r M + s_o (2S +
-// 2F + M) bytes and an end per level, with F counted after the split.
+// SPDX-License-Identifier: BSD-3-Clause
+// b-csf: balanced CSF (Nisa et al., IPDPS 2019, section IV), with one tree per mode, rooted at that mode.
+// Long fibers are split into segments (fbr-split), and heavy slices get several workers (slc-split:
+// formats/csf/storage/csf_bins.hpp). Storage, order 3: per mode s_r M + s_o (2S + 2F + M) bytes and an end
+// per level, with F counted after the split.
 #pragma once
 
 #include <Kokkos_Core.hpp>

@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: BSD-3-Clause csf: one CSF tree for all modes (formats/csf/storage/csf_tree.hpp),
-// for machines with memory for only one tree. The root's mode is summed in registers, and the others with
-// atomics. Storage, order 3: s_r M + s_o (2S + 2F + M) bytes and an end per level.
+// SPDX-License-Identifier: BSD-3-Clause
+// csf: one CSF tree for all modes (formats/csf/storage/csf_tree.hpp), for machines with memory for only one
+// tree. The root's mode is summed in registers, and the others with atomics. Storage, order 3: s_r M + s_o
+// (2S + 2F + M) bytes and an end per level.
 #pragma once
 
 #include <Kokkos_Core.hpp>

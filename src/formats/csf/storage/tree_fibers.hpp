@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause TreeFibers: a CSF tree of any depth as a Source of fibers
-// (formats/walks/fiber_products.hpp). If the levels above the leaf have no pointers (CSL, COO), a fiber is
-// one nonzero.
+// SPDX-License-Identifier: BSD-3-Clause
+// TreeFibers: a CSF tree of any depth as a Source of fibers (formats/walks/fiber_products.hpp). If the levels
+// above the leaf have no pointers (CSL, COO), a fiber is one nonzero.
 #pragma once
 
 #include <Kokkos_Core.hpp>

@@ -1,8 +1,9 @@
-// SPDX-License-Identifier: BSD-3-Clause f-coo: the flagged coordinates of Liu et al. (F-COO, CLUSTER 2017)
-// for SpMTTKRP and SpTTMc, with one copy of the nonzeros per mode
-// (formats/fcoo/storage/flagged_nonzeros.hpp). One product kernel serves all operations and modes, and its
-// time hardly depends on the mode. Storage, order 3, floats and 32-bit indices: 12 + 1/8 + 1/(8 threadlen)
-// bytes per nonzero and mode (Table II), and the segments' coordinates and the partitions' segments.
+// SPDX-License-Identifier: BSD-3-Clause
+// f-coo: the flagged coordinates of Liu et al. (F-COO, CLUSTER 2017) for SpMTTKRP and SpTTMc, with one copy
+// of the nonzeros per mode (formats/fcoo/storage/flagged_nonzeros.hpp). One product kernel serves all
+// operations and modes, and its time hardly depends on the mode. Storage, order 3, floats and 32-bit indices:
+// 12 + 1/8 + 1/(8 threadlen) bytes per nonzero and mode (Table II), and the segments' coordinates and the
+// partitions' segments.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -50,7 +51,7 @@ public:
   static constexpr char const* name = "f-coo";
   static constexpr bool default_for(Capability capability) { return capability == Capability::ttmc; }
 
-  /// One sort a mode, on the device. Waits for `space`.
+  /// Sorts the nonzeros once per mode, on the device. Waits for `space`.
   /// \throws UsageError when Index cannot number the nonzeros, or an option is out of range; MemoryError
   static FCoo build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                     options_type const& options = {});

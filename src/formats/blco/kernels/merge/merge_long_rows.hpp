@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: BSD-3-Clause The doubles to which walks move the sums of long rows
-// (formats/blco/storage/long_row_stops.hpp). They are zeroed before the walk. After it, when the output has
-// all other sums, they are added to it in the order of the chunks.
+// SPDX-License-Identifier: BSD-3-Clause
+// The doubles to which walks move the sums of long rows (formats/blco/storage/long_row_stops.hpp). They are
+// zeroed before the walk. After it, when the output has all other sums, they are added to it in the order of
+// the chunks.
 #pragma once
 
 #include <Kokkos_Core.hpp>

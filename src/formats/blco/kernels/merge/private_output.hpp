@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause The rows to which threads add when they have private rows
-// (formats/blco/storage/private_rows.hpp). Before the walk, the output and the copies are zeroed. After it,
-// the copies are added to the output.
+// SPDX-License-Identifier: BSD-3-Clause
+// The rows to which threads add when they have private rows (formats/blco/storage/private_rows.hpp). Before
+// the walk, the output and the copies are zeroed. After it, the copies are added to the output.
 #pragma once
 
 #include <Kokkos_Core.hpp>
