@@ -325,8 +325,8 @@ void fill_start(Space const& space, FastTuckerModel<Scalar, Space> const& model,
 /// which minimises sum e^2 + damping |bias^(n)|^2. The models of Li et al. have no biases. The drifts of a
 /// mode are fitted after its biases, with one such average for each row and bin of time; e excludes them too.
 /// They are the b_u,Bin(t) and b_i,Bin(t) of Koren (KDD 2009, section 3.1), except that users drift by
-/// splines there. After the last time with entries, drifts lead to the biases of a fit without them. The result
-/// has the same bits on every backend. Waits for `space`.
+/// splines there. After the last time with entries, drifts lead to the biases of a fit without them. The
+/// result has the same bits on every backend. Waits for `space`.
 /// \throws UsageError when the model has no biases or other extents, a damping or the sweeps are negative, a
 ///         coordinate is outside, the mode of time does not exist or X is empty; NumericalError when a value
 ///         is not finite; MemoryError

@@ -8,8 +8,8 @@
 
 namespace polyad {
 
-/// The value to which als draws the rows of C^(n). A mode with little influence on the interaction would
-/// drive the whole product to zero if its own rows were drawn to zero.
+/// The value toward which als pulls the rows of C^(n). If a mode has little influence on the interaction,
+/// pulling its rows toward zero would drive the whole product to zero.
 enum class RowTarget {
   zero,
   one,

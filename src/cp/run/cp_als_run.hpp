@@ -296,7 +296,6 @@ private:
     auto const& numbers = m_work.host_numbers;
     return {m_norm.squared, numbers(inner_product), numbers(model_norm_squared), numbers(component_norms)};
   }
-  /// The defect of the model.
   [[nodiscard]] ModelDefect defect() const {
     return m_degeneracy.defect(m_work.host_numbers(model_norm_squared), m_result.gram_fallbacks,
                                m_iterations * free_modes(m_options, order()));
