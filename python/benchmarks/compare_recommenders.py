@@ -12,7 +12,7 @@ are installed by
 
 Implicit feedback: ratings of 4 and more become 1. Of each user an entry of the last time is held out, drawn by the seed, and
 NDCG@10 is measured on these. Another entry of each user, drawn alike from the others, chooses among twelve settings of
-implicit's ALS; `implicit="auto"` of Polyad chooses by the same entries. polyad.evaluate scores all models, and ranx the same lists.
+implicit's ALS; `implicit=True` of Polyad chooses by the same entries. polyad.evaluate scores all models, and ranx the same lists.
 Explicit ratings: five folds of entries, drawn at random; each package has its defaults.
 
 Times are processor times (user and system, of all threads), so that other work on the machine matters less; runs that are
@@ -114,7 +114,7 @@ def two_modes(*parts):
 
 def search_grid(kept, held, seed, threads):
     """The setting of implicit with the best NDCG on the validation entries."""
-    observed = polyad.fast_tucker(kept, implicit=True, rank=1, max_epochs=0).observed
+    observed = polyad.fast_tucker(kept, implicit=40, rank=1, max_epochs=0).observed
     found = [
         (float(np.nanmean(by_users(as_model(als(kept, *setting, seed, threads), observed), held, kept))), setting)
         for setting in GRID
@@ -122,7 +122,7 @@ def search_grid(kept, held, seed, threads):
     return max(found)
 
 
-NAMES = ["polyad, implicit=True", 'polyad, implicit="auto"', "implicit, best of 12"]
+NAMES = ["polyad, implicit=40", "polyad, implicit=True", "implicit, best of 12"]
 
 
 def one_seed(liked, seed, options):
@@ -131,8 +131,8 @@ def one_seed(liked, seed, options):
     known, test = polyad.split(liked, by="last", mode=0, time_mode=2, seed=seed)
     kept, held = polyad.split(known, by="last", mode=0, time_mode=2, seed=seed)
     train, test, kept, held = two_modes(kept, held), two_modes(test), two_modes(kept), two_modes(held)
-    plain = polyad.fast_tucker(train, implicit=True, seed=seed)
-    chosen, auto_time = timed(lambda: polyad.fast_tucker(train, implicit="auto", seed=seed))
+    plain = polyad.fast_tucker(train, implicit=40, seed=seed)
+    chosen, auto_time = timed(lambda: polyad.fast_tucker(train, implicit=True, seed=seed))
     (validation, setting), grid_time = timed(lambda: search_grid(kept, held, seed, options.threads))
     theirs, last_time = timed(lambda: als(train, *setting, seed, options.threads))
     models = [plain, chosen, as_model(theirs, plain.observed)]
@@ -178,7 +178,7 @@ def implicit_times(train, searches, options):
         f"polyad, R = {FACTORS}, {ITERATIONS} epochs": lambda: polyad.fast_tucker(
             train, implicit=10, ridge=25, rank=FACTORS, max_epochs=ITERATIONS
         ),
-        "polyad, implicit=True (R = 32, 20 epochs)": lambda: polyad.fast_tucker(train, implicit=True),
+        "polyad, implicit=40 (R = 32, 20 epochs)": lambda: polyad.fast_tucker(train, implicit=40),
         f"implicit, {FACTORS} factors, {ITERATIONS} iterations": lambda: als(train, 10, 25, 0, options.threads),
         "implicit, the same with use_cg=False": lambda: als(train, 10, 25, 0, options.threads, use_cg=False),
     }
@@ -191,7 +191,7 @@ def implicit_times(train, searches, options):
     print(f"\n| processor time on {options.threads} threads | seconds |\n| --- | --- |")
     for name, taken in seconds.items():
         print(f"| {name} | {median(taken):.3f} ({min(taken):.3f} to {max(taken):.3f}) |")
-    for name, taken in zip(('polyad, implicit="auto", with the last fit', "the grid of implicit, with the last fit"), zip(*searches)):
+    for name, taken in zip(('polyad, implicit=True, with the last fit', "the grid of implicit, with the last fit"), zip(*searches)):
         print(f"| {name} | {median(taken):.2f} ({min(taken):.2f} to {max(taken):.2f}) |")
 
 

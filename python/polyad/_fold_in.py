@@ -140,8 +140,8 @@ def fold_in(
     --------
     >>> import polyad
     >>> X = polyad.generate("uniform", (20, 30), 300, seed=1)
-    >>> model = polyad.fast_tucker(X, implicit=True, rank=4)
-    >>> polyad.fold_in(model, polyad.SparseTensor([[20, 3], [20, 7]], [1.0, 2.0]), implicit=True).shape
+    >>> model = polyad.fast_tucker(X, implicit=10, rank=4)
+    >>> polyad.fold_in(model, polyad.SparseTensor([[20, 3], [20, 7]], [1.0, 2.0])).shape
     (21, 30)
     """
     asked = _asked(model, implicit, ridge, ridge_per_entry, shrinkage, targets, bias_damping)

@@ -653,7 +653,7 @@ def _drifts(drift: Any, order: int, time_mode: int) -> list[tuple[int, float]]:
 
 
 def _alpha(implicit: Any) -> float | None:
-    """The weight of implicit feedback; None without it. True is 40, as of the tool's --implicit."""
+    """The weight of implicit feedback; None without it. True is 40, as for the tool's project --implicit."""
     if implicit is None or implicit is False:
         return None
     if implicit is True:

@@ -659,7 +659,7 @@ class FastTuckerModel(_Fitted):
         ``reason`` (why the search ended), and the options ``rank``, ``columns``, ``targets``, ``shrinkage``, ``ridge``,
         ``ridge_per_entry``, ``max_epochs``, ``bias_damping``, with a mode of time ``drift``: the bins and the damping of
         each mode. ``rows``: for each mode and class of rows, those with at least ``least`` entries (0, 4, 20), the errors
-        and ``learns``; where that is false, ``factor_n @ core_n`` has zeros in these rows. With ``implicit="auto"``,
+        and ``learns``; where that is false, ``factor_n @ core_n`` has zeros in these rows. With ``implicit=True``,
         there are also ``implicit``, the alpha, and the NDCG of the last entries, ``ndcg``, with its standard error
         ``ndcg_error`` over ``users``; ``biases`` and ``model`` are None.
     row_fit : dict or None

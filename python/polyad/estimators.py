@@ -324,7 +324,7 @@ class TensorRecommender(_Estimator):
     rank, columns, time_mode, drift, implicit, optimizer, max_epochs, shrinkage, targets, ridge, seed, format, \
 deterministic
         As for :func:`polyad.fast_tucker`. With `implicit` predictions are scores that only rank, and :meth:`score` says
-        little. ``implicit="auto"`` chooses alpha, and `ridge` and `rank` unless they are given; ``model_.choice`` has them.
+        little. ``implicit=True`` chooses alpha, and `ridge` and `rank` unless they are given; ``model_.choice`` has them.
     clip : tuple of float, optional
         Lowest and highest prediction.
     shape : sequence of int, optional

@@ -59,7 +59,7 @@ struct PredictionRange {
   double highest = std::numeric_limits<double>::infinity();
 };
 
-/// alpha of implicit feedback if none is given.
+/// The largest alpha of implicit feedback that a search tries, that of Hu, Koren and Volinsky (2008).
 inline constexpr double usual_alpha = 40;
 
 /// The ridge of implicit feedback, unless the options have one. On ratings of 4 and more of ml-latest-small,
@@ -256,7 +256,7 @@ void for_each_option(Options& options, Visitor&& visit) {
                   "Implicit feedback: entries are counts x with the target 1 and the weight 1 + alpha x, all "
                   "other cells have the target 0")
             .stored_as("implicit")
-            .declared_by_python("the tool declares --implicit; Python takes alpha or True, which is 40"),
+            .declared_by_python("the tool declares --implicit; Python takes alpha, or True to choose it"),
         options.implicit);
   visit(OptionRow("optimizer", "", "als, least squares; adam, whole sweeps; sgd, the paper's updates")
             .stored_as("optimizer")

@@ -155,9 +155,9 @@ void declare(Command& command, TrainOptions& options) {
   FastTuckerOptions& of_run = options;
   add_declared(command, of_run);
   auto* const implicit = command.add_flag_with_text(
-      "--implicit", options.implicit_text, fmt::format("{}", usual_alpha),
+      "--implicit", options.implicit_text, "auto",
       "Entries are clicks or counts x of weight 1 + ALPHA x, and all other cells zeros of weight 1: "
-      "--implicit=ALPHA; auto chooses it, --reg and -r by the NDCG of users' last entries");
+      "--implicit=ALPHA; without a number the NDCG of users' last entries chooses it, --reg and -r");
   for (char const* const of_biases : {"--bias-sweeps", "--bias-reg"})
     implicit->excludes(command.option(of_biases));
   command.after_parsing([&options] { settle(options); });  // after the flag has its text

@@ -80,7 +80,7 @@ public:
     bool const has_rank  = given.rank > 0 || !given.columns.empty();
     ImplicitCandidate at{*given.implicit, 0, has_rank ? given.rank : usual_implicit_rank, {}};
     std::vector<double> alphas{at.alpha};
-    if (!keeps_alpha) alphas = {1, 10, usual_alpha};
+    if (!keeps_alpha) alphas = {1, 3, 10, usual_alpha};
     for (double const alpha : alphas) {
       at.alpha = alpha;
       attempt(at, has_ridge ? *given.ridge : implicit_ridge(alpha, m_kept.train.order()));
@@ -88,11 +88,14 @@ public:
     if (!has_ridge) {
       at                 = m_choice.candidates.at(m_choice.best);
       double const usual = at.ridge;
-      for (double const factor : {0.1, 0.3, 3.0, 10.0}) attempt(at, factor * usual);
+      for (double const factor : {0.3, 3.0}) attempt(at, factor * usual);
+      double const best = m_choice.candidates.at(m_choice.best).ridge;
+      if (best != usual) attempt(at, (best < usual ? 0.1 : 10.0) * usual);
     }
     if (!has_rank) {
       at = m_choice.candidates.at(m_choice.best);
-      for (std::uint64_t const rank : {usual_implicit_rank / 2, 2 * usual_implicit_rank}) {
+      for (std::uint64_t const rank : {2 * usual_implicit_rank, usual_implicit_rank / 2}) {
+        if (m_choice.candidates.at(m_choice.best).rank != usual_implicit_rank) break;
         at.rank = rank;
         attempt(at, at.ridge);
       }
