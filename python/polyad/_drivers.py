@@ -376,11 +376,11 @@ def fast_tucker(
         Its damping X determines how drifts fade out: k bins after the last time with entries, 1 / (1 + X k) of them is left.
         Without it held-out entries choose, or, if they choose nothing, 30 bins, fewer for sparse rows.
     implicit : bool, float or "auto", optional
-        Implicit feedback, such as clicks or counts: the alpha of Hu, Koren and Volinsky (2008), or True for 40. An entry
+        Implicit feedback, such as clicks or counts: the alpha of Hu, Koren and Volinsky (2008), or True to choose it. An entry
         x > 0 has the target 1 and the weight 1 + alpha x, and every other cell the target 0 and the weight 1. Values
         are not negative; entries at one place are summed. The scores only rank rows. There are no biases and there is no
         search; without `ridge` it is 2.5 alpha, or 0.5 alpha with more than two modes; without `rank` that is 32.
-        "auto" chooses alpha, and `ridge` and `rank` unless they are given, by rankings: :func:`choose_implicit` learns
+        True or "auto" chooses alpha, and `ridge` and `rank` unless they are given, by rankings: :func:`choose_implicit` learns
         from all entries but the last one of each row of mode 0. The model is then fitted to all entries.
     optimizer : {"als", "adam", "sgd"}
     shrinkage : float, sequence or mapping, optional
@@ -513,7 +513,7 @@ def fast_tucker(
             options["bias.drift"] = _drifts(drift, first.ndim, time_mode)
     elif drift is not None:
         raise UsageError("a drift needs a mode of time")
-    searches = isinstance(implicit, str)
+    searches = implicit is True or isinstance(implicit, str)
     alpha = None if searches else _alpha(implicit)
     if alpha is not None:
         options["implicit"] = alpha
