@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "distributed/over_ranks.hpp"
+#include "fast_tucker/implicit/implicit.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/distributed/communicator.hpp"
 #include "polyad/fast_tucker/evaluate.hpp"
@@ -177,7 +178,7 @@ ImplicitChoice choose_implicit(Communicator<Space> const& ranks, CooTensor<Scala
                                bool keeps_alpha, EvaluationOptions ranking,
                                ImplicitSearchCallback const& callback) {
   POLYAD_EXPECTS(options.implicit.has_value(), "choose_implicit is for implicit feedback: name an alpha");
-  POLYAD_EXPECTS(options.optimizer == FastTuckerOptimizer::als, "implicit feedback is for als");
+  detail::expect_implicit_options(options);
   return ImplicitSearch<Scalar, Index, Space>(ranks, kept, held, options, std::move(ranking), callback)
       .run(keeps_alpha);
 }
