@@ -254,7 +254,7 @@ class Pictures(WithFolder):
         beside = text[text.index("## Compared with other codes"):]
         mean = next(cells(line) for line in beside.splitlines() if cells(line)[:3] == ["f32", "32", "geometric mean"])
         readme = (SCRIPTS.parent / "README.md").read_text()
-        self.assertIn(f"is {float(mean[-1]):.2g} times as fast as the best other code", " ".join(readme.split()))
+        self.assertIn(f"is {float(mean[-1]):.2g} times as fast as the best other program", " ".join(readme.split()))
 
 
 def has_packages():
