@@ -121,8 +121,7 @@ struct DescendTiles : UpdateTile<Space, double, Block, DescentShape<Block>> {
       member.team_barrier();
       store_tile(tile, first, end, rank, thread);
       Part part[workers_each];
-      for (int w = 0; w < workers_each; ++w)
-        part[w] = Tile::template sum_parts<split_rows>(tile, Kokkos::min(thread + w * team, workers - 1));
+      Tile::template sum_all_parts<split_rows>(tile, part, thread);
       member.team_barrier();
       Tile::add_splits(member, tile, part, sum, thread);
       member.team_barrier();

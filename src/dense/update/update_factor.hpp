@@ -97,8 +97,7 @@ struct UpdateFactor : UpdateTile<Space, Scalar, Block> {
       for (int w = 0; w < workers_each; ++w)
         if (thread + w * team < workers) store_tile(tile, part[w], thread + w * team, first, end, rank);
       member.team_barrier();
-      for (int w = 0; w < workers_each; ++w)
-        part[w] = Tile::template sum_parts<split_rows>(tile, Kokkos::min(thread + w * team, workers - 1));
+      Tile::template sum_all_parts<split_rows>(tile, part, thread);
       member.team_barrier();
       Tile::add_splits(member, tile, part, sum, thread);
       member.team_barrier();

@@ -4,7 +4,7 @@
 // <V, A> there:
 //
 //     a tile of V or A into the pad                                load()
-//     G's parts on or below the diagonal, each of them over some   sum_parts()
+//     G's parts on or below the diagonal, each of them over some   sum_all_parts()
 //     of the tile's rows, its split
 //     the splits' sums, added in double                            add_splits()
 //   the chunk's G, and its <V, A>                                  store_sums()
@@ -152,6 +152,15 @@ struct UpdateTile {
       });
     }
     return part;
+  }
+
+  /// The parts of all workers that this thread is. A thread that is none sums the last one's: a conditional
+  /// write would occupy the registers of `part` all through the kernel's loop over tiles.
+  template <int SplitRows>
+  KOKKOS_FORCEINLINE_FUNCTION static void sum_all_parts(Sum const* tile, Part (&part)[workers_each],
+                                                        int thread) {
+    for (int w = 0; w < workers_each; ++w)
+      part[w] = sum_parts<SplitRows>(tile, Kokkos::min(thread + w * team, workers - 1));
   }
 
   /// Adds the sums of the splits. The pad holds the parts entry by entry, each entry for all workers.

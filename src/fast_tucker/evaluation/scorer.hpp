@@ -17,6 +17,7 @@
 #include "fast_tucker/evaluation/popularity.hpp"
 #include "fast_tucker/evaluation/query_metrics.hpp"
 #include "fast_tucker/evaluation/test_queries.hpp"
+#include "fast_tucker/search/row_classes.hpp"
 #include "polyad/fast_tucker/recommend.hpp"
 
 namespace polyad::detail {
@@ -32,7 +33,7 @@ struct RankedQueries {
 inline constexpr std::array<char const*, 4> user_classes{"all", "few", "some", "many"};
 
 inline count_t class_of(count_t entries) {
-  return entries < 4 ? 1 : entries < 20 ? 2 : 3;
+  return count_t(class_of_row(entries)) + 1;
 }
 
 /// Some users of all ranks, increasing, and the class of each.

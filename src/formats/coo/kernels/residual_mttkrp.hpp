@@ -77,8 +77,7 @@ struct ResidualSweepTerm {
   }
 };
 
-/// The kernel on `coo-permuted`. All lanes of a thread take part in its walk, since they sum residuals
-/// together.
+/// The kernel on `coo-permuted`.
 template <class Vec, class Index, bool Together>
 struct ResidualPermuted {
   using Row        = Vec;
@@ -94,17 +93,11 @@ struct ResidualPermuted {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    auto const walk_chunk = [&](auto const& sum) {
-      chunks.template operator()<Row>(member, [&](count_t begin, count_t end, int lane) {
-        walk(begin, end, begin / chunks.chunk, columns_or_none<Row>(0, rank, lane), sum);
-      });
-    };
-    if constexpr (Together)
-      walk_with_team_sum<Row, Row::block, index_type>(member, chunks.first_of(member) < chunks.nnz, {0, rank},
-                                                      walk.writer.output.data, walk.writer.output.stride,
-                                                      walk_chunk);
-    else
-      walk_chunk(NoTeamSum{});
+    walk_residuals<Row, Index, Together>(member, chunks, rank, walk.writer.output,
+                                         [&](count_t begin, count_t end, int lane, auto const& last) {
+                                           walk(begin, end, begin / chunks.chunk,
+                                                columns_or_none<Row>(0, rank, lane), last);
+                                         });
   }
 };
 

@@ -32,6 +32,23 @@ namespace polyad::detail {
 template <class Space>
 inline constexpr int residual_batch = rows_in_flight<Space>(2);
 
+/// The kernel of a residual sweep: `walk` for the chunks of this thread. All lanes take part, since they sum
+/// residuals together. With Together, the threads of a team add up the sums of their last rows.
+/// \param walk  (begin, end, lane, last)
+template <class Row, class Index, bool Together, class Member, class Output, class Walk>
+KOKKOS_FORCEINLINE_FUNCTION void walk_residuals(Member const& member, WholeRowWalk const& chunks, int rank,
+                                                Output const& output, Walk const& walk) {
+  auto const walk_chunk = [&](auto const& last) {
+    chunks.template operator()<Row>(
+        member, [&](count_t begin, count_t end, int lane) { walk(begin, end, lane, last); });
+  };
+  if constexpr (Together)
+    walk_with_team_sum<Row, Row::block, Index>(member, chunks.first_of(member) < chunks.nnz, {0, rank},
+                                               output.data, output.stride, walk_chunk);
+  else
+    walk_chunk(NoTeamSum{});
+}
+
 template <class Vec, class Index, int Order, bool Together>
 struct ResidualSorted {
   using Row        = Vec;
@@ -133,15 +150,9 @@ struct ResidualSorted {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    auto const walk_chunk = [&](auto const& sum) {
-      chunks.template operator()<Row>(
-          member, [&](count_t begin, count_t end, int lane) { walk(begin, end, lane, sum); });
-    };
-    if constexpr (Together)
-      walk_with_team_sum<Row, Row::block, Index>(member, chunks.first_of(member) < chunks.nnz, {0, rank},
-                                                 writer.output.data, writer.output.stride, walk_chunk);
-    else
-      walk_chunk(NoTeamSum{});
+    walk_residuals<Row, Index, Together>(
+        member, chunks, rank, writer.output,
+        [&](count_t begin, count_t end, int lane, auto const& last) { walk(begin, end, lane, last); });
   }
 };
 
