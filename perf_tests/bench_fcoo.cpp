@@ -84,7 +84,7 @@ void add_shape(Session& session, TensorChoice const& choice, FCooOptions const& 
       [&session, choice, options, rank](benchmark::State& state) {
         auto const X = std::make_shared<F<Scalar> const>(
             built<F<Scalar>>(session, choice)->reshaped(session.space, options));
-        Problem<F<Scalar>> problem(session, X, rank);
+        Problem<F<Scalar>> problem(session, choice, rank, X);
         std::vector<int> modes;
         for (int n = 0; n < X->extents().order(); ++n) modes.push_back(n);
         check_modes(session, choice, problem, modes);

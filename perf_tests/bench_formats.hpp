@@ -21,57 +21,69 @@ namespace polyad::perf {
 
 inline constexpr std::uint64_t factor_seed = 0;
 
-/// The current format, kept while benchmarks of one tensor and scalar follow each other.
-template <class F>
-std::shared_ptr<F const> built(Session& session, TensorChoice const& choice) {
-  static std::weak_ptr<F const> last;
-  static TensorChoice last_choice;
-  auto format = last.lock();
-  if (!format || last_choice.name != choice.name || last_choice.scale != choice.scale) {
-    auto const coo = tensor_of<typename F::scalar_type>(session.space, choice.name, choice.scale);
-    format         = std::make_shared<F const>(F::build(session.space, coo, {}));
-    last           = format;
-    last_choice    = choice;
-  }
-  return format;
-}
-
-/// Everything that an MTTKRP of format F needs.
-template <class F>
-struct Problem {
-  using Scalar = typename F::scalar_type;
-
-  Problem(Session& session, std::shared_ptr<F const> given, int rank)
-      : format(std::move(given)),
-        factors(session.space, format->extents(), static_cast<count_t>(rank)),
-        workspace(format->make_workspace(session.space, static_cast<count_t>(rank))) {
-    count_t longest = 0;
-    for (int n = 0; n < format->extents().order(); ++n) longest = std::max(longest, format->extents()[n]);
-    V = make_output_matrix<Scalar>(session.space, "polyad::perf_output", longest, static_cast<count_t>(rank));
-    fill_random(session.space, factors, factor_seed);
-  }
-  [[nodiscard]] FactorMatrix<Scalar, Space> output(int mode) const {
-    return Kokkos::subview(V, Kokkos::make_pair(count_t(0), format->extents()[mode]), Kokkos::ALL);
-  }
-
-  std::shared_ptr<F const> format;
-  FactorMatrices<Scalar, Space> factors;
-  typename F::workspace_type workspace;
-  FactorMatrix<Scalar, Space> V;
-};
-
 template <class F>
 std::string name_of(std::string const& group, TensorChoice const& choice) {
   return group + "<" + F::name + "," + Space::name() + "," + scalar_name<typename F::scalar_type> + ">/" +
          choice.label();
 }
 
+/// The format of a tensor. The session keeps it until another one is built.
+template <class F>
+std::shared_ptr<F const> built(Session& session, TensorChoice const& choice) {
+  return session.format.get<F>(name_of<F>("built", choice), [&] {
+    auto const coo = tensor_of<typename F::scalar_type>(session.space, choice.name, choice.scale);
+    return F::build(session.space, coo, {});
+  });
+}
+
+/// The factors of an MTTKRP, filled at random, and room for its output in the longest mode.
+template <class Scalar>
+struct Operands {
+  FactorMatrices<Scalar, Space> factors;
+  FactorMatrix<Scalar, Space> V;
+
+  static Operands random(Space const& space, Extents const& extents, count_t rank) {
+    count_t longest = 0;
+    for (int n = 0; n < extents.order(); ++n) longest = std::max(longest, extents[n]);
+    Operands operands{FactorMatrices<Scalar, Space>(space, extents, rank),
+                      make_output_matrix<Scalar>(space, "polyad::perf_output", longest, rank)};
+    fill_random(space, operands.factors, factor_seed);
+    return operands;
+  }
+};
+
+/// Everything that an MTTKRP of format F needs.
+template <class F>
+struct Problem {
+  using Scalar = typename F::scalar_type;
+
+  Problem(Session& session, TensorChoice const& choice, int rank)
+      : Problem(session, choice, rank, built<F>(session, choice)) {}
+  Problem(Session& session, TensorChoice const& choice, int rank, std::shared_ptr<F const> given)
+      : format(std::move(given)),
+        operands(session.operands.get<Operands<Scalar>>(
+            choice.label() + scalar_name<Scalar> + std::to_string(rank),
+            [&] {
+              return Operands<Scalar>::random(session.space, format->extents(), static_cast<count_t>(rank));
+            })),
+        workspace(format->make_workspace(session.space, static_cast<count_t>(rank))) {}
+
+  [[nodiscard]] FactorMatrix<Scalar, Space> output(int mode) const {
+    return Kokkos::subview(operands->V, Kokkos::make_pair(count_t(0), format->extents()[mode]), Kokkos::ALL);
+  }
+
+  std::shared_ptr<F const> format;
+  std::shared_ptr<Operands<Scalar> const> operands;
+  typename F::workspace_type workspace;
+};
+
 /// Modes that one benchmark runs: all of them or one.
 template <class F>
 Samples time_modes(Session& session, Problem<F>& problem, std::vector<int> const& modes) {
   return measure(session.space, session.options.samples, [&] {
     for (int const mode : modes)
-      mttkrp(session.space, *problem.format, problem.factors, mode, problem.workspace, problem.output(mode));
+      mttkrp(session.space, *problem.format, problem.operands->factors, mode, problem.workspace,
+             problem.output(mode));
   });
 }
 
@@ -80,7 +92,7 @@ void check_modes(Session& session, TensorChoice const& choice, Problem<F>& probl
                  std::vector<int> const& modes) {
   for (int const mode : modes) {
     auto const V = problem.output(mode);
-    mttkrp(session.space, *problem.format, problem.factors, mode, problem.workspace, V);
+    mttkrp(session.space, *problem.format, problem.operands->factors, mode, problem.workspace, V);
     auto const text = session.sampled(choice.name, choice.scale, mode)
                           .template violation<typename F::scalar_type>(session.space, V, factor_seed);
     if (!text.empty()) throw NumericalError("mode " + std::to_string(mode) + " is wrong: " + text);
@@ -96,7 +108,7 @@ void add_build(Session& session, TensorChoice const& choice) {
     report(state, samples);
     state.counters["first_ms"] = samples.first * 1e3;
     constexpr int rank         = 32;
-    Problem<F> problem(session, built<F>(session, choice), rank);
+    Problem<F> problem(session, choice, rank);
     std::vector<int> all;
     for (int n = 0; n < coo.order(); ++n) all.push_back(n);
     state.counters["bytes"] = static_cast<double>(problem.format->storage_bytes());
@@ -111,7 +123,7 @@ void add_mttkrp(Session& session, TensorChoice const& choice, int rank, std::str
   add(session, name_of<F>("mttkrp", choice) + "/mode:" + mode + "/R:" + std::to_string(rank),
       [&session, choice, rank, mode, order](benchmark::State& state) {
         using Scalar = typename F::scalar_type;
-        Problem<F> problem(session, built<F>(session, choice), rank);
+        Problem<F> problem(session, choice, rank);
         std::vector<int> modes;
         for (int n = 0; n < order; ++n)
           if (mode == "all" || mode == std::to_string(n)) modes.push_back(n);

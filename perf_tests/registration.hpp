@@ -16,6 +16,25 @@
 
 namespace polyad::perf {
 
+/// One object that takes long to make, kept until another one is wanted in its place.
+class Kept {
+public:
+  template <class T, class Make>
+  std::shared_ptr<T const> get(std::string const& name, Make const& make) {
+    if (m_name != name) {
+      m_name.clear();
+      m_object.reset();  // first, so that memory holds one of them
+      m_object = std::make_shared<T const>(make());
+      m_name   = name;
+    }
+    return std::static_pointer_cast<T const>(m_object);
+  }
+
+private:
+  std::string m_name;
+  std::shared_ptr<void const> m_object;
+};
+
 /// Lives from registration to the last benchmark.
 struct Session {
   explicit Session(PerfOptions const& given)
@@ -25,6 +44,7 @@ struct Session {
   Space space;
   Ceilings<Space> ceilings;
   int failures = 0;
+  Kept format, operands;  // of the latest benchmark, which the next one often needs too
 
   /// The sampled rows of a mode of the tensor at hand.
   SampledRows const& sampled(std::string const& name, double scale, int mode) {

@@ -47,7 +47,7 @@ std::vector<double> pick_rows(Space const& space, Matrix const& matrix, std::vec
 class SampledRows {
 public:
   static constexpr std::size_t max_rows     = 300;
-  static constexpr std::size_t max_nonzeros = 300000;  // more only where a single row has more
+  static constexpr std::size_t max_nonzeros = 30000;  // more only where a single row has more
 
   SampledRows(Space const& space, Tensor<double> const& tensor, int mode) : m_mode(mode) {
     auto const indices = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), tensor.indices());
