@@ -289,8 +289,8 @@ std::vector<RatedOrder> rate_orders(Space const& space, CooTensor<Scalar, Index,
   return rated;
 }
 
-/// The order with the least predicted time for the MTTKRPs of all modes on a host. Slabs are tried for the two
-/// best groupings. Waits for `space`.
+/// The order with the least predicted time for the MTTKRPs of all modes on a host. Slabs are tried for the
+/// two best groupings. Waits for `space`.
 /// \throws std::bad_alloc
 template <class Scalar, class Index, class Space>
 AltoOrder fastest_order(Space const& space, CooTensor<Scalar, Index, Space> const& coo) {
