@@ -273,10 +273,10 @@ def fit(machines, cases):
     for case in cases:
         by_kind[case.format, kind_of(machines, case)].append(case)
         formats[kind_of(machines, case), case.machine].add(case.format)
-    # Machines of a kind that measured all formats decide, so that formats are weighed on the same ones.
+    # Machines of a kind that measured most formats decide, so that formats are weighed on the same ones.
     whole = collections.defaultdict(set)
     for (kind, machine), names in formats.items():
-        if len(names) >= 10:
+        if len(names) >= 8:
             whole[kind].add(machine)
     print("// format, and a member of its CostWeights")
     for (name, kind), group in sorted(by_kind.items()):

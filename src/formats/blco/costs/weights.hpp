@@ -73,9 +73,9 @@ inline constexpr CostWeights alto_weights{
                               .hot     = 1.82},
                    .build  = {.mode = 67.4, .stream = 10.6, .sort = 3.05, .rows = 26.7, .memory = 108},
                    .load_s = 0.00549},
-    .host_f32   = {.mttkrp = {.stream = 0.954, .near = 0.0543, .gather = 0.819, .output = 6.25},
-                   .build  = {.mode = 13300, .sort = 19.5, .rows = 352}},
-    .host_f64   = {.mttkrp = {.stream = 0.659, .near = 0.157, .gather = 0.58, .output = 6.17},
-                   .build  = {.mode = 14800, .sort = 17.9}}};
+    .host_f32 = {.mttkrp = {.stream = 0.815, .near = 0.111, .gather = 0.94, .narrow = 0.0309, .output = 9.85},
+                 .build  = {.mode = 1310, .stream = 10, .sort = 18.6, .rows = 192}},
+    .host_f64 = {.mttkrp = {.stream = 0.619, .near = 0.177, .gather = 0.695, .output = 8.59},
+                 .build  = {.mode = 357, .stream = 75.4, .sort = 6.89, .rows = 306}}};
 
 }  // namespace polyad::detail
