@@ -3,7 +3,8 @@
 // Lines:
 //
 //   terms
-//   machine NAME device|host THREADS LAUNCH_S COPY
+//   machine NAME device THREADS LAUNCH_S COPY
+//   machine NAME host THREADS LAUNCH_S            with the usual ceilings
 //   curve MACHINE SCALAR_BYTES gather|atomic_add|atomic_add_rows X RATE X RATE ...
 //   tensor NAME NNZ
 //   mode TENSOR EXTENT LONGEST FIBERS ROWS NONZEROS ROWS NONZEROS ...    bin by bin, in the modes' order
@@ -34,6 +35,11 @@ struct Machine {
   std::map<std::pair<int, std::string>, Ceilings::Curve> curves;
 
   [[nodiscard]] Ceilings ceilings(int scalar_bytes) const {
+    if (!is_device) {
+      Ceilings usual = usual_ceilings(false, concurrency, scalar_bytes);
+      usual.launch_s = launch_s;
+      return usual;
+    }
     auto const curve = [&](char const* name) { return curves.at({scalar_bytes, name}); };
     return {.is_device       = is_device,
             .concurrency     = concurrency,

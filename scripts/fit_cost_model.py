@@ -26,6 +26,8 @@ from perf_results import read_text
 
 CROWDED, CAUTION = ("hot", "ordered"), 0.2  # terms of a mode that count so much more where formats are compared
 SCALARS = {"f32": 4, "f64": 8}
+# A host's copies in bytes a second by the square root of its threads, as usual_ceilings has it (src/formats/ceilings.cpp).
+USUAL_HOST_COPY = 2.6e10
 # No stored result has the time of an empty launch; the weights of the term are relative to this one.
 LAUNCH_S = 5e-6
 WITHIN = 1.3
@@ -72,6 +74,14 @@ def ceilings(entries):
     return {key: sorted(curve) for key, curve in curves.items()}, copy
 
 
+def speed(context, entries):
+    """By how much the times of a host count less: its copies over the usual ones. Short runs use the usual ceilings on every
+    host, and a choice depends on ratios only. So hosts are fitted as if they were equally fast."""
+    if context.get("device"):
+        return 1.0
+    return ceilings(entries)[1] / (USUAL_HOST_COPY * float(context["concurrency"]) ** 0.5)
+
+
 class Case:
     """One format of one tensor, scalar and rank on one machine: what was measured, and what is predicted."""
 
@@ -112,14 +122,15 @@ class Case:
 
 def collect(machines, surveys):
     cases = {}
-    for machine, (_, entries) in machines.items():
+    for machine, (context, entries) in machines.items():
+        scale = 1e-3 * speed(context, entries)
         builds, loads = {}, collections.defaultdict(list)
         for name, entry in entries.items():
             match = NAME.match(name)
             if not match or match[4] not in surveys:
                 continue
             group, form, scalar, tensor, mode, rank = match.groups()
-            seconds = entry.get("min_ms", entry["real_time"]) * 1e-3  # the least: without what other processes took
+            seconds = entry.get("min_ms", entry["real_time"]) * scale  # the least: without what other processes took
             if group == "first_use":
                 loads[form, scalar].append(entry["real_time"] * 1e-3)
                 continue
@@ -165,8 +176,10 @@ def ask(program, machines, surveys, cases):
     lines = ["terms"]
     for name, (context, entries) in machines.items():
         curves, copy = ceilings(entries)
-        kind = "device" if context.get("device") else "host"
-        lines.append(f"machine {name} {kind} {context['concurrency']} {LAUNCH_S} {copy}")
+        if not context.get("device"):
+            lines.append(f"machine {name} host {context['concurrency']} {LAUNCH_S}")
+            continue
+        lines.append(f"machine {name} device {context['concurrency']} {LAUNCH_S} {copy}")
         for (scalar, curve), points in curves.items():
             flat = " ".join(f"{x} {rate}" for x, rate in points)
             lines.append(f"curve {name} {SCALARS[scalar]} {curve} {flat}")

@@ -20,15 +20,12 @@ inline constexpr CostWeights blco_weights{
                               .hot    = 0.00533},
                    .build  = {.mode = 86.3, .sort = 4.8, .rows = 38.4, .memory = 90.7},
                    .load_s = 0.017},
-    .host_f32   = {.mttkrp = {.stream = 2.47, .near = 0.447, .gather = 3.29, .narrow = 0.509, .output = 6.23},
-                   .build  = {.stream = 3.08, .sort = 7.91, .scatter = 1.25}},
-    .host_f64   = {.mttkrp = {.stream  = 3.19,
-                              .near    = 0.543,
-                              .gather  = 2.23,
-                              .narrow  = 0.156,
-                              .output  = 4.66,
-                              .atomics = 0.0177},
-                   .build  = {.sort = 8.93}}};
+    .host_f32   = {.mttkrp = {.stream = 0.854, .near = 0.355, .gather = 2.48, .narrow = 1.11, .output = 17.3},
+                   .build  = {.sort = 8.4, .scatter = 4.01, .rows = 55.7}},
+    .host_f64   = {
+        .mttkrp =
+            {.stream = 1.93, .near = 0.151, .gather = 1.64, .narrow = 0.912, .output = 14.9, .hot = 0.571},
+        .build = {.sort = 8.81, .scatter = 2.48, .rows = 25.6}}};
 
 /// The walk of blco, and the copy of what does not stay on the device.
 constexpr FormatWeights streamed_from(FormatWeights weights) {
@@ -73,9 +70,9 @@ inline constexpr CostWeights alto_weights{
                               .hot     = 1.82},
                    .build  = {.mode = 67.4, .stream = 10.6, .sort = 3.05, .rows = 26.7, .memory = 108},
                    .load_s = 0.00549},
-    .host_f32 = {.mttkrp = {.stream = 0.815, .near = 0.111, .gather = 0.94, .narrow = 0.0309, .output = 9.85},
-                 .build  = {.mode = 1310, .stream = 10, .sort = 18.6, .rows = 192}},
-    .host_f64 = {.mttkrp = {.stream = 0.619, .near = 0.177, .gather = 0.695, .output = 8.59},
-                 .build  = {.mode = 357, .stream = 75.4, .sort = 6.89, .rows = 306}}};
+    .host_f32   = {.mttkrp = {.stream = 1.08, .near = 0.0337, .gather = 0.791, .output = 11.3},
+                   .build  = {.mode = 521, .stream = 10, .sort = 18.6, .rows = 192}},
+    .host_f64   = {.mttkrp = {.stream = 0.97, .gather = 0.497, .output = 9.97},
+                   .build  = {.mode = 141, .stream = 75.4, .sort = 6.89, .rows = 306}}};
 
 }  // namespace polyad::detail

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The weights of the coordinate formats in the cost model, fitted by scripts/fit_cost_model.py.
-// A weight that is not named is zero. The weights of coo-permuted and sorted on hosts are three quarters of
-// what fits an EPYC with AVX-512, and a quarter of what fits it and one with AVX2 together. On the first
-// machine they choose as well as its own weights, and on the second nearly as well as the common ones.
+// A weight that is not named is zero.
 #pragma once
 
 #include "formats/cost_model.hpp"
@@ -31,10 +29,12 @@ inline constexpr CostWeights scratch_weights{
                               .ordered = 0.463},
                    .build  = {.mode = 4.06, .rows = 1.26},
                    .load_s = 0.000893},
-    .host_f32   = {.mttkrp = {.near = 2.11, .gather = 16.2, .output = 18.7, .atomics = 1.07, .hot = 0.124},
-                   .build  = {.mode = 0.152, .rows = 2.76}},
-    .host_f64   = {.mttkrp = {.stream = 4.28, .gather = 5.38, .output = 5.64, .atomics = 1.13, .hot = 0.442},
-                   .build  = {.mode = 0.11, .rows = 1.26}}};
+    .host_f32   = {.mttkrp = {.near = 2.5, .gather = 16.8, .output = 14.4, .atomics = 0.891, .hot = 0.12},
+                   .build  = {.mode = 0.153, .rows = 2.76}},
+    .host_f64   = {
+        .mttkrp =
+            {.launch = 14.7, .stream = 4.36, .gather = 5.38, .output = 0.448, .atomics = 0.99, .hot = 0.321},
+        .build = {.mode = 0.111, .rows = 1.26}}};
 
 inline constexpr CostWeights tiny_vec_weights{
     .device_f32 = {.mttkrp = {.launch  = 2.72,
@@ -56,10 +56,10 @@ inline constexpr CostWeights tiny_vec_weights{
                               .ordered = 0.457},
                    .build  = {.mode = 4.02, .rows = 1.24},
                    .load_s = 0.0014},
-    .host_f32   = {.mttkrp = {.gather = 12.7, .output = 18, .atomics = 1.05, .hot = 0.103},
+    .host_f32   = {.mttkrp = {.gather = 13.1, .output = 13, .atomics = 0.881, .hot = 0.0996},
                    .build  = {.mode = 0.119, .rows = 2.75}},
-    .host_f64   = {.mttkrp = {.gather = 3.9, .output = 11.1, .atomics = 1.05, .hot = 0.448},
-                   .build  = {.mode = 0.133, .rows = 1.26}}};
+    .host_f64   = {.mttkrp = {.gather = 3.83, .output = 4.9, .atomics = 0.945, .hot = 0.326},
+                   .build  = {.mode = 0.134, .rows = 1.26}}};
 
 inline constexpr CostWeights permuted_weights{
     .device_f32 = {.mttkrp = {.launch    = 3.17,
@@ -81,21 +81,16 @@ inline constexpr CostWeights permuted_weights{
                               .hot       = 0.758},
                    .build  = {.mode = 38.6, .stream = 12.2, .scatter = 0.418, .rows = 20.3, .memory = 45.1},
                    .load_s = 0.00522},
-    .host_f32   = {.mttkrp = {.stream    = 1.15,
-                              .near      = 0.366,
-                              .gather    = 5.24,
-                              .narrow    = 0.186,
-                              .output    = 2.35,
-                              .scattered = 1.68},
-                   .build  = {.mode = 3.13, .stream = 7.81, .sort = 0.532, .scatter = 0.584, .rows = 87.5}},
-    .host_f64   = {.mttkrp = {.stream    = 0.0335,
-                              .near      = 0.254,
-                              .gather    = 2.96,
-                              .narrow    = 0.754,
-                              .output    = 2.5,
-                              .scattered = 2.42,
-                              .atomics   = 0.67},
-                   .build  = {.stream = 6.15, .sort = 1.35, .scatter = 0.364, .rows = 16.6}}};
+    .host_f32 =
+        {.mttkrp = {.near = 0.265, .gather = 4.98, .narrow = 0.886, .output = 12.6, .scattered = 2.12},
+         .build  = {.mode = 0.244, .stream = 6.22, .sort = 1.84, .scatter = 0.366, .rows = 18.7}},
+    .host_f64 = {.mttkrp = {.near      = 0.0575,
+                            .gather    = 2.78,
+                            .narrow    = 1.01,
+                            .output    = 11.7,
+                            .scattered = 3.52,
+                            .atomics   = 0.341},
+                 .build  = {.stream = 4.33, .sort = 2.59, .rows = 11.4}}};
 
 inline constexpr CostWeights sorted_weights{
     .device_f32 = {.mttkrp = {.launch  = 3.26,
@@ -119,22 +114,21 @@ inline constexpr CostWeights sorted_weights{
                               .hot     = 1.53},
                    .build  = {.mode = 86.1, .stream = 12.2, .sort = 2.88, .rows = 138, .memory = 87.8},
                    .load_s = 0.0175},
-    .host_f32   = {.mttkrp = {.stream  = 1.44,
-                              .near    = 0.0651,
-                              .gather  = 3.61,
-                              .narrow  = 0.0917,
-                              .upper   = 0.0471,
-                              .output  = 3.3,
-                              .atomics = 0.41,
-                              .hot     = 0.00125},
-                   .build  = {.stream = 18.7, .sort = 0.946, .scatter = 3.99, .rows = 436}},
-    .host_f64   = {.mttkrp = {.stream  = 0.932,
-                              .near    = 0.156,
-                              .gather  = 2.38,
-                              .upper   = 0.0972,
-                              .output  = 3.65,
-                              .atomics = 0.845,
-                              .hot     = 0.0944},
-                   .build  = {.stream = 1.75, .sort = 4.51, .scatter = 2.49, .rows = 45.8}}};
+    .host_f32   = {.mttkrp = {.stream = 0.564,
+                              .near   = 0.17,
+                              .gather = 4.09,
+                              .narrow = 0.511,
+                              .upper  = 0.00824,
+                              .output = 9.85},
+                   .build  = {.stream = 12, .sort = 2.84, .scatter = 2.9, .rows = 164}},
+    .host_f64   = {.mttkrp = {.stream  = 0.602,
+                              .near    = 0.0547,
+                              .gather  = 2.26,
+                              .narrow  = 0.395,
+                              .upper   = 0.132,
+                              .output  = 10.9,
+                              .atomics = 0.238,
+                              .hot     = 0.211},
+                   .build  = {.sort = 5.44, .scatter = 0.912, .rows = 206}}};
 
 }  // namespace polyad::detail

@@ -28,20 +28,20 @@ inline constexpr CostWeights csf_weights{
                               .ordered = 1.6},
                    .build  = {.mode = 129, .stream = 22.2, .sort = 2.77, .rows = 36.6, .memory = 134},
                    .load_s = 0.0183},
-    .host_f32   = {.mttkrp = {.stream  = 1.69,
-                              .gather  = 2.23,
-                              .upper   = 0.253,
-                              .output  = 30.4,
-                              .atomics = 0.882,
-                              .ordered = 0.3},
-                   .build  = {.sort = 5.4, .scatter = 4.42, .rows = 52.4}},
-    .host_f64   = {.mttkrp = {.stream  = 0.953,
-                              .gather  = 1.39,
-                              .upper   = 1.29,
-                              .output  = 22.3,
-                              .atomics = 0.967,
-                              .ordered = 0.457},
-                   .build  = {.stream = 19.4, .sort = 3.13, .scatter = 3.31, .rows = 155}}};
+    .host_f32   = {.mttkrp = {.stream  = 2.1,
+                              .gather  = 2.38,
+                              .upper   = 0.535,
+                              .output  = 6.59,
+                              .atomics = 0.691,
+                              .ordered = 0.347},
+                   .build  = {.stream = 9.14, .sort = 5.21, .scatter = 4.74, .rows = 58.4}},
+    .host_f64   = {.mttkrp = {.stream  = 0.949,
+                              .gather  = 1.38,
+                              .upper   = 1.54,
+                              .output  = 10.2,
+                              .atomics = 0.779,
+                              .ordered = 0.51},
+                   .build  = {.stream = 26.5, .sort = 2.74, .scatter = 3.49, .rows = 149}}};
 
 inline constexpr CostWeights b_csf_weights{
     .device_f32 = {.mttkrp = {.launch = 3.37,
@@ -64,12 +64,10 @@ inline constexpr CostWeights b_csf_weights{
                     .hot    = 1.69},
          .build  = {.mode = 131, .stream = 49.2, .sort = 0.687, .scatter = 0.326, .rows = 159, .memory = 167},
          .load_s = 0.0197},
-    .host_f32 = {.mttkrp = {.stream = 2.79, .gather = 2.59, .upper = 1.31, .output = 1.73},
-                 .build  = {.sort = 7.36, .scatter = 3.68, .rows = 41.1}},
-    .host_f64 = {
-        .mttkrp =
-            {.stream = 1.68, .gather = 1.62, .upper = 1.66, .output = 1.25, .atomics = 0.267, .hot = 0.0189},
-        .build = {.stream = 0.766, .sort = 7.41, .scatter = 1.63, .rows = 609}}};
+    .host_f32 = {.mttkrp = {.stream = 2.68, .gather = 2.3, .upper = 1.73, .output = 5.69},
+                 .build  = {.stream = 23.4, .sort = 5.43, .scatter = 5.07, .rows = 201}},
+    .host_f64 = {.mttkrp = {.stream = 1.42, .gather = 1.55, .upper = 2.13, .output = 4.53, .hot = 0.142},
+                 .build  = {.stream = 25.1, .sort = 4.9, .scatter = 2.58, .rows = 500}}};
 
 inline constexpr CostWeights hb_csf_weights{
     .device_f32 = {.mttkrp = {.launch  = 4.05,
@@ -92,11 +90,9 @@ inline constexpr CostWeights hb_csf_weights{
                               .hot     = 1.22},
                    .build  = {.mode = 226, .stream = 73.5, .rows = 214, .memory = 139},
                    .load_s = 0.0245},
-    .host_f32 = {.mttkrp = {.stream = 2.76, .gather = 2.05, .upper = 1.09, .output = 1.7, .atomics = 0.0337},
-                 .build  = {.sort = 9.36, .scatter = 3.12}},
-    .host_f64 = {
-        .mttkrp =
-            {.stream = 1.6, .gather = 1.36, .upper = 1.74, .output = 1.05, .atomics = 0.304, .hot = 0.00453},
-        .build = {.stream = 3.19, .sort = 8.49, .rows = 968}}};
+    .host_f32   = {.mttkrp = {.stream = 2.7, .gather = 2.18, .upper = 1.34, .output = 5.45},
+                   .build  = {.sort = 10.6, .scatter = 2.47, .rows = 52.2}},
+    .host_f64   = {.mttkrp = {.stream = 1.51, .gather = 1.35, .upper = 1.89, .output = 4.05, .hot = 0.0742},
+                   .build  = {.stream = 11.8, .sort = 9.15, .rows = 170}}};
 
 }  // namespace polyad::detail

@@ -14,14 +14,9 @@ inline constexpr CostWeights f_coo_weights{
     .device_f64 = {.mttkrp = {.launch = 3.82, .near = 1.51, .gather = 0.271, .narrow = 0.795, .output = 1.23},
                    .build  = {.mode = 117, .sort = 3.58, .rows = 178, .memory = 132},
                    .load_s = 0.0158},
-    .host_f32   = {.mttkrp = {.stream = 1.16, .near = 0.376, .gather = 3.24, .atomics = 5.55, .hot = 0.0288},
-                   .build  = {.stream = 21.3, .scatter = 6.51, .rows = 906}},
-    .host_f64   = {.mttkrp = {.stream  = 0.457,
-                              .near    = 0.464,
-                              .gather  = 2.68,
-                              .narrow  = 0.0628,
-                              .output  = 1.19,
-                              .atomics = 6.39},
-                   .build  = {.sort = 4.11, .scatter = 5.01}}};
+    .host_f32   = {.mttkrp = {.near = 0.616, .gather = 3.38, .narrow = 0.423, .output = 8.68, .hot = 0.102},
+                   .build  = {.stream = 10.1, .sort = 2.76, .scatter = 6.32, .rows = 201}},
+    .host_f64   = {.mttkrp = {.near = 0.488, .gather = 2.66, .narrow = 0.506, .output = 8.83, .hot = 0.0359},
+                   .build  = {.sort = 4.73, .scatter = 4.6, .rows = 125}}};
 
 }  // namespace polyad::detail
