@@ -16,7 +16,7 @@
 
 namespace polyad::perf {
 
-/// One object that takes long to make, kept until another one is wanted in its place.
+/// One object that takes long to make, kept until a benchmark needs another one.
 class Kept {
 public:
   template <class T, class Make>
@@ -44,7 +44,7 @@ struct Session {
   Space space;
   Ceilings<Space> ceilings;
   int failures = 0;
-  Kept format, operands;  // of the latest benchmark, which the next one often needs too
+  Kept format, operands;  // the latest benchmark's; the next one often needs the same
 
   /// The sampled rows of a mode of the tensor at hand.
   SampledRows const& sampled(std::string const& name, double scale, int mode) {

@@ -110,7 +110,7 @@ private:
       int mode;
       Index mask;  // bits that must be as the center's
     };
-    std::array<Bits, max_order> bits;  // of the modes with such bits, those with most of them first
+    std::array<Bits, max_order> bits;  // one entry a mode, those with the most bits first
     int modes;
     int depth;  // the number of all these bits
     std::array<Index, max_order> center;
