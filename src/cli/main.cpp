@@ -7,7 +7,6 @@
 #include <cstring>
 #include <exception>
 #include <new>
-#include <stdexcept>
 #include <string>
 #include <thread>
 #include <type_traits>

@@ -6,7 +6,6 @@
 #include <limits>
 #include <memory>
 #include <numeric>
-#include <utility>
 
 #include "distributed/exchange.hpp"
 #include "distributed/over_ranks.hpp"

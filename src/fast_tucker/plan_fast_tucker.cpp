@@ -2,7 +2,6 @@
 // The memory of fast_tucker: the arrays of fast_tucker.cpp, epochs.hpp, kept_model.hpp and choose.cpp, in
 // their order. On several ranks also those of distribute_entries.cpp and distributed/rows_by_cuts.hpp.
 #include <algorithm>
-#include <string>
 #include <utility>
 #include <vector>
 

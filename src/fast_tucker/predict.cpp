@@ -4,8 +4,6 @@
 #include "kernel/launch_shape.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
 
-#include <cmath>
-
 #include "dense/intermediates.hpp"
 #include "fast_tucker/drift.hpp"
 #include "fast_tucker/entries.hpp"

@@ -5,7 +5,6 @@
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>
-#include <cstddef>
 #include <vector>
 
 #include "fit/double_double.hpp"

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <limits>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "fit/model_values.hpp"

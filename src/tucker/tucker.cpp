@@ -4,13 +4,11 @@
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <filesystem>
 #include <iterator>
 #include <limits>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <limits>
-#include <string>
 
 #include "cli/command_line/checks.hpp"
 #include "cli/command_line/command.hpp"

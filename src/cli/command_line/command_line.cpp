@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/command_line/command_line.hpp"
 
-#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include <algorithm>

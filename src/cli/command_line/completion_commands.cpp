@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <initializer_list>
 #include <string>
-#include <string_view>
 
 #include "cli/command_line/checks.hpp"
 #include "cli/command_line/command.hpp"

@@ -2,7 +2,6 @@
 #include "cli/command_line/constraint_options.hpp"
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <charconv>
 #include <cstdint>

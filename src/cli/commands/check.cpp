@@ -7,8 +7,6 @@
 #include <cstdint>
 #include <limits>
 #include <string>
-#include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "cli/commands/commands.hpp"

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <numeric>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <optional>
 #include <utility>
 
@@ -30,7 +29,6 @@
 #include "polyad/core/model_defect.hpp"
 #include "polyad/core/quantity_text.hpp"
 #include "polyad/formats/capability.hpp"
-#include "polyad/io/atomic_file.hpp"
 #include "polyad/io/checkpoint.hpp"
 #include "polyad/io/model_file.hpp"
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // polyad estimate: reads a tensor and predicts the time and memory of each format.
-#include <fmt/format.h>
 
 #include "cli/commands/commands.hpp"
 #include "cli/format_choice/formats_of.hpp"

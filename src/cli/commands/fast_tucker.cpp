@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -31,7 +29,6 @@
 #include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/quantity_text.hpp"
-#include "polyad/io/atomic_file.hpp"
 #include "polyad/io/checkpoint.hpp"
 #include "polyad/io/tensor_file.hpp"
 

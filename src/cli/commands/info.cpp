@@ -6,7 +6,6 @@
 #include <string>
 
 #include "cli/commands/commands.hpp"
-#include "cli/drivers/factor.hpp"
 #include "cli/drivers/map_of_ranks.hpp"
 #include "cli/report/git_hash.hpp"
 #include "cli/report/host_facts.hpp"

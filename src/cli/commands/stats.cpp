@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // polyad stats: sizes, sparsity and values of a tensor.
-#include <fmt/format.h>
 
 #include <cmath>
 #include <utility>
 
 #include "cli/commands/commands.hpp"
-#include "cli/report/file_name_format.hpp"
 #include "cli/run/session.hpp"
 #include "cli/streams/messages.hpp"
 #include "cli/tensors/read_input.hpp"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // polyad tucker: a Tucker decomposition by HOOI.
-#include <fmt/format.h>
 
-#include <cstdio>
 #include <utility>
 
 #include "cli/commands/commands.hpp"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // polyad tune: tries the formats on a tensor, and can keep the choice.
-#include <fmt/format.h>
 
 #include <utility>
 

@@ -7,7 +7,6 @@
 #include <string_view>
 #include <utility>
 #include <variant>
-#include <vector>
 
 #include "cli/drivers/cpd_run.hpp"
 #include "cli/format_choice/machine.hpp"

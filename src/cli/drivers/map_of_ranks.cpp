@@ -2,7 +2,6 @@
 #include "cli/drivers/map_of_ranks.hpp"
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <cstring>
 

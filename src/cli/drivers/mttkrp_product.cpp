@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/drivers/mttkrp_product.hpp"
 
-#include <Kokkos_Core.hpp>
 #include <utility>
 
 #include "cli/tensors/device_tensor.hpp"

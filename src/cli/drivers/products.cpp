@@ -2,7 +2,6 @@
 #include "cli/drivers/products.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <span>
 #include <string>
 #include <utility>

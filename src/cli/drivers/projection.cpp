@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // project_rows(), over both scalars and both coordinate types.
-#include <Kokkos_Core.hpp>
-#include <cstdint>
-#include <span>
-#include <type_traits>
 #include <utility>
 
 #include "cli/drivers/products.hpp"

@@ -7,7 +7,6 @@
 #include <charconv>
 #include <cmath>
 #include <cstddef>
-#include <string_view>
 
 #include "cli/names/words.hpp"
 #include "cli/typed_text/numbers.hpp"

@@ -17,7 +17,6 @@
 #include "kernel/launch.hpp"
 #include "kernel/launch_shape.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/core/row_alignment.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/cp/factor_update.hpp"

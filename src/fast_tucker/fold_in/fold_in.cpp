@@ -9,7 +9,6 @@
 #include <cmath>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "distributed/over_ranks.hpp"

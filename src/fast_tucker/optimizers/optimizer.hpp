@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <functional>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "dense/intermediates.hpp"

@@ -5,8 +5,6 @@
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>
-#include <cmath>
-#include <vector>
 
 #include "polyad/fast_tucker/recommend.hpp"
 #include "polyad/tensor/factor_matrices.hpp"

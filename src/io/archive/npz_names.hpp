@@ -11,7 +11,6 @@
 
 #include "io/archive/zip.hpp"
 #include "io/memory/read_memory.hpp"
-#include "io/names/row_names.hpp"
 #include "io/streams/raw_input.hpp"
 #include "polyad/io/labels.hpp"
 

@@ -5,7 +5,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "io/archive/npz_arrays.hpp"

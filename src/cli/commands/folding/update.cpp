@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
