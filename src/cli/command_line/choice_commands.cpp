@@ -17,9 +17,9 @@ void add_shared(Command& command, EstimateOptions& options) {
   add_duplicates(command, options.duplicates, {"sum", "last", "error"});
   add_rank(command, options.rank, "Number of components")->required();
   command
-      .add_option("-i,--iterations", options.iterations, "Iterations of CP-ALS among which a build is shared")
+      .add_option("-i,--iterations N", options.iterations,
+                  "Iterations of CP-ALS among which a build is shared")
       ->check(CLI::Range(1, std::numeric_limits<int>::max()))
-      ->type_name("N")
       ->capture_default_str();
   add_precision(command, options.precision);
   add_device_memory(command, options.device_memory,

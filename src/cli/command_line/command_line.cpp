@@ -130,10 +130,9 @@ void declare(Command& command, CpdOptions& options) {
   command.add_flag("--tune", options.tune, "With --format auto: try all formats that fit, on this tensor");
   add_precision(command, options.precision);
   command
-      .add_option("--init", options.init,
+      .add_option("--init random|nvecs|FILE", options.init,
                   "Start: random; nvecs, the leading left singular vectors of the unfolded tensor; or the "
                   "factors of a model file, without its weights")
-      ->type_name("random|nvecs|FILE")
       ->capture_default_str();
   command.reads("--init", options.start);
   command.after_parsing([&options] {
@@ -144,12 +143,11 @@ void declare(Command& command, CpdOptions& options) {
       "Maximum memory to use on the device, in bytes or as 8G. A host backend simulates a device. A tensor "
       "that does not fit is streamed");
   command
-      .add_option("--grid", options.grid,
+      .add_option("--grid P1,P2,...", options.grid,
                   "On several ranks (mpirun): the number of parts of each mode; unset: what sends least",
                   listed_as("grid", options.grid, " x "))
       ->delimiter(',')
-      ->check(CLI::Range(1, std::numeric_limits<int>::max()))
-      ->type_name("P1,P2,...");
+      ->check(CLI::Range(1, std::numeric_limits<int>::max()));
   add_deterministic(command, options.deterministic,
                     "factors in every run on one device, and on a host with any number of threads");
   add_output(command, options.output,

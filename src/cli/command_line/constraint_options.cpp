@@ -19,13 +19,8 @@ namespace {
 /// A repeatable option whose values are [MODE:]X.
 void add_mode_numbers(Command& command, std::string const& name, std::vector<std::string>& texts,
                       std::string const& meaning) {
-  command
-      .add_option(name, texts, meaning,
-                  [name = name.substr(2), &texts](OptionList& list) {
-                    list.emplace_back(name, fmt::format("{}", fmt::join(texts, ",")));
-                  })
-      ->allow_extra_args(false)
-      ->type_name("[MODE:]X");
+  command.add_option(name + " [MODE:]X", texts, meaning, listed_as(name.substr(2), texts, ","))
+      ->allow_extra_args(false);
 }
 
 /// \throws UsageError unless the text is "exact" or a number of at least 1
@@ -57,7 +52,7 @@ void add_constraints(Command& command, CpdOptions& options) {
   command.after_parsing([&typed] { read_texts(typed); });
   command.after_parsing([&options] { options.inner_sweeps = inner_sweeps_of(options.inner_text); });
   command
-      .add_option("--inner", options.inner_text,
+      .add_option("--inner K|exact", options.inner_text,
                   "With bounds or --l1: sweeps over each row in an update, or exact: its minimum",
                   [&options](OptionList& list) {
                     if (options.inner_sweeps == exact_inner)
@@ -65,13 +60,12 @@ void add_constraints(Command& command, CpdOptions& options) {
                     else
                       list.emplace_back("inner", std::int64_t{options.inner_sweeps});
                   })
-      ->type_name("K|exact")
       ->capture_default_str();
   command
-      .add_option("--fix", typed.fixed_texts, "With --init MODEL: modes whose factors stay as they are there",
+      .add_option("--fix MODES", typed.fixed_texts,
+                  "With --init MODEL: modes whose factors stay as they are there",
                   listed_as("fix", typed.fixed_texts, ","))
-      ->allow_extra_args(false)
-      ->type_name("MODES");
+      ->allow_extra_args(false);
 }
 
 }  // namespace polyad::cli

@@ -23,11 +23,10 @@ void declare(Command& command, TtmOptions& options) {
   add_duplicates(command, options.duplicates, {"sum", "last", "error"});
   add_mode(command, options.mode_text, "The mode that is multiplied", 1);
   command
-      .add_input("--matrix", options.matrix,
+      .add_input("--matrix FILE", options.matrix,
                  "The array 'matrix' of this .npz, with a row for each row of the mode",
                  listed_as("matrices", options.matrix))  // as ttmc's
-      ->required()
-      ->type_name("FILE");
+      ->required();
   add_precision(command, options.precision, matrices);
   add_output(command, options.output, "The product, a tensor file; its ending names the kind")->required();
   add_common(command);
@@ -39,10 +38,9 @@ void declare(Command& command, TtmcOptions& options) {
   add_duplicates(command, options.duplicates, {"sum", "last", "error"});
   add_mode(command, options.mode_text, "The mode that stays", 1);
   command
-      .add_input("--matrices", options.matrices,
+      .add_input("--matrices FILE", options.matrices,
                  "The arrays 'factor_0', 'factor_1', ... of this .npz: a model, or what tucker writes")
-      ->required()
-      ->type_name("FILE");
+      ->required();
   add_precision(command, options.precision, matrices);
   add_output(command, options.output,
              "The product, the array 'matrix' of an .npz: a row for each row of the mode, a column for each "
@@ -56,11 +54,10 @@ void declare(Command& command, TuckerOptions& options) {
   add_tensor(command, options.tensor, options.index_base);
   add_duplicates(command, options.duplicates, {"sum", "last", "error"});
   command
-      .add_option("-r,--ranks", options.ranks, "The ranks of the modes, separated by commas",
+      .add_option("-r,--ranks R1,R2,...", options.ranks, "The ranks of the modes, separated by commas",
                   listed_as("ranks", options.ranks, " x "))
       ->required()
-      ->delimiter(',')
-      ->type_name("R1,R2,...");
+      ->delimiter(',');
   polyad::TuckerOptions& of_run = options;
   add_declared(command, of_run);
   add_precision(command, options.precision, matrices);
@@ -75,8 +72,7 @@ void declare(Command& command, ProjectOptions& options) {
   command
       .add_input("MODEL", options.model,
                  "A model of cpd or fast-tucker: its other modes, bounds and penalties stay")
-      ->required()
-      ->type_name("");
+      ->required();
   options.input.duplicates = "sum";
   add_tensor(command, options.input.path, options.input.index_base);
   add_duplicates(command, options.input.duplicates, {"sum", "keep", "last", "error"});

@@ -42,15 +42,14 @@ template <class Value>
 void add_cold_start(Command& command, Value& cold_start, std::map<std::string, ColdStart> const& words,
                     std::string const& meaning) {
   command
-      .add_option("--cold-start", cold_start, meaning,
+      .add_option("--cold-start HOW", cold_start, meaning,
                   [words, &cold_start](OptionList& list) {
                     std::string listed;
                     for (auto const& [word, how] : words)
                       if (cold_start == how) listed = word;
                     list.emplace_back("cold_start", listed);
                   })
-      ->transform(CLI::CheckedTransformer(words))
-      ->type_name("HOW");
+      ->transform(CLI::CheckedTransformer(words));
 }
 
 /// --duplicates, with the values that the command allows

@@ -8,28 +8,22 @@
 namespace polyad::cli {
 
 void add_splits(Command& command, TrainOptions& options) {
-  auto const of_mode = [&](char const* name, std::string& mode, char const* meaning) {
-    command.add_option(name, mode, meaning)->type_name("MODE");
-  };
-  command
-      .add_option("--split-time", options.split_time,
-                  "Hold out this share of the entries, the latest; those of one time stay together")
-      ->type_name("SHARE");
-  of_mode("--split-last", options.split_last, "Hold out the last entry of each row of this mode");
-  of_mode("--split-rows", options.split_rows,
-          "--split is a share of the rows of this mode, with all their entries, such as new users");
-  of_mode(
-      "--split-mode", options.split_mode,
+  command.add_option("--split-time SHARE", options.split_time,
+                     "Hold out this share of the entries, the latest; those of one time stay together");
+  command.add_option("--split-last MODE", options.split_last,
+                     "Hold out the last entry of each row of this mode");
+  command.add_option(
+      "--split-rows MODE", options.split_rows,
+      "--split is a share of the rows of this mode, with all their entries, such as new users");
+  command.add_option(
+      "--split-mode MODE", options.split_mode,
       "The mode of time of --split-time and --split-last; unset: that of --time-mode or, for --split-last, "
       "the order of the file");
-  command
-      .add_choice("--split-repeats", options.split_repeats, {"together", "apart"},
-                  "Entries at the same place: --split and --validate keep them together, or draw each one")
-      ->type_name("HOW");
-  command
-      .add_choice("--split-ties", options.split_ties, {"one", "all"},
-                  "Entries of the last time of a row: --split-last draws one, or holds all of them out")
-      ->type_name("HOW");
+  command.add_choice(
+      "--split-repeats HOW", options.split_repeats, {"together", "apart"},
+      "Entries at the same place: --split and --validate keep them together, or draw each one");
+  command.add_choice("--split-ties HOW", options.split_ties, {"one", "all"},
+                     "Entries of the last time of a row: --split-last draws one, or holds all of them out");
 }
 
 void check_splits(TrainOptions const& options) {

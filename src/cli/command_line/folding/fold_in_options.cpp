@@ -63,35 +63,30 @@ void add_fold_in(Command& command, TypedFoldIn& options) {
   typed.push_back(command.add_flag_with_text(
       "--implicit", options.implicit_text, fmt::format("{}", usual_alpha),
       "The model was fitted to clicks or counts with --implicit=ALPHA, and these entries are some, too"));
-  auto* const ridge = command
-                          .add_option("--reg", options.ridge,
-                                      "The ridge that the model was fitted with; --implicit has a default")
-                          ->type_name("X");
+  auto* const ridge = command.add_option(
+      "--reg X", options.ridge, "The ridge that the model was fitted with; --implicit has a default");
   typed.push_back(ridge);
   typed.push_back(command.add_flag("--reg-per-entry", options.ridge_per_entry,
                                    "The model was fitted with --reg-per-entry"));
   typed.push_back(
       command
           .add_option(
-              "--shrink", options.shrink,
+              "--shrink X[,S[,ONE]]", options.shrink,
               fmt::format("The shrinkage that the model was fitted with, or that was chosen; {},{},{}",
                           Shrinkage().observations, Shrinkage().share, Shrinkage().to_one),
               listed_as("shrink", options.shrink, ","))
           ->delimiter(',')
           ->expected(1, 3)
-          ->excludes(ridge)
-          ->type_name("X[,S[,ONE]]"));
+          ->excludes(ridge));
   typed.push_back(command
-                      .add_option("--targets", options.target_names,
+                      .add_option("--targets T,T,...", options.target_names,
                                   "The targets that the model was fitted with, or that were chosen; unset: "
                                   "zero, and out for modes whose rows are all ones",
                                   listed_as("targets", options.target_names, ","))
                       ->delimiter(',')
-                      ->check(CLI::IsMember({"zero", "one", "out"}))
-                      ->type_name("T,T,..."));
+                      ->check(CLI::IsMember({"zero", "one", "out"})));
   auto* const damping =
-      command.add_option("--bias-reg", options.bias_damping, "Damp the bias of a row as X entries would")
-          ->type_name("X")
+      command.add_option("--bias-reg X", options.bias_damping, "Damp the bias of a row as X entries would")
           ->capture_default_str();
   typed.push_back(damping);
   command.after_parsing([&options, typed, damping] {

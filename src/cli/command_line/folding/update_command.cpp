@@ -8,18 +8,17 @@
 namespace polyad::cli {
 
 void declare(Command& command, UpdateOptions& options) {
-  command.add_input("MODEL", options.model, "A model of fast-tucker (.npz)")->required()->type_name("");
+  command.add_input("MODEL", options.model, "A model of fast-tucker (.npz)")->required();
   add_tensor(command, options.entries, options.index_base,
              "The new entries, in any form; rows that the model does not have are added to it",
              "Number of the first row; unset: as in the model's training set");
-  command
-      .add_input("--train", options.train,
-                 "The entries that the model was fitted to: rows that it has are solved again from these and "
-                 "the new ones. Without them, such rows stay")
-      ->type_name("FILE");
+  command.add_input(
+      "--train FILE", options.train,
+      "The entries that the model was fitted to: rows that it has are solved again from these and "
+      "the new ones. Without them, such rows stay");
   add_duplicates(command, options.duplicates, {"keep", "sum", "last"});
-  command.add_option("--sweeps", options.sweeps, "Then solve all rows of all modes, K times; needs --train")
-      ->type_name("K")
+  command
+      .add_option("--sweeps K", options.sweeps, "Then solve all rows of all modes, K times; needs --train")
       ->capture_default_str();
   add_fold_in(command, options.fold);
   add_precision(command, options.precision, "values and model: f32 or f64");
