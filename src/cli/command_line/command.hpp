@@ -83,6 +83,15 @@ public:
     return option;
   }
 
+  /// Numbers or words between commas. The report lists them as one text.
+  template <class T>
+  CLI::Option* add_list(std::string const& names, std::vector<T>& values, std::string const& meaning,
+                        std::string const& between = ",") {
+    auto* const option = add_option(names, values, meaning, unlisted)->delimiter(',');
+    list(listed_as(name_in_report(*option), values, between));
+    return option;
+  }
+
   [[nodiscard]] std::string name() const { return m_app->get_name(); }
 
   /// An option that was added. \param name  one of its names, with its dashes

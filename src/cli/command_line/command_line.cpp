@@ -13,7 +13,6 @@
 
 #include "cli/command_line/checks.hpp"
 #include "cli/command_line/command.hpp"
-#include "cli/command_line/constraint_options.hpp"
 #include "cli/command_line/declarations.hpp"
 #include "cli/command_line/declared_options.hpp"
 #include "cli/command_line/shared_options.hpp"
@@ -143,10 +142,8 @@ void declare(Command& command, CpdOptions& options) {
       "Maximum memory to use on the device, in bytes or as 8G. A host backend simulates a device. A tensor "
       "that does not fit is streamed");
   command
-      .add_option("--grid P1,P2,...", options.grid,
-                  "On several ranks (mpirun): the number of parts of each mode; unset: what sends least",
-                  listed_as("grid", options.grid, " x "))
-      ->delimiter(',')
+      .add_list("--grid P1,P2,...", options.grid,
+                "On several ranks (mpirun): the number of parts of each mode; unset: what sends least", " x ")
       ->check(CLI::Range(1, std::numeric_limits<int>::max()));
   add_deterministic(command, options.deterministic,
                     "factors in every run on one device, and on a host with any number of threads");

@@ -7,8 +7,6 @@
 #include "cli/command_line/command.hpp"
 #include "cli/command_line/declarations.hpp"
 #include "cli/command_line/declared_options.hpp"
-#include "cli/command_line/evaluation/split_options.hpp"
-#include "cli/command_line/folding/fold_in_options.hpp"
 #include "cli/command_line/shared_options.hpp"
 #include "polyad/formats/capability.hpp"
 
@@ -56,28 +54,6 @@ std::string shrinkage_text(TrainOptions const& options) {
 void add_cold_start(Command& command, ColdStart& cold_start) {
   add_cold_start(command, cold_start, {{"refuse", ColdStart::refuse}, {"bias", ColdStart::bias}},
                  "Unknown indices: refuse them, or bias: predict by the known biases");
-}
-
-void add_clip(Command& command, std::vector<double>& clip, std::string const& meaning) {
-  command
-      .add_option("--clip LOWEST,HIGHEST", clip, meaning,
-                  [&clip](OptionList& list) {
-                    list.emplace_back("clip_lowest", clip.empty() ? -INFINITY : clip[0]);
-                    list.emplace_back("clip_highest", clip.empty() ? INFINITY : clip[1]);
-                  })
-      ->delimiter(',')
-      ->expected(2);
-}
-
-void expect_range(std::vector<double> const& clip) {
-  if (!clip.empty() && !(clip[0] <= clip[1]))
-    refuse(fmt::format("--clip takes LOWEST,HIGHEST, not {}", fmt::join(clip, ",")));
-}
-
-/// Refuses a number below 0, NaN and infinity.
-void expect_from_zero(char const* option, double number) {
-  if (!(number >= 0) || std::isinf(number))
-    refuse(fmt::format("{} takes a number of at least 0, not {}", option, number));
 }
 
 /// The options that recommend and similar have in common.
@@ -170,26 +146,18 @@ void declare(Command& command, TrainOptions& options) {
       ->expected(1, 3)
       ->excludes(ridge);
   command
-      .add_option("--targets T,T,...", options.target_names,
-                  "als: what rows of each mode are drawn to: zero, one, out; unset: chosen",
-                  listed_as("targets", options.target_names, ","))
-      ->delimiter(',')
+      .add_list("--targets T,T,...", options.target_names,
+                "als: what rows of each mode are drawn to: zero, one, out; unset: chosen")
       ->check(CLI::IsMember({"zero", "one", "out"}));
   command
       .add_option("--time-mode MODE", options.time_mode_text,
                   "The mode of time, its number or name: the other modes' biases drift over it; -1: none",
                   [&options](OptionList& list) { list_mode(list, "time_mode", options.time_mode_text); })
       ->capture_default_str();
-  command
-      .add_option("--time-bins B[,B...]", options.time_bins,
-                  "Time bins of each mode's drift, one number or one per mode; unset: chosen",
-                  listed_as("time_bins", options.time_bins, ","))
-      ->delimiter(',');
-  command
-      .add_option("--time-reg X[,X...]", options.time_damping,
-                  "Damp the drift in each bin as X entries would; 30 with --time-bins",
-                  listed_as("time_reg", options.time_damping, ","))
-      ->delimiter(',');
+  command.add_list("--time-bins B[,B...]", options.time_bins,
+                   "Time bins of each mode's drift, one number or one per mode; unset: chosen");
+  command.add_list("--time-reg X[,X...]", options.time_damping,
+                   "Damp the drift in each bin as X entries would; 30 with --time-bins");
   add_clip(command, options.clip, "Clip predictions to this range");
   add_cold_start(command, options.cold_start);
   add_format(command, options.format,
@@ -263,14 +231,14 @@ void check(TrainOptions const& options) {
   if (options.max_epochs == 0) refuse("-i takes 1 epoch or more, not 0");
   for (auto const columns : options.columns)
     if (columns == 0) refuse("-j takes numbers of at least 1: a factor has at least one column");
-  expect_from_zero("--reg", options.ridge.value_or(0));
-  for (double const number : options.time_damping) expect_from_zero("--time-reg", number);
+  expect_not_negative("--reg", options.ridge.value_or(0));
+  for (double const number : options.time_damping) expect_not_negative("--time-reg", number);
   bool const has_time = options.time_mode_text != "-1";
   if (!has_time && !(options.time_bins.empty() && options.time_damping.empty()))
     refuse("--time-bins and --time-reg require --time-mode");
   if (options.time_bins.empty() && !options.time_damping.empty()) refuse("--time-reg requires --time-bins");
   if (has_time && !options.biases) refuse("--time-mode is about biases: not with --no-biases");
-  for (double const number : options.shrink) expect_from_zero("--shrink", number);
+  for (double const number : options.shrink) expect_not_negative("--shrink", number);
   if (!options.shrink.empty() && options.implicit)
     refuse("--implicit takes --reg: --shrink counts a row's entries, and here all cells of a row count");
   if (!options.shrink.empty() && !options.shrinks()) refuse("--shrink is for als without --reg-per-entry");

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/command_line/constraint_options.hpp"
-
 #include <fmt/format.h>
 
 #include <charconv>
@@ -8,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/command_line/declarations.hpp"
 #include "cli/typed_text/numbers.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/printable.hpp"

@@ -101,11 +101,7 @@ void declare(Command& command, GenOptions& options) {
   command.add_option("KIND", options.kind, "uniform, power-law, low-rank or ratings")
       ->required()
       ->check(CLI::IsMember({"uniform", "power-law", "low-rank", "ratings"}));
-  command
-      .add_option("-d,--dims I,J,...", options.dims, "The extents, separated by commas",
-                  listed_as("dims", options.dims, " x "))
-      ->required()
-      ->delimiter(',');
+  command.add_list("-d,--dims I,J,...", options.dims, "The extents, separated by commas", " x ")->required();
   command.add_option("-n,--nnz N", options.nnz,
                      "About how many nonzeros; not for low-rank, which fills blocks");
   add_rank(command, options.rank, "Components of low-rank and ratings")->capture_default_str();
@@ -165,10 +161,8 @@ void check(GenOptions const& options) {
     refuse("gen " + options.kind + " needs -n, the number of nonzeros");
   if (!options.model.empty() && options.kind != "low-rank") refuse("--model is for gen low-rank");
   if (!options.model.empty()) static_cast<void>(io::model_kind(options.model));
-  if (!(options.skew >= 0) || std::isinf(options.skew))
-    refuse(fmt::format("--skew takes a number of at least 0, not {}", options.skew));
-  if (!(options.noise >= 0) || std::isinf(options.noise))
-    refuse(fmt::format("--noise takes a number of at least 0, not {}", options.noise));
+  expect_not_negative("--skew", options.skew);
+  expect_not_negative("--noise", options.noise);
   if (same_file(options.output, options.model)) refuse("-o and --model name the same file");
   for (auto const& path : {options.output, options.model})
     if (same_file(path, options.common.report)) refuse("--report would overwrite an output");

@@ -5,7 +5,6 @@
 #include "cli/command_line/command.hpp"
 #include "cli/command_line/declarations.hpp"
 #include "cli/command_line/declared_options.hpp"
-#include "cli/command_line/folding/fold_in_options.hpp"
 #include "cli/command_line/shared_options.hpp"
 #include "polyad/io/model_file.hpp"
 #include "polyad/io/tensor_file.hpp"
@@ -54,10 +53,8 @@ void declare(Command& command, TuckerOptions& options) {
   add_tensor(command, options.tensor, options.index_base);
   add_duplicates(command, options.duplicates, {"sum", "last", "error"});
   command
-      .add_option("-r,--ranks R1,R2,...", options.ranks, "The ranks of the modes, separated by commas",
-                  listed_as("ranks", options.ranks, " x "))
-      ->required()
-      ->delimiter(',');
+      .add_list("-r,--ranks R1,R2,...", options.ranks, "The ranks of the modes, separated by commas", " x ")
+      ->required();
   polyad::TuckerOptions& of_run = options;
   add_declared(command, of_run);
   add_precision(command, options.precision, matrices);

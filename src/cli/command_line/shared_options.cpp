@@ -2,6 +2,7 @@
 #include "cli/command_line/shared_options.hpp"
 
 #include <charconv>
+#include <cmath>
 #include <memory>
 #include <string>
 #include <utility>
@@ -170,6 +171,17 @@ void add_mode(Command& command, std::string& mode, std::string const& meaning, i
     bool const is_number  = parsed.ec == std::errc() && parsed.ptr == end && number >= old_base;
     return "--mode " + (is_number ? std::to_string(number - old_base) : old_base == 0 ? typed : "N");
   });
+}
+
+void add_clip(Command& command, std::vector<double>& clip, std::string const& meaning) {
+  command
+      .add_option("--clip LOWEST,HIGHEST", clip, meaning,
+                  [&clip](OptionList& list) {
+                    list.emplace_back("clip_lowest", clip.empty() ? -INFINITY : clip[0]);
+                    list.emplace_back("clip_highest", clip.empty() ? INFINITY : clip[1]);
+                  })
+      ->delimiter(',')
+      ->expected(2);
 }
 
 CLI::Option* add_output(Command& command, std::filesystem::path& output, std::string const& meaning) {

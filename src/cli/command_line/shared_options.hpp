@@ -83,6 +83,9 @@ void add_mode(Command& command, std::string& mode, std::string const& meaning, i
 /// A mode as the report lists it: as a number if it is one.
 void list_mode(OptionList& list, std::string const& name, std::string const& text);
 
+/// --clip, two numbers or none
+void add_clip(Command& command, std::vector<double>& clip, std::string const& meaning);
+
 /// -o
 CLI::Option* add_output(Command& command, std::filesystem::path& output, std::string const& meaning);
 
