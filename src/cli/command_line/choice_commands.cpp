@@ -13,8 +13,7 @@ namespace polyad::cli {
 namespace {
 
 void add_shared(Command& command, EstimateOptions& options) {
-  add_tensor(command, options.tensor, options.index_base);
-  add_duplicates(command, options.duplicates, {"sum", "last", "error"});
+  add_summed_tensor(command, options);
   add_rank(command, options.rank, "Number of components")->required();
   command
       .add_option("-i,--iterations N", options.iterations,

@@ -113,8 +113,7 @@ std::string one_line(std::string text) {
 }  // namespace
 
 void declare(Command& command, CpdOptions& options) {
-  add_tensor(command, options.tensor, options.index_base);
-  add_duplicates(command, options.duplicates, {"sum", "last", "error"});
+  add_summed_tensor(command, options);
   add_drop_zeros(command, options.drop_zeros);
   CpAlsOptions& of_run = options;
   add_declared(command, of_run);
@@ -154,8 +153,7 @@ void declare(Command& command, CpdOptions& options) {
 }
 
 void declare(Command& command, StatsOptions& options) {
-  add_tensor(command, options.tensor, options.index_base);
-  add_duplicates(command, options.duplicates, {"sum", "last", "error"});
+  add_summed_tensor(command, options);
   add_common(command);
   command.footer("Example: polyad stats uber.tns.xz");
 }

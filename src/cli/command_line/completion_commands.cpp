@@ -152,7 +152,7 @@ void declare(Command& command, TrainOptions& options) {
   command
       .add_option("--time-mode MODE", options.time_mode_text,
                   "The mode of time, its number or name: the other modes' biases drift over it; -1: none",
-                  [&options](OptionList& list) { list_mode(list, "time_mode", options.time_mode_text); })
+                  listed_mode("time_mode", options.time_mode_text))
       ->capture_default_str();
   command.add_list("--time-bins B[,B...]", options.time_bins,
                    "Time bins of each mode's drift, one number or one per mode; unset: chosen");
@@ -204,7 +204,7 @@ void declare(Command& command, RecommendOptions& options) {
       "Entries of new users, who get rows from them; without --for, all of them get recommendations");
   command.add_option("--user-mode MODE", options.users,
                      "The mode of these users, its number or name; unset: 0, or 1 with --mode 0",
-                     [&options](OptionList& list) { list_mode(list, "user_mode", options.users); });
+                     listed_mode("user_mode", options.users));
   command.add_flag("--rank-seen", options.rank_seen, "Recommend what --ratings has of a user, too");
   add_fold_in(command, options.fold);
   add_table(command);

@@ -28,11 +28,11 @@ void declare(Command& command, EvaluateOptions& options) {
   command
       .add_option("--mode MODE", options.items,
                   "The mode of the items that are recommended, its number or name",
-                  [&options](OptionList& list) { list_mode(list, "mode", options.items); })
+                  listed_mode("mode", options.items))
       ->capture_default_str();
   command
       .add_option("--user-mode MODE", options.users, "The mode of the users, its number or name",
-                  [&options](OptionList& list) { list_mode(list, "user_mode", options.users); })
+                  listed_mode("user_mode", options.users))
       ->capture_default_str();
   command.add_choice(
       "--contexts HOW", options.contexts, {"each", "average"},

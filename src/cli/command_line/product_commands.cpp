@@ -18,8 +18,7 @@ constexpr auto matrices = "values and matrices: f32 or f64";
 }  // namespace
 
 void declare(Command& command, TtmOptions& options) {
-  add_tensor(command, options.tensor, options.index_base);
-  add_duplicates(command, options.duplicates, {"sum", "last", "error"});
+  add_summed_tensor(command, options);
   add_mode(command, options.mode_text, "The mode that is multiplied", 1);
   command
       .add_input("--matrix FILE", options.matrix,
@@ -33,8 +32,7 @@ void declare(Command& command, TtmOptions& options) {
 }
 
 void declare(Command& command, TtmcOptions& options) {
-  add_tensor(command, options.tensor, options.index_base);
-  add_duplicates(command, options.duplicates, {"sum", "last", "error"});
+  add_summed_tensor(command, options);
   add_mode(command, options.mode_text, "The mode that stays", 1);
   command
       .add_input("--matrices FILE", options.matrices,
@@ -50,8 +48,7 @@ void declare(Command& command, TtmcOptions& options) {
 }
 
 void declare(Command& command, TuckerOptions& options) {
-  add_tensor(command, options.tensor, options.index_base);
-  add_duplicates(command, options.duplicates, {"sum", "last", "error"});
+  add_summed_tensor(command, options);
   command
       .add_list("-r,--ranks R1,R2,...", options.ranks, "The ranks of the modes, separated by commas", " x ")
       ->required();

@@ -21,6 +21,15 @@ void add_bytes(Command& command, std::string const& name, std::optional<std::uin
   command.add_option(name + " BYTES", bytes, meaning)->transform(CLI::Validator(settle_bytes, ""));
 }
 
+/// The number that is all of the text.
+std::optional<std::int64_t> whole_number(std::string const& text) {
+  std::int64_t number   = 0;
+  auto const* const end = text.data() + text.size();
+  auto const parsed     = std::from_chars(text.data(), end, number);
+  if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
+  return number;
+}
+
 using Table = io::DelimitedOptions;
 
 /// An option for tables of text.
@@ -107,6 +116,11 @@ void add_tensor(Command& command, std::filesystem::path& tensor, int& index_base
   add_table(command);
 }
 
+void add_summed_tensor(Command& command, SummedTensorOptions& options) {
+  add_tensor(command, options.tensor, options.index_base);
+  add_duplicates(command, options.duplicates, {"sum", "last", "error"});
+}
+
 void add_index_base(Command& command, std::string const& name, int& index_base, std::string const& meaning) {
   command.add_option(name + " 0|1", index_base, meaning)->check(CLI::IsMember({"0", "1"}));
 }
@@ -149,27 +163,22 @@ void add_deterministic(Command& command, bool& deterministic, std::string const&
   command.add_flag("--deterministic", deterministic, "Sum in a fixed order: the same " + gives);
 }
 
-void list_mode(OptionList& list, std::string const& name, std::string const& text) {
-  std::int64_t number   = 0;
-  auto const* const end = text.data() + text.size();
-  auto const parsed     = std::from_chars(text.data(), end, number);
-  if (parsed.ec == std::errc() && parsed.ptr == end)
-    list.emplace_back(name, number);
-  else
-    list.emplace_back(name, text);
+Listing listed_mode(std::string name, std::string const& text) {
+  return [name = std::move(name), &text](OptionList& list) {
+    auto const number = whole_number(text);
+    list.emplace_back(name, number ? OptionValue(*number) : OptionValue(text));
+  };
 }
 
 void add_mode(Command& command, std::string& mode, std::string const& meaning, int old_base) {
   command
       .add_option("--mode MODE", mode, meaning + ": its number, from 0, or its name",
-                  [&mode](OptionList& list) { list_mode(list, "mode", mode); })
+                  listed_mode("mode", mode))
       ->required();
   command.refuse_old("-m", [old_base](std::string const& typed) {
-    int number            = 0;
-    auto const* const end = typed.data() + typed.size();
-    auto const parsed     = std::from_chars(typed.data(), end, number);
-    bool const is_number  = parsed.ec == std::errc() && parsed.ptr == end && number >= old_base;
-    return "--mode " + (is_number ? std::to_string(number - old_base) : old_base == 0 ? typed : "N");
+    auto const number = whole_number(typed);
+    bool const is_old = number && *number >= old_base;
+    return "--mode " + (is_old ? std::to_string(*number - old_base) : old_base == 0 ? typed : "N");
   });
 }
 

@@ -34,6 +34,9 @@ void add_table(Command& command);
 void add_tensor(Command& command, std::filesystem::path& tensor, int& index_base,
                 std::string const& meaning = any_tensor, std::string const& base_meaning = any_base);
 
+/// add_tensor and --duplicates
+void add_summed_tensor(Command& command, SummedTensorOptions& options);
+
 /// Adds an option for the number of the first row, 0 or 1.
 void add_index_base(Command& command, std::string const& name, int& index_base, std::string const& meaning);
 
@@ -81,7 +84,7 @@ void add_deterministic(Command& command, bool& deterministic, std::string const&
 void add_mode(Command& command, std::string& mode, std::string const& meaning, int old_base);
 
 /// A mode as the report lists it: as a number if it is one.
-void list_mode(OptionList& list, std::string const& name, std::string const& text);
+[[nodiscard]] Listing listed_mode(std::string name, std::string const& text);
 
 /// --clip, two numbers or none
 void add_clip(Command& command, std::vector<double>& clip, std::string const& meaning);

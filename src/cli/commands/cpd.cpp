@@ -164,7 +164,7 @@ void expect_ranks_suit(CpdOptions const& options) {
 }
 
 TensorInput input_of(CpdOptions const& options) {
-  auto input       = input_to_sum(options.tensor, options.index_base, options.duplicates);
+  auto input       = input_to_sum(options);
   input.drop_zeros = options.drop_zeros;
   return input;
 }
@@ -197,7 +197,7 @@ int run(CpdOptions const& given, Report& report) {
   auto const resumed_file              = open_run_files(options);
   auto const resumed_format            = read_resumed_format(options);
   std::optional<io::HostKtensor> start = read_start(options);
-  RunSession session(options.common, options.device_memory);
+  RunSession session(options.common, report, options.device_memory);
   report.process_bytes = peak_memory_bytes();
   auto tensor          = read_on_ranks(input_of(options), options.common, report);
   settle_modes(options, tensor, *report.input, start);
@@ -206,7 +206,7 @@ int run(CpdOptions const& given, Report& report) {
                      options.tensor.string());
   warn_of_negative_values(constraints_of_modes(options.constraints, tensor.order()), tensor);
   note_unkept(options.common, {options.output, options.checkpoint}, "-o, --report or --checkpoint");
-  report.backend = session.begin().backend();
+  session.begin();
   double seconds = 0;
   SaveModel save;
   {

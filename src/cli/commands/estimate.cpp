@@ -34,8 +34,7 @@ int run(EstimateOptions const& options, Report& report) {
   auto tensor = read_input(
       TensorInput{.path = options.tensor, .index_base = options.index_base, .duplicates = options.duplicates},
       options.common, report);
-  Session const session(options.common.threads, options.common.verbose, options.device_memory);
-  report.backend = session.backend();
+  Session const session(options.common, report, options.device_memory);
   static_cast<void>(compact_list(tensor, *report.input));  // as cpd does
   report.result = estimate_formats(options, tensor, *report.backend);
   print_choice(report, options);

@@ -168,9 +168,7 @@ int run(EvaluateOptions const& given, Report& report) {
   auto model = io::read_fast_tucker(options.model);
   settle(options, model);
   auto const& evaluation = options.evaluation;
-  std::optional<Session> session;
-  auto const start_session = [&] { session.emplace(options.common.threads, options.common.verbose); };
-  if (ranks().size > 1) start_session();  // ranks exchange what they read
+  RunSession session(options.common, report);
   int const base = base_of_model(model.names, options.index_base, options.model);
   auto test      = read_part_for_model(options.test, base, model.names, model.extents, options.common);
   report.input   = test.facts;
@@ -180,8 +178,7 @@ int run(EvaluateOptions const& given, Report& report) {
   if (!options.seen.empty())
     seen = read_part_for_model(options.seen, base, test.names, test.file.tensor.extents, options.common)
                .file.tensor;
-  if (!session) start_session();
-  report.backend   = session->backend();
+  session.begin();
   auto const found = evaluate_model(model, evaluation, std::move(test.file.tensor), std::move(seen));
   if (!is_root) return 0;
   report.input->nnz = found.entries;

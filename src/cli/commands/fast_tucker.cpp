@@ -394,7 +394,7 @@ int run(TrainOptions const& given, Report& report) {
   finish_files_in_spite_of_signals();  // checkpoints
   auto const resumed_file = open_run_files(options);
   auto resumed            = read_facts(options);
-  RunSession session(options.common, options.device_memory);
+  RunSession session(options.common, report, options.device_memory);
   report.process_bytes = peak_memory_bytes();
   std::vector<std::string> splits;
   auto sets = read_sets(options, report, splits);
@@ -407,7 +407,7 @@ int run(TrainOptions const& given, Report& report) {
   note_unkept(options.common, {options.output, options.checkpoint}, "-o, --report or --checkpoint");
   warn_of_single_times(options, sets.train);
   warn_of_cold(cold.nnz());
-  report.backend    = session.begin().backend();
+  session.begin();
   auto const chosen = choose_implicit_options(options, sets.train, sums_later);
   double seconds    = 0;
   CompletedModel model;

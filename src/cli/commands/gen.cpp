@@ -21,8 +21,7 @@ int run(GenOptions const& options, Report& report) {
   expect_usable_device();
   io::expect_writable(options.output);
   if (!options.model.empty()) io::expect_writable(options.model);
-  Session const session(options.common.threads, options.common.verbose);
-  report.backend  = session.backend();
+  Session const session(options.common, report);
   auto const made = generate(options);
   FactsReport facts;
   facts.facts   = {{"nnz", made.tensor.nnz()}};

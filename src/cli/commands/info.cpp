@@ -54,8 +54,7 @@ int run(InfoOptions const& options, Report& report) {
   static_cast<void>(flush_results());  // a device that fails may end the process
   expect_usable_device();
 
-  Session const session(options.common.threads, options.common.verbose);
-  report.backend = session.backend();
+  Session const session(options.common, report);
   show("concurrency   {}\n", report.backend->concurrency);
   if (ranks().size > 1)
     for (auto const& line : map_of_ranks()) show("              {}\n", line);

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "cli/commands/commands.hpp"
-#include "cli/drivers/mttkrp_product.hpp"
+#include "cli/drivers/products.hpp"
 #include "cli/names/match_stored.hpp"
 #include "cli/names/row_texts.hpp"
 #include "cli/report/file_name_format.hpp"
@@ -39,8 +39,7 @@ int run(MttkrpOptions const& given, Report& report) {
                                  dims_text(tensor.extents)));
   options.mode             = mode_of_text(options.mode_text, names.labels, tensor.order(), "--mode");
   std::uint64_t const rows = tensor.extents[options.mode];
-  Session const session(options.common.threads, options.common.verbose);
-  report.backend = session.backend();
+  Session const session(options.common, report);
   io::HostArray const product{{rows, model.rank()},
                               mttkrp_product(std::move(tensor), model, options.mode, report)};
   write_product(options.output, "mttkrp", product, false, names, options.mode);

@@ -54,8 +54,7 @@ int predict_completion(io::HostFastTucker model, PredictOptions const& options, 
   warn_of_cold(result.cold);
   result.mean   = model.mean;
   result.reason = "done";
-  Session const session(options.common.threads, options.common.verbose);
-  report.backend            = session.backend();
+  Session const session(options.common, report);
   auto const predictions    = predict_entries(model, std::move(inside));
   std::uint64_t next_inside = 0;
   std::vector<double> all(places.nnz());

@@ -117,9 +117,8 @@ int predict_model(ValuedModel const& model, PredictOptions const& options, Repor
   if (result.cold > 0)
     say("polyad: {} entries have a row that the model does not have: their value is 0\n", result.cold);
 
-  Session const session(options.common.threads, options.common.verbose);
-  report.backend = session.backend();
-  auto values    = values_at(model, places, result.cold);
+  Session const session(options.common, report);
+  auto values = values_at(model, places, result.cold);
   expect_finite(values, "the model's value", file);
   if (!options.clip.empty())
     for (double& value : values) value = std::min(std::max(value, options.clip[0]), options.clip[1]);

@@ -57,9 +57,8 @@ int project_cp(io::HostKtensor model, ProjectOptions options, Report& report) {
   fit_to_model(tensor, model, options);
   std::size_t const mode   = options.mode;
   std::uint64_t const rows = tensor.extents[mode];
-  Session const session(options.common.threads, options.common.verbose);
-  report.backend = session.backend();
-  auto found     = project_rows(std::move(tensor), model, options.mode, options.precision, report);
+  Session const session(options.common, report);
+  auto found = project_rows(std::move(tensor), model, options.mode, options.precision, report);
 
   model.extents[mode] = rows;
   model.factors[mode] = std::move(found.rows);

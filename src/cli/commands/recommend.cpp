@@ -222,10 +222,10 @@ int run(RecommendOptions const& options, Report& report) {
   auto model     = io::read_fast_tucker(options.model);
   int const mode = mode_of_text(options.mode, model.names.labels, model.order(), "--mode");
   int const base = base_of_model(model.names, options.index_base, options.model);
-  std::optional<Session> session;
+  RunSession session(options.common, report);
   std::optional<NewUsers> users;
   if (!options.ratings.empty()) {
-    session.emplace(options.common.threads, options.common.verbose);
+    session.begin();
     users = fold_new_users(model, options, mode, base, report);
     if (ranks().rank > 0) return 0;
     model                = std::move(users->model);
@@ -255,9 +255,8 @@ int run(RecommendOptions const& options, Report& report) {
     else
       append(seen, users->entries);
   }
-  if (!session) session.emplace(options.common.threads, options.common.verbose);
-  report.backend = session->backend();
-  auto found     = recommend_rows(model, mode, queries.indices, options.count, std::move(seen));
+  session.begin();
+  auto found = recommend_rows(model, mode, queries.indices, options.count, std::move(seen));
   // Only on request: the range of the model would make the best scores equal.
   for (double& score : found.scores)
     if (!options.clip.empty()) score = std::min(std::max(score, options.clip[0]), options.clip[1]);
@@ -284,8 +283,7 @@ int run(SimilarOptions const& options, Report& report) {
   rules.modes  = {mode};
   auto const queries =
       queries_of(options.file, {word_of_index(options.index.value_or(""))}, QueryReader(model, rows, rules));
-  Session const session(options.common.threads, options.common.verbose);
-  report.backend = session.backend();
+  Session const session(options.common, report);
   put(similar_rows(model, mode, queries.indices, options.count), queries, mode, rows, options.output);
   return 0;
 }

@@ -33,7 +33,7 @@ template <class CommandOptions>
 io::TensorFile read_tensor(CommandOptions& options, Report& report, io::RowNames const& names = {}) {
   expect_usable_device();
   io::expect_writable(options.output);
-  auto input               = input_to_sum(options.tensor, options.index_base, options.duplicates);
+  auto input               = input_to_sum(options);
   input.index_base_of_text = names.index_base;
   auto file                = read_input_file(input, options.common, report);
   auto const& labels       = names.labels.empty() ? file.labels : names.labels;
@@ -108,8 +108,7 @@ int run(TtmOptions const& given, Report& report) {
   auto file              = read_tensor(options, report);
   std::size_t const mode = options.mode;
   expect_rows(options.matrix, options.mode, matrix, file.tensor.extents[mode]);
-  Session const session(options.common.threads, options.common.verbose);
-  report.backend     = session.backend();
+  Session const session(options.common, report);
   auto const product = multiply(options, std::move(file.tensor), matrix, report);
   expect_finite_product(product.values);
   write_product(options, product, std::move(file.labels), *report.input);
@@ -141,8 +140,7 @@ int run(TtmcOptions const& given, Report& report) {
                        fmt::format("holds no array 'factor_{}', of mode {}", n, n));
     expect_rows(options.matrices, n, matrix->second, tensor.extents[n]);
   }
-  Session const session(options.common.threads, options.common.verbose);
-  report.backend     = session.backend();
+  Session const session(options.common, report);
   auto const product = multiply(options, std::move(tensor), matrices, report);
   write_product(options.output, "matrix", product, options.precision == "f32", names, options.mode);
   report.result =

@@ -29,14 +29,13 @@ int run(TuckerOptions const& given, Report& report) {
   expect_usable_device();
   if (options.init != "random") expect_one_rank("--init " + options.init + " works on");
   auto const resumed_file = open_run_files(options);
-  RunSession session(options.common);
+  RunSession session(options.common, report);
   report.process_bytes = peak_memory_bytes();
-  auto tensor          = read_on_ranks(input_to_sum(options.tensor, options.index_base, options.duplicates),
-                                       options.common, report);
+  auto tensor          = read_on_ranks(input_to_sum(options), options.common, report);
   if (tensor.order() < 2)
     throw InputError(options.tensor.string(), 0, 0, "has one mode only; Tucker needs two or more");
   note_unkept(options.common, {options.output, options.checkpoint}, "-o, --report or --checkpoint");
-  report.backend = session.begin().backend();
+  session.begin();
   double seconds = 0;
   finish_files_in_spite_of_signals();
   {

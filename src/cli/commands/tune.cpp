@@ -22,12 +22,10 @@ int run(TuneOptions const& options, Report& report) {
   expect_usable_device();
   if (options.store) io::expect_writable(choice_path(options.tensor));
   // Reads it as cpd does, since the choice is kept for cpd.
-  auto tensor = read_input(input_to_sum(options.tensor, options.index_base, options.duplicates),
-                           options.common, report);
+  auto tensor = read_input(input_to_sum(options), options.common, report);
   if (tensor.order() < 2)
     throw InputError(options.tensor.string(), 0, 0, "has one mode only; CP needs two or more");
-  Session const session(options.common.threads, options.common.verbose, options.device_memory);
-  report.backend = session.backend();
+  Session const session(options.common, report, options.device_memory);
   auto const key = choice_key(options.tensor, tensor, *report.backend, options.rank, options.precision);
   static_cast<void>(compact_list(tensor, *report.input));
   FormatsReport formats = tune_formats(options, std::move(tensor), report);

@@ -188,7 +188,7 @@ template <class Scalar>
                                                        std::vector<StoredRows> const& rows,
                                                        std::string const& resumed, HostFactors& start,
                                                        Report& report) {
-  return with_index_type(list, [&](auto index) {
+  return with_index_type(needs_wide_index(list), [&](auto index) {
     using Index = typename decltype(index)::type;
     WholeTensor<Scalar, Index> whole(options, std::move(list), rows, report, resumed);
     auto X = whole.build();

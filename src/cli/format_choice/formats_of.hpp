@@ -2,7 +2,7 @@
 // The library calls of estimate and tune. Free of Kokkos; each needs a Session.
 #pragma once
 
-#include "cli/options/choice_options.hpp"
+#include "cli/options/options.hpp"
 #include "cli/report/report.hpp"
 #include "polyad/io/coordinate_list.hpp"
 

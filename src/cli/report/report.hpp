@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "cli/options/option_list.hpp"
+#include "cli/options/file_options.hpp"
 #include "cli/report/file_name.hpp"
 #include "polyad/formats/format_candidate.hpp"
 #include "polyad/io/delimited_text.hpp"

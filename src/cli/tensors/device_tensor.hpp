@@ -4,6 +4,7 @@
 
 #include <Kokkos_Core.hpp>
 #include <optional>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -72,11 +73,20 @@ CooTensor<Scalar, Index, Space> to_device(Space const& space, io::CoordinateList
   }
 }
 
-/// Calls f(std::type_identity<Index>) with the coordinate type that the tensor needs.
+/// Calls f(std::type_identity<Index>) with coordinates of 64 bits, or 32.
 template <class F>
-decltype(auto) with_index_type(io::CoordinateList const& tensor, F&& f) {
-  if (needs_wide_index(tensor)) return f(std::type_identity<std::uint64_t>{});
+decltype(auto) with_index_type(bool is_wide, F&& f) {
+  if (is_wide) return f(std::type_identity<std::uint64_t>{});
   return f(std::type_identity<std::uint32_t>{});
+}
+
+/// Calls f(Scalar(), Index()) for a precision, f32 or f64, and coordinates of 64 bits, or 32.
+template <class F>
+decltype(auto) with_types(std::string_view precision, bool is_wide, F&& f) {
+  return with_index_type(is_wide, [&](auto index) {
+    using Index = typename decltype(index)::type;
+    return precision == "f32" ? f(float(), Index()) : f(double(), Index());
+  });
 }
 
 }  // namespace polyad::cli

@@ -109,8 +109,10 @@ io::CoordinateList read_input(io::InputFile& file, TensorInput const& input, Com
   return read_input_file(file, input, common, report).tensor;
 }
 
-TensorInput input_to_sum(std::filesystem::path const& path, int index_base, std::string const& duplicates) {
-  return {.path = path, .index_base = index_base, .duplicates = duplicates == "sum" ? "keep" : duplicates};
+TensorInput input_to_sum(SummedTensorOptions const& options) {
+  return {.path       = options.tensor,
+          .index_base = options.index_base,
+          .duplicates = options.duplicates == "sum" ? "keep" : options.duplicates};
 }
 
 std::optional<std::uint64_t> line_of_nonzero(std::filesystem::path const& path, std::uint64_t nonzero) {

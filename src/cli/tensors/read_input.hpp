@@ -16,8 +16,7 @@
 namespace polyad::cli {
 
 /// The input of a command that sums duplicates itself, on the device.
-[[nodiscard]] TensorInput input_to_sum(std::filesystem::path const& path, int index_base,
-                                       std::string const& duplicates);
+[[nodiscard]] TensorInput input_to_sum(SummedTensorOptions const& options);
 
 /// Reads the file and fills in `report.input` as far as it is known. Treats duplicates, zeros and values as
 /// the input says.

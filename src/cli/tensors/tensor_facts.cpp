@@ -138,7 +138,7 @@ StatsReport facts_of(Space const& space, CooTensor<double, Index, Space> const& 
 
 StatsReport tensor_facts(io::CoordinateList&& tensor, Report& report) {
   Space const space;
-  return with_index_type(tensor, [&](auto index) {
+  return with_index_type(needs_wide_index(tensor), [&](auto index) {
     using Index       = typename decltype(index)::type;
     auto const device = to_device<double, Index>(space, std::move(tensor), *report.input);
     return facts_of(space, device, *report.input);

@@ -135,8 +135,7 @@ int project_completion(io::HostFastTucker const& model, ProjectOptions const& gi
     expect_known_rows(entries, model, {options.mode}, allowed);
     warn_of_unknown_labels(entries, extents);
   }
-  Session const session(options.common.threads, options.common.verbose);
-  report.backend = session.backend();
+  Session const session(options.common, report);
   // Rank 0 alone knows the names of the entries' modes.
   options.mode    = static_cast<int>(of_all_ranks({static_cast<std::uint64_t>(options.mode)})[0][0]);
   auto const mode = static_cast<std::size_t>(options.mode);

@@ -140,9 +140,8 @@ int run(UpdateOptions const& options, Report& report) {
   task.precision = options.precision;
   auto const all = task.entries.nnz();
   stop_if_interrupted("reading the entries");
-  Session const session(options.common.threads, options.common.verbose);
-  report.backend = session.backend();
-  auto updated   = fold_in_rows(model, std::move(task), fold);
+  Session const session(options.common, report);
+  auto updated = fold_in_rows(model, std::move(task), fold);
   if (!is_root) return 0;
   updated.observed = with_rows_of(entries.file.tensor, model.observed, model.extents, updated.extents);
   updated.fit      = fit_to_keep(fold, model);
