@@ -7,10 +7,9 @@
 #include <string>
 #include <vector>
 
-namespace polyad::cli {
+#include "cli/streams/refuse.hpp"
 
-/// \throws UsageError
-[[noreturn]] void refuse(std::string const& text);
+namespace polyad::cli {
 
 /// Whether two names denote one thing that exists: a file, a pipe or a device.
 [[nodiscard]] bool same_node(std::filesystem::path const& a, std::filesystem::path const& b);

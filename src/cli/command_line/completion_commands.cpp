@@ -247,10 +247,10 @@ void check(TrainOptions const& options) {
     refuse("--targets is for " + optimizer_names([](auto const& facts) { return facts.draws_rows; }, "and"));
   for (double const number : {options.learning_rate, options.sgd.core_step})
     if (!(number > 0) || std::isinf(number))
-      refuse(fmt::format("--lr and --core-lr take numbers above 0, not {}", number));
+      refuse("--lr and --core-lr take numbers above 0, not {}", number);
   for (double const share : {options.split, options.validate})
     if (!(share >= 0 && share < 1))
-      refuse(fmt::format("--split and --validate take shares from 0 to less than 1, not {}", share));
+      refuse("--split and --validate take shares from 0 to less than 1, not {}", share);
   check_splits(options);
   if ((options.patience > 0) != (options.validate > 0))
     refuse("--patience and --validate need each other: the held-out entries tell the best epoch");

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <fmt/format.h>
-
 #include <charconv>
 #include <cstdint>
 #include <string>
@@ -29,8 +27,7 @@ int inner_sweeps_of(std::string text) {
   int sweeps              = 0;
   if (settle_whole_number<int>(text).empty()) std::from_chars(text.data(), text.data() + text.size(), sweeps);
   if (sweeps < 1 || sweeps == exact_inner)
-    throw UsageError(
-        fmt::format("--inner is a number of sweeps, at least 1, or exact, not '{}'", printable(typed)));
+    refuse("--inner is a number of sweeps, at least 1, or exact, not '{}'", printable(typed));
   return sweeps;
 }
 

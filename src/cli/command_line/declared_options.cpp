@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/command_line/declared_options.hpp"
 
-#include <fmt/format.h>
-
 #include <cmath>
 #include <string>
 #include <string_view>
@@ -26,7 +24,7 @@ void check_number(Command& command, OptionRow const& row, Number& number) {
   command.after_parsing([row, name = first_name(row), &number, may_be_infinite] {
     double const value = static_cast<double>(number);
     if (std::isnan(value) || value < row.least || (std::isinf(value) && !may_be_infinite))
-      refuse(fmt::format("{} takes a number of at least {}, not {}", name, row.least, number));
+      refuse("{} takes a number of at least {}, not {}", name, row.least, number);
   });
 }
 
@@ -56,7 +54,7 @@ void add_row(Command& command, OptionRow const& row, std::uint64_t& number) {
 void add_row(Command& command, OptionRow const& row, double& number) {
   if (std::string_view(row.name) == "time_limit_s")
     command.after_parsing([&number] {
-      if (!(number > 0)) refuse(fmt::format("--time-limit takes seconds, more than 0, not {}", number));
+      if (!(number > 0)) refuse("--time-limit takes seconds, more than 0, not {}", number);
     });
   add_number(command, row, number);
 }

@@ -51,9 +51,8 @@ void declare(Command& command, EvaluateOptions& options) {
 void check(EvaluateOptions const& options) {
   auto const& evaluation = options.evaluation;
   if (evaluation.count < 1 || evaluation.count > std::uint64_t{1} << 31)
-    refuse(fmt::format("-k takes 1 to 2147483648 recommendations, not {}", evaluation.count));
-  if (!std::isfinite(evaluation.relevant))
-    refuse(fmt::format("--relevant takes a number, not {}", evaluation.relevant));
+    refuse("-k takes 1 to 2147483648 recommendations, not {}", evaluation.count);
+  if (!std::isfinite(evaluation.relevant)) refuse("--relevant takes a number, not {}", evaluation.relevant);
   if (evaluation.rank_seen && options.seen.empty()) refuse("--rank-seen is about the entries of --seen");
   expect_range(options.clip);
   expect_distinct_files({options.model, options.test, options.seen}, options.output, options.common.report);
@@ -80,7 +79,7 @@ void add_splits(Command& command, TrainOptions& options) {
 
 void check_splits(TrainOptions const& options) {
   if (!(options.split_time >= 0 && options.split_time < 1))
-    refuse(fmt::format("--split-time takes a share from 0 to less than 1, not {}", options.split_time));
+    refuse("--split-time takes a share from 0 to less than 1, not {}", options.split_time);
   int const rules =
       (options.split > 0 ? 1 : 0) + (options.split_time > 0 ? 1 : 0) + (options.split_last.empty() ? 0 : 1);
   if (rules > 1) refuse("--split, --split-time and --split-last exclude each other");

@@ -33,7 +33,7 @@ double typed_alpha(std::string const& typed) {
   if (!fault.empty()) refuse("--implicit: " + fault);
   double const alpha = std::stod(text);
   if (!(alpha > 0) || std::isinf(alpha))
-    refuse(fmt::format("--implicit takes the weight alpha of a click, above 0, not {}", typed));
+    refuse("--implicit takes the weight alpha of a click, above 0, not {}", typed);
   return alpha;
 }
 
@@ -109,8 +109,7 @@ void declare(Command& command, UpdateOptions& options) {
 }
 
 void check(UpdateOptions const& options) {
-  if (options.sweeps < 0)
-    refuse(fmt::format("--sweeps takes a number of at least 0, not {}", options.sweeps));
+  if (options.sweeps < 0) refuse("--sweeps takes a number of at least 0, not {}", options.sweeps);
   if (options.sweeps > 0 && options.train.empty())
     refuse("--sweeps solves all rows, each from all of its entries: name the old ones by --train");
   expect_distinct_files({options.model, options.entries, options.train}, options.output,

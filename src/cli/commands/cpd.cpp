@@ -19,6 +19,7 @@
 #include "cli/streams/messages.hpp"
 #include "cli/streams/note_unkept.hpp"
 #include "cli/streams/progress.hpp"
+#include "cli/streams/refuse.hpp"
 #include "cli/streams/run_files.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "cli/tensors/read_on_ranks.hpp"
@@ -40,8 +41,7 @@ std::optional<io::HostKtensor> read_start(CpdOptions const& options) {
   if (!starts_from_file(options)) return std::nullopt;
   io::HostKtensor start = io::read_model(options.start);
   if (start.rank() != options.rank)
-    throw InputError(options.start.string(), 0, 0,
-                     fmt::format("holds a model of rank {}, not {}", start.rank(), options.rank));
+    refuse_file(options.start, "holds a model of rank {}, not {}", start.rank(), options.rank);
   return start;
 }
 
@@ -157,8 +157,7 @@ void warn_of_defect(CpdOptions const& options, CpdReport const& result) {
 /// Refuses options that this number of ranks does not support.
 void expect_ranks_suit(CpdOptions const& options) {
   if (ranks().size == 1 && std::ranges::any_of(options.grid, [](int p) { return p > 1; }))
-    throw UsageError(fmt::format("--grid {} is for several ranks: start a build with MPI by mpirun",
-                                 fmt::join(options.grid, ",")));
+    refuse("--grid {} is for several ranks: start a build with MPI by mpirun", fmt::join(options.grid, ","));
   if (options.init == "nvecs") expect_one_rank("--init nvecs works on");
   if (options.tune) expect_one_rank("--tune works on");
 }

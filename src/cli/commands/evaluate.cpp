@@ -17,9 +17,9 @@
 #include "cli/run/ranks.hpp"
 #include "cli/run/session.hpp"
 #include "cli/streams/messages.hpp"
+#include "cli/streams/refuse.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "polyad/core/device.hpp"
-#include "polyad/core/error.hpp"
 #include "polyad/io/atomic_file.hpp"
 
 namespace polyad::cli {
@@ -151,7 +151,7 @@ void settle(EvaluateOptions& options, io::HostFastTucker& model) {
   evaluation.average_contexts = options.contexts == "average";
   evaluation.per_user         = !options.output.empty();
   if (evaluation.user_mode == evaluation.item_mode)
-    throw UsageError(fmt::format("--mode and --user-mode are both mode {}", evaluation.item_mode));
+    refuse("--mode and --user-mode are both mode {}", evaluation.item_mode);
   if (options.clip.empty()) return;
   model.lowest  = options.clip[0];
   model.highest = options.clip[1];

@@ -23,6 +23,7 @@
 #include "cli/streams/messages.hpp"
 #include "cli/streams/note_unkept.hpp"
 #include "cli/streams/progress.hpp"
+#include "cli/streams/refuse.hpp"
 #include "cli/streams/run_files.hpp"
 #include "cli/tensors/entries.hpp"
 #include "cli/tensors/read_on_ranks.hpp"
@@ -41,11 +42,11 @@ namespace {
 void expect_known_base(TrainOptions const& options, InputReport const& train, InputReport const& test) {
   if (train.knows_base || options.index_base >= 0) return;
   if (!test.is_text || test.base == 0 || !train.labels.empty() || !test.labels.empty()) return;
-  throw UsageError(
-      fmt::format("{} counts from 0, but {} has no index 0: does it count from 0, too, or from 1, as the "
-                  "text of which the "
-                  "training set was made? Say so by --index-base",
-                  options.tensor.string(), options.test.string()));
+  refuse(
+      "{} counts from 0, but {} has no index 0: does it count from 0, too, or from 1, as the "
+      "text of which the "
+      "training set was made? Say so by --index-base",
+      options.tensor.string(), options.test.string());
 }
 
 /// The test set, whose rows are those of the training set. On several ranks each has a part of it; if rows
@@ -91,23 +92,20 @@ CompletionSets read_sets(TrainOptions& options, Report& report, std::vector<std:
   sets.names = report.input->names();
   if (options.index_base >= 0 && report.input->knows_base && !report.input->table &&
       report.input->base != options.index_base)
-    throw UsageError(fmt::format("{} says that it counts from {}, but --index-base is {}", file,
-                                 report.input->base, options.index_base));
-  if (sets.train.order() < 2) throw InputError(file, 0, 0, "has one mode only; FastTucker needs two or more");
+    refuse("{} says that it counts from {}, but --index-base is {}", file, report.input->base,
+           options.index_base);
+  if (sets.train.order() < 2) refuse_file(file, "has one mode only; FastTucker needs two or more");
   if (options.columns.size() > 1 && options.columns.size() != sets.train.extents.size())
-    throw UsageError(
-        fmt::format("-j gives {} numbers for {} modes", options.columns.size(), sets.train.order()));
+    refuse("-j gives {} numbers for {} modes", options.columns.size(), sets.train.order());
   if (!options.targets.empty() && options.targets.size() != sets.train.extents.size())
-    throw UsageError(
-        fmt::format("--targets gives {} words for {} modes", options.targets.size(), sets.train.order()));
+    refuse("--targets gives {} words for {} modes", options.targets.size(), sets.train.order());
   std::size_t const order = sets.train.order();
   if (options.time_mode_text != "-1")
     options.bias.time_mode =
         mode_on_ranks(options.time_mode_text, sets.names.labels, sets.train.order(), "--time-mode");
   for (std::size_t const numbers : {options.time_bins.size(), options.time_damping.size()})
     if (numbers > 1 && numbers != order)
-      throw UsageError(
-          fmt::format("--time-bins and --time-reg take one number or {}, not {}", order, numbers));
+      refuse("--time-bins and --time-reg take one number or {}, not {}", order, numbers);
   EntriesForModel test;
   if (!options.test.empty()) {
     test = read_test(options, *report.input);
@@ -132,7 +130,7 @@ CompletionSets read_sets(TrainOptions& options, Report& report, std::vector<std:
     sets.cold                      = gather_on_rank_0(std::move(sets.cold));
   }
   report.input->nnz = sums_of_ranks(sets.train.nnz()).all;
-  if (report.input->nnz == 0) throw InputError(file, 0, 0, "leaves no entry to learn from");
+  if (report.input->nnz == 0) refuse_file(file, "leaves no entry to learn from");
   stop_if_interrupted("reading the entries");
   return sets;
 }
@@ -339,8 +337,7 @@ std::optional<RankingChoice> choose_implicit_options(TrainOptions& options, io::
                                                      bool sums) {
   if (!options.chooses_by_ranking) return std::nullopt;
   if (!options.resume.empty())
-    throw UsageError(
-        "--resume continues with the options of the checkpoint's run: name its alpha by --implicit");
+    refuse("--resume continues with the options of the checkpoint's run: name its alpha by --implicit");
   std::optional<Progress> progress;
   if (ranks().rank == 0) progress.emplace(options.max_epochs, options.time_limit_s, options.common.quiet);
   auto const choice              = choose_by_ranking(options, train, sums, [&](RankingChoice const& best) {
@@ -368,11 +365,10 @@ void show_choice(RankingChoice const& choice) {
 /// Refuses options that several ranks do not support.
 void expect_distributed(TrainOptions const& options) {
   if (!options.optimizer_facts().runs_on_ranks)
-    throw UsageError(fmt::format(
-        "--optimizer {} works on one rank only so far: take {}, or start polyad without mpirun",
-        options.optimizer_name, optimizer_names([](auto const& facts) { return facts.runs_on_ranks; })));
+    refuse("--optimizer {} works on one rank only so far: take {}, or start polyad without mpirun",
+           options.optimizer_name, optimizer_names([](auto const& facts) { return facts.runs_on_ranks; }));
   if (options.split_time > 0 || !options.split_last.empty() || !options.split_rows.empty())
-    throw UsageError(
+    refuse(
         "--split-time, --split-last and --split-rows are for one rank only so far: start polyad without "
         "mpirun "
         "for them, or leave them out");

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // polyad mttkrp: the matricised tensor times the Khatri-Rao product of a model's factors.
-#include <fmt/format.h>
-
 #include <utility>
 
 #include "cli/commands/commands.hpp"
@@ -11,10 +9,10 @@
 #include "cli/report/file_name_format.hpp"
 #include "cli/run/session.hpp"
 #include "cli/streams/messages.hpp"
+#include "cli/streams/refuse.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "cli/tensors/write_output.hpp"
 #include "polyad/core/device.hpp"
-#include "polyad/core/error.hpp"
 #include "polyad/io/array_npz.hpp"
 #include "polyad/io/atomic_file.hpp"
 #include "polyad/io/model_file.hpp"
@@ -34,9 +32,8 @@ int run(MttkrpOptions const& given, Report& report) {
   auto tensor              = std::move(file.tensor);
   report.input->dims       = tensor.extents;
   if (model.extents != tensor.extents)
-    throw InputError(options.factors.string(), 0, 0,
-                     fmt::format("holds a model of {}, but the tensor is {}", dims_text(model.extents),
-                                 dims_text(tensor.extents)));
+    refuse_file(options.factors, "holds a model of {}, but the tensor is {}", dims_text(model.extents),
+                dims_text(tensor.extents));
   options.mode             = mode_of_text(options.mode_text, names.labels, tensor.order(), "--mode");
   std::uint64_t const rows = tensor.extents[options.mode];
   Session const session(options.common, report);

@@ -15,10 +15,10 @@
 #include "cli/report/file_name_format.hpp"
 #include "cli/run/session.hpp"
 #include "cli/streams/messages.hpp"
+#include "cli/streams/refuse.hpp"
 #include "cli/tensors/entries.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "polyad/core/device.hpp"
-#include "polyad/core/error.hpp"
 #include "polyad/io/atomic_file.hpp"
 #include "polyad/io/input_file.hpp"
 
@@ -28,7 +28,7 @@ namespace {
 
 int predict_completion(io::HostFastTucker model, PredictOptions const& options, Report& report) {
   if (options.cold_start == ColdStart::zero)
-    throw UsageError("--cold-start zero is for models of cpd and tucker: take bias");
+    refuse("--cold-start zero is for models of cpd and tucker: take bias");
   bool const by_biases   = options.cold_start.value_or(ColdStart::bias) == ColdStart::bias;
   std::string const file = options.places.string();
   if (!options.clip.empty()) {

@@ -15,6 +15,7 @@
 #include "cli/report/file_name_format.hpp"
 #include "cli/run/session.hpp"
 #include "cli/streams/messages.hpp"
+#include "cli/streams/refuse.hpp"
 #include "cli/tensors/entries.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "polyad/core/error.hpp"
@@ -97,8 +98,7 @@ void show_predictions(std::size_t entries, CompletionReport&& result, Report& re
 
 int predict_model(ValuedModel const& model, PredictOptions const& options, Report& report) {
   if (options.cold_start == ColdStart::bias)
-    throw UsageError(
-        fmt::format("--cold-start bias is for models of fast-tucker: {} has no biases", model.text));
+    refuse("--cold-start bias is for models of fast-tucker: {} has no biases", model.text);
   int const base         = base_of_model(model.names, options.index_base, options.model);
   std::string const file = options.places.string();
   auto entries =

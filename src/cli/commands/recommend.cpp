@@ -29,6 +29,7 @@
 #include "cli/run/ranks.hpp"
 #include "cli/run/session.hpp"
 #include "cli/streams/messages.hpp"
+#include "cli/streams/refuse.hpp"
 #include "cli/tensors/entries.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
@@ -105,7 +106,7 @@ public:
   [[nodiscard]] Queries read(std::filesystem::path const& path) const {
     std::ifstream file(path, std::ios::binary);
     std::string const name = path.string();
-    if (!file || std::filesystem::is_directory(path)) throw InputError(name, 0, 0, "cannot be read");
+    if (!file || std::filesystem::is_directory(path)) refuse_file(name, "cannot be read");
     Queries queries;
     std::string line;
     for (std::uint64_t number = 1; std::getline(file, line); ++number) {
@@ -119,8 +120,8 @@ public:
       }
       add(words, {name, number, 0}, queries);
     }
-    if (file.bad()) throw InputError(name, 0, 0, "cannot be read");
-    if (queries.texts.empty()) throw InputError(name, 0, 0, "holds no query");
+    if (file.bad()) refuse_file(name, "cannot be read");
+    if (queries.texts.empty()) refuse_file(name, "holds no query");
     return queries;
   }
 
@@ -215,8 +216,7 @@ void put(RankedRows const& found, Queries const& queries, int mode, RowTexts con
 /// Several ranks compute rows of new users together. Then rank 0 alone recommends.
 int run(RecommendOptions const& options, Report& report) {
   if (ranks().size > 1 && options.ratings.empty())
-    throw UsageError(
-        "recommend runs on several ranks only for --ratings so far: start this command without mpirun");
+    refuse("recommend runs on several ranks only for --ratings so far: start this command without mpirun");
   expect_usable_device();
   if (ranks().rank == 0) io::expect_writable(options.output);
   auto model     = io::read_fast_tucker(options.model);

@@ -13,10 +13,10 @@
 #include "cli/report/file_name_format.hpp"
 #include "cli/run/session.hpp"
 #include "cli/streams/messages.hpp"
+#include "cli/streams/refuse.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "cli/tensors/write_output.hpp"
 #include "polyad/core/device.hpp"
-#include "polyad/core/error.hpp"
 #include "polyad/io/array_npz.hpp"
 #include "polyad/io/atomic_file.hpp"
 #include "polyad/io/input_file.hpp"
@@ -38,17 +38,15 @@ io::TensorFile read_tensor(CommandOptions& options, Report& report, io::RowNames
   auto file                = read_input_file(input, options.common, report);
   auto const& labels       = names.labels.empty() ? file.labels : names.labels;
   options.mode             = mode_of_text(options.mode_text, labels, file.tensor.order(), "--mode");
-  if (file.tensor.order() < 2) throw InputError(options.tensor.string(), 0, 0, "has one mode only");
+  if (file.tensor.order() < 2) refuse_file(options.tensor, "has one mode only");
   return file;
 }
 
 void expect_rows(std::filesystem::path const& file, int mode, io::HostArray const& matrix,
                  std::uint64_t rows) {
   if (matrix.shape[0] != rows)
-    throw InputError(file.string(), 0, 0,
-                     fmt::format("the matrix of mode {} has {} rows, not {}", mode, matrix.shape[0], rows));
-  if (matrix.shape[1] == 0)
-    throw InputError(file.string(), 0, 0, fmt::format("the matrix of mode {} has no columns", mode));
+    refuse_file(file, "the matrix of mode {} has {} rows, not {}", mode, matrix.shape[0], rows);
+  if (matrix.shape[1] == 0) refuse_file(file, "the matrix of mode {} has no columns", mode);
 }
 
 /// What else the archive of the matrices says, if they are those of a model.
@@ -73,9 +71,8 @@ void look_up_rows(FactsOfModel const& model, TtmcOptions const& options, io::Coo
   auto const& [extents, rows, names] = model;
   if (rows.empty() || extents.size() != static_cast<std::size_t>(tensor.order())) return;
   if (extents != tensor.extents)
-    throw InputError(options.matrices.string(), 0, 0,
-                     fmt::format("holds a model of {}, but the tensor is {}", dims_text(extents),
-                                 dims_text(tensor.extents)));
+    refuse_file(options.matrices, "holds a model of {}, but the tensor is {}", dims_text(extents),
+                dims_text(tensor.extents));
   io::keep_stored(tensor, rows, options.mode);
 }
 
@@ -136,8 +133,7 @@ int run(TtmcOptions const& given, Report& report) {
     if (n == options.mode) continue;
     auto const matrix = matrices.find(n);
     if (matrix == matrices.end())
-      throw InputError(options.matrices.string(), 0, 0,
-                       fmt::format("holds no array 'factor_{}', of mode {}", n, n));
+      refuse_file(options.matrices, "holds no array 'factor_{}', of mode {}", n, n);
     expect_rows(options.matrices, n, matrix->second, tensor.extents[n]);
   }
   Session const session(options.common, report);

@@ -13,12 +13,12 @@
 #include "cli/streams/messages.hpp"
 #include "cli/streams/note_unkept.hpp"
 #include "cli/streams/progress.hpp"
+#include "cli/streams/refuse.hpp"
 #include "cli/streams/run_files.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "cli/tensors/read_on_ranks.hpp"
 #include "cli/tensors/show_stored_rows.hpp"
 #include "polyad/core/device.hpp"
-#include "polyad/core/error.hpp"
 #include "polyad/core/quantity_text.hpp"
 
 namespace polyad::cli {
@@ -32,8 +32,7 @@ int run(TuckerOptions const& given, Report& report) {
   RunSession session(options.common, report);
   report.process_bytes = peak_memory_bytes();
   auto tensor          = read_on_ranks(input_to_sum(options), options.common, report);
-  if (tensor.order() < 2)
-    throw InputError(options.tensor.string(), 0, 0, "has one mode only; Tucker needs two or more");
+  if (tensor.order() < 2) refuse_file(options.tensor, "has one mode only; Tucker needs two or more");
   note_unkept(options.common, {options.output, options.checkpoint}, "-o, --report or --checkpoint");
   session.begin();
   double seconds = 0;

@@ -10,10 +10,10 @@
 #include "cli/report/file_name_format.hpp"
 #include "cli/run/session.hpp"
 #include "cli/streams/messages.hpp"
+#include "cli/streams/refuse.hpp"
 #include "cli/tensors/compact_list.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "polyad/core/device.hpp"
-#include "polyad/core/error.hpp"
 #include "polyad/io/atomic_file.hpp"
 
 namespace polyad::cli {
@@ -23,8 +23,7 @@ int run(TuneOptions const& options, Report& report) {
   if (options.store) io::expect_writable(choice_path(options.tensor));
   // Reads it as cpd does, since the choice is kept for cpd.
   auto tensor = read_input(input_to_sum(options), options.common, report);
-  if (tensor.order() < 2)
-    throw InputError(options.tensor.string(), 0, 0, "has one mode only; CP needs two or more");
+  if (tensor.order() < 2) refuse_file(options.tensor, "has one mode only; CP needs two or more");
   Session const session(options.common, report, options.device_memory);
   auto const key = choice_key(options.tensor, tensor, *report.backend, options.rank, options.precision);
   static_cast<void>(compact_list(tensor, *report.input));

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cli/names/row_texts.hpp"
+#include "cli/streams/refuse.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "cli/typed_text/mode_constraints.hpp"
 #include "polyad/core/error.hpp"
@@ -38,8 +39,7 @@ void share_weights(io::HostKtensor& start, TypedConstraints const& constraints) 
 
 void settle_modes(CpdOptions& options, io::CoordinateList const& tensor, InputReport const& input,
                   std::optional<io::HostKtensor>& start) {
-  if (tensor.order() < 2)
-    throw InputError(options.tensor.string(), 0, 0, "has one mode only; CP needs two or more");
+  if (tensor.order() < 2) refuse_file(options.tensor, "has one mode only; CP needs two or more");
   settle_modes(options.constraints, [&](std::string const& option, std::string const& name) {
     return mode_on_ranks(name, input.labels, tensor.order(), option);
   });

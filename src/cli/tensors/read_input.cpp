@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/tensors/read_input.hpp"
 #include "cli/report/file_name_format.hpp"
+#include "cli/streams/refuse.hpp"
 
 #include <fmt/format.h>
 
@@ -31,9 +32,7 @@ void expect_no_duplicates(TensorInput const& input, io::TensorFile const& file) 
   auto const later   = lines ? line_of_nonzero(input.path, pair->later) : std::nullopt;
   if (earlier && later)
     throw InputError(input.path.string(), *later, 1, fmt::format("repeats the indices of line {}", *earlier));
-  throw InputError(
-      input.path.string(), 0, 0,
-      fmt::format("nonzero {} repeats the indices of nonzero {}", pair->later + 1, pair->earlier + 1));
+  refuse_file(input.path, "nonzero {} repeats the indices of nonzero {}", pair->later + 1, pair->earlier + 1);
 }
 
 io::ReadOptions read_options(TensorInput const& input, CommonOptions const& common) {

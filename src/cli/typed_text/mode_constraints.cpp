@@ -9,8 +9,8 @@
 #include <cstddef>
 
 #include "cli/names/words.hpp"
+#include "cli/streams/refuse.hpp"
 #include "cli/typed_text/numbers.hpp"
-#include "polyad/core/error.hpp"
 #include "polyad/core/printable.hpp"
 
 namespace polyad::cli {
@@ -29,22 +29,19 @@ std::vector<int> modes_in(std::string const& option, std::string const& text) {
     std::string mode = word.text;
     int value        = 0;
     if (mode.empty() || (settle_whole_number<int>(mode).empty() && mode.front() == '-'))
-      throw UsageError(
-          fmt::format("{} takes modes by number, counted from 0, or by name, as {}=0,2, not '{}'", option,
-                      option, printable(text)));
+      refuse("{} takes modes by number, counted from 0, or by name, as {}=0,2, not '{}'", option, option,
+             printable(text));
     if (!is_whole_number(mode)) continue;
     std::from_chars(mode.data(), mode.data() + mode.size(), value);
     if (std::find(modes.begin(), modes.end(), value) != modes.end())
-      throw UsageError(fmt::format("{} names mode {} twice", option, value));
+      refuse("{} names mode {} twice", option, value);
     modes.push_back(value);
   }
   return modes;
 }
 
 void expect_mode(std::string const& option, int mode, int order) {
-  if (mode >= order)
-    throw UsageError(
-        fmt::format("{} names mode {}, but the tensor has modes 0 to {}", option, mode, order - 1));
+  if (mode >= order) refuse("{} names mode {}, but the tensor has modes 0 to {}", option, mode, order - 1);
 }
 
 /// Calls put(constraints of a mode, number) for each mode that the numbers name, or all.
@@ -65,10 +62,10 @@ void expect_no_escape(TypedConstraints const& typed, std::vector<Constraints> co
   if (std::ranges::none_of(constraints, &Constraints::is_penalised)) return;
   for (std::size_t n = 0; n < constraints.size(); ++n)
     if (!constraints[n].is_penalised() && !constraints[n].is_bounded() && !is_fixed(typed, n))
-      throw UsageError(fmt::format(
+      refuse(
           "{} leaves mode {} without a penalty: the scale of the components would escape into it. "
           "Give all modes one, or bounds on both sides, or --fix them",
-          typed.ridge.empty() ? "--l1" : "--ridge", n));
+          typed.ridge.empty() ? "--l1" : "--ridge", n);
 }
 
 }  // namespace
@@ -123,10 +120,10 @@ std::vector<Constraints> constraints_of_modes(TypedConstraints const& typed, int
     if (typed.all_nonnegative || std::find(list.begin(), list.end(), n) != list.end())
       of_n.lower = std::max(of_n.lower, 0.0);
     if (of_n.lower > of_n.upper)
-      throw UsageError(
-          fmt::format("mode {} has the lower bound {} and the upper bound {}: no number is between "
-                      "them",
-                      n, of_n.lower, of_n.upper));
+      refuse(
+          "mode {} has the lower bound {} and the upper bound {}: no number is between "
+          "them",
+          n, of_n.lower, of_n.upper);
   }
   expect_no_escape(typed, result);
   if (std::ranges::all_of(result, [](auto const& c) { return c == Constraints(); })) result.clear();

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <cstddef>
 
+#include "cli/streams/refuse.hpp"
 #include "cli/typed_text/numbers.hpp"
-#include "polyad/core/error.hpp"
 #include "polyad/core/printable.hpp"
 
 namespace polyad::cli {
@@ -28,14 +28,12 @@ ModePenalty mode_penalty(std::string const& option, std::string const& text, Num
   bool const is_number = settle_whole_number<int>(mode).empty();
   if (!settle_number(number).empty() || mode.empty() || (is_number && mode.front() == '-') ||
       (!is_number && is_like_number(mode)))
-    throw UsageError(
-        fmt::format("{} takes X, or MODE:X with the number of a mode, counted from 0, or its name, not '{}'",
-                    option, printable(text)));
+    refuse("{} takes X, or MODE:X with the number of a mode, counted from 0, or its name, not '{}'", option,
+           printable(text));
   std::from_chars(number.data(), number.data() + number.size(), result.penalty);
   bool const may_be_negative = sign == NumberSign::any;
   if (!std::isfinite(result.penalty) || (result.penalty < 0 && !may_be_negative))
-    throw UsageError(fmt::format("{} takes a number{}, not '{}'", option,
-                                 may_be_negative ? "" : " of at least 0", printable(text)));
+    refuse("{} takes a number{}, not '{}'", option, may_be_negative ? "" : " of at least 0", printable(text));
   if (!is_number) {
     result.name = mode;
   } else if (colon != std::string::npos) {
@@ -53,10 +51,10 @@ std::vector<ModePenalty> mode_penalties(std::string const& option, std::vector<s
     auto const penalty = mode_penalty(option, text, sign);
     for (auto const& before : penalties)
       if (before.mode == penalty.mode && before.name == penalty.name)
-        throw UsageError(fmt::format("{} is given twice for {}", option,
-                                     penalty.mode           ? fmt::format("mode {}", *penalty.mode)
-                                     : penalty.name.empty() ? "all modes"
-                                                            : "mode " + printable(penalty.name)));
+        refuse("{} is given twice for {}", option,
+               penalty.mode           ? fmt::format("mode {}", *penalty.mode)
+               : penalty.name.empty() ? "all modes"
+                                      : "mode " + printable(penalty.name));
     penalties.push_back(penalty);
   }
   return penalties;

@@ -19,6 +19,7 @@
 #include "cli/run/ranks.hpp"
 #include "cli/run/session.hpp"
 #include "cli/streams/messages.hpp"
+#include "cli/streams/refuse.hpp"
 #include "cli/tensors/entries.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "polyad/core/device.hpp"
@@ -68,10 +69,10 @@ io::CoordinateList read_train(UpdateOptions const& options, io::HostFastTucker c
   RowTexts const rows(train.names, list.extents, base);
   for (std::uint64_t p = 0; p < list.nnz(); ++p)
     if (int const n = mode_outside(list, p, model.extents); n >= 0)
-      throw InputError(options.train.string(), 0, 0,
-                       fmt::format("entry {} has row {} of {}, which the model does not have: --train takes "
-                                   "the entries that it was fitted to",
-                                   p + 1, rows.text(n, index_of(list, p, n)), rows.mode_text(n)));
+      refuse_file(options.train,
+                  "entry {} has row {} of {}, which the model does not have: --train takes "
+                  "the entries that it was fitted to",
+                  p + 1, rows.text(n, index_of(list, p, n)), rows.mode_text(n));
   return std::move(list);
 }
 
