@@ -17,8 +17,7 @@ void declare(Command& command, EvaluateOptions& options) {
              "Number of the first row; unset: as in the model's training set");
   command.add_input(
       "--seen FILE", options.seen,
-      "The training set: what a user has there is not recommended, and it knows the most popular "
-      "items");
+      "The training set: what a user has there is not recommended, and it knows the most popular items");
   command.add_option("-k,--count K", options.evaluation.count, "Evaluate the first K recommendations")
       ->capture_default_str();
   command
@@ -36,8 +35,7 @@ void declare(Command& command, EvaluateOptions& options) {
       ->capture_default_str();
   command.add_choice(
       "--contexts HOW", options.contexts, {"each", "average"},
-      "Rows of other modes: each combination in the test set is a query, or the model averages "
-      "over them");
+      "Rows of other modes: each combination in the test set is a query, or the model averages over them");
   command.add_flag("--rank-seen", options.evaluation.rank_seen,
                    "Recommend what a user has in --seen, too: people listen to songs again");
   command.add_flag("!--no-baselines", options.evaluation.baselines,

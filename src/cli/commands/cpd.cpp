@@ -128,8 +128,7 @@ void warn_of_negative_values(std::vector<Constraints> const& constraints, io::Co
   }
   if (negative > 0)
     say("polyad: warning: all modes are nonnegative, and negative values have {:.3g} % of the tensor's "
-        "squared "
-        "norm: the model cannot reach them\n",
+        "squared norm: the model cannot reach them\n",
         100 * negative / all);
 }
 

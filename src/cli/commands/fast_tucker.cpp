@@ -43,9 +43,8 @@ void expect_known_base(TrainOptions const& options, InputReport const& train, In
   if (train.knows_base || options.index_base >= 0) return;
   if (!test.is_text || test.base == 0 || !train.labels.empty() || !test.labels.empty()) return;
   refuse(
-      "{} counts from 0, but {} has no index 0: does it count from 0, too, or from 1, as the "
-      "text of which the "
-      "training set was made? Say so by --index-base",
+      "{} counts from 0, but {} has no index 0: does it count from 0, too, or from 1, as the text of which "
+      "the training set was made? Say so by --index-base",
       options.tensor.string(), options.test.string());
 }
 
@@ -145,8 +144,7 @@ void warn_of_single_times(TrainOptions const& options, io::CoordinateList const&
   std::uint64_t const distinct = std::unique(times.begin(), times.end()) - times.begin();
   if (2 * distinct <= train.nnz()) return;
   say("polyad: warning: {} entries have {} different times in mode {}, so that nothing can be learned of "
-      "most times. "
-      "Take longer steps; of a table, --time COLUMN --time-unit day makes some\n",
+      "most times. Take longer steps; of a table, --time COLUMN --time-unit day makes some\n",
       train.nnz(), distinct, mode);
 }
 
@@ -159,8 +157,7 @@ std::string advice_on_rates(TrainOptions const& options, CompletionReport const&
     return "";
   return fmt::format(
       " (the defaults suit ratings, which are about 1 off mean and biases, and these values are {} off: "
-      "divide "
-      "both rates by 10 until it learns, or take --optimizer als)",
+      "divide both rates by 10 until it learns, or take --optimizer als)",
       error_text(biases->second.rmse));
 }
 
@@ -355,8 +352,7 @@ std::optional<RankingChoice> choose_implicit_options(TrainOptions& options, io::
 void show_choice(RankingChoice const& choice) {
   show(
       "chosen   --implicit={:g} --reg {:g} -r {}: NDCG@10 {:.4f} +- {:.4f} on the last entries of {} rows of "
-      "mode "
-      "0 ({} candidates in {}{})\n",
+      "mode 0 ({} candidates in {}{})\n",
       choice.alpha, choice.ridge, choice.rank, choice.ndcg, 1.96 * choice.ndcg_error, choice.users,
       choice.candidates, duration_text(choice.seconds),
       choice.reason == "converged" ? "" : ", ended early: " + choice.reason);
@@ -370,8 +366,7 @@ void expect_distributed(TrainOptions const& options) {
   if (options.split_time > 0 || !options.split_last.empty() || !options.split_rows.empty())
     refuse(
         "--split-time, --split-last and --split-rows are for one rank only so far: start polyad without "
-        "mpirun "
-        "for them, or leave them out");
+        "mpirun for them, or leave them out");
 }
 
 }  // namespace

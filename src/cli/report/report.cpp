@@ -291,8 +291,7 @@ std::string error_text(double error) {
 std::string ranks_text(RanksReport const& ranks, char const* what) {
   return fmt::format(
       "ranks    {}, each with its rows of every mode, by {}; largest over mean: {} {:.2f}, rows {:.2f}, "
-      "bytes "
-      "{:.2f}",
+      "bytes {:.2f}",
       ranks.count, ranks.exchange, what, ranks.nonzeros, ranks.rows, ranks.bytes);
 }
 

@@ -120,10 +120,8 @@ std::vector<Constraints> constraints_of_modes(TypedConstraints const& typed, int
     if (typed.all_nonnegative || std::find(list.begin(), list.end(), n) != list.end())
       of_n.lower = std::max(of_n.lower, 0.0);
     if (of_n.lower > of_n.upper)
-      refuse(
-          "mode {} has the lower bound {} and the upper bound {}: no number is between "
-          "them",
-          n, of_n.lower, of_n.upper);
+      refuse("mode {} has the lower bound {} and the upper bound {}: no number is between them", n,
+             of_n.lower, of_n.upper);
   }
   expect_no_escape(typed, result);
   if (std::ranges::all_of(result, [](auto const& c) { return c == Constraints(); })) result.clear();
