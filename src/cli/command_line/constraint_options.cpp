@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "cli/command_line/checks.hpp"
 #include "cli/command_line/declarations.hpp"
 #include "cli/typed_text/numbers.hpp"
-#include "polyad/core/error.hpp"
 #include "polyad/core/printable.hpp"
 
 namespace polyad::cli {
@@ -14,9 +14,9 @@ namespace polyad::cli {
 namespace {
 
 /// A repeatable option whose values are [MODE:]X.
-void add_mode_numbers(Command& command, std::string const& name, std::vector<std::string>& texts,
-                      std::string const& meaning) {
-  command.add_option(name + " [MODE:]X", texts, meaning, listed_as(name.substr(2), texts, ","))
+void add_mode_numbers(Command& command, TypedNumbers& typed, std::string const& meaning) {
+  std::string const name = typed.option;
+  command.add_option(name + " [MODE:]X", typed.texts, meaning, listed_as(name.substr(2), typed.texts, ","))
       ->allow_extra_args(false);
 }
 
@@ -38,12 +38,12 @@ void add_constraints(Command& command, CpdOptions& options) {
   command.add_flag_with_text("--nonnegative", typed.nonnegative_text, "all",
                              "Factors without negative entries, or only those of modes: --nonnegative=0,2 or "
                              "--nonnegative=user");
-  add_mode_numbers(command, "--lower", typed.lower_texts,
+  add_mode_numbers(command, typed.lower,
                    "The least entry of the factors, or of those of MODE, a number or a name");
-  add_mode_numbers(command, "--upper", typed.upper_texts, "The largest entry; repeatable as --lower");
-  add_mode_numbers(command, "--l1", typed.l1_texts,
+  add_mode_numbers(command, typed.upper, "The largest entry; repeatable as --lower");
+  add_mode_numbers(command, typed.l1,
                    "Penalty: X times the sum of all |entries|, which makes many of them 0");
-  add_mode_numbers(command, "--ridge", typed.ridge_texts,
+  add_mode_numbers(command, typed.ridge,
                    "Penalty: X/2 ||A||^2. If a mode has a penalty, each needs one or two bounds");
   command.after_parsing([&typed] { read_texts(typed); });
   command.after_parsing([&options] { options.inner_sweeps = inner_sweeps_of(options.inner_text); });

@@ -17,13 +17,12 @@
 #include "cli/run/ranks.hpp"
 #include "cli/run/session.hpp"
 #include "cli/streams/messages.hpp"
-#include "cli/streams/note_unkept.hpp"
 #include "cli/streams/progress.hpp"
 #include "cli/streams/refuse.hpp"
 #include "cli/streams/run_files.hpp"
+#include "cli/tensors/compact_list.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "cli/tensors/read_on_ranks.hpp"
-#include "cli/tensors/show_stored_rows.hpp"
 #include "cli/typed_text/mode_constraints.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
@@ -203,7 +202,7 @@ int run(CpdOptions const& given, Report& report) {
     expect_same_rows(start->names.labels, options.start.string(), report.input->labels,
                      options.tensor.string());
   warn_of_negative_values(constraints_of_modes(options.constraints, tensor.order()), tensor);
-  note_unkept(options.common, {options.output, options.checkpoint}, "-o, --report or --checkpoint");
+  note_unkept(options);
   session.begin();
   double seconds = 0;
   SaveModel save;

@@ -21,7 +21,6 @@
 #include "cli/run/session.hpp"
 #include "cli/splits/held_out_sets.hpp"
 #include "cli/streams/messages.hpp"
-#include "cli/streams/note_unkept.hpp"
 #include "cli/streams/progress.hpp"
 #include "cli/streams/refuse.hpp"
 #include "cli/streams/run_files.hpp"
@@ -395,7 +394,7 @@ int run(TrainOptions const& given, Report& report) {
   auto cold = std::exchange(sets.cold, {});
   if (options.implicit)
     for (double& x : cold.values) x = x > 0 ? 1 : 0;  // the targets, as of all other entries
-  note_unkept(options.common, {options.output, options.checkpoint}, "-o, --report or --checkpoint");
+  note_unkept(options);
   warn_of_single_times(options, sets.train);
   warn_of_cold(cold.nnz());
   session.begin();

@@ -11,13 +11,12 @@
 #include "cli/run/ranks.hpp"
 #include "cli/run/session.hpp"
 #include "cli/streams/messages.hpp"
-#include "cli/streams/note_unkept.hpp"
 #include "cli/streams/progress.hpp"
 #include "cli/streams/refuse.hpp"
 #include "cli/streams/run_files.hpp"
+#include "cli/tensors/compact_list.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "cli/tensors/read_on_ranks.hpp"
-#include "cli/tensors/show_stored_rows.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/core/quantity_text.hpp"
 
@@ -33,7 +32,7 @@ int run(TuckerOptions const& given, Report& report) {
   report.process_bytes = peak_memory_bytes();
   auto tensor          = read_on_ranks(input_to_sum(options), options.common, report);
   if (tensor.order() < 2) refuse_file(options.tensor, "has one mode only; Tucker needs two or more");
-  note_unkept(options.common, {options.output, options.checkpoint}, "-o, --report or --checkpoint");
+  note_unkept(options);
   session.begin();
   double seconds = 0;
   finish_files_in_spite_of_signals();

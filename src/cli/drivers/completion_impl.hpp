@@ -21,7 +21,6 @@
 #include "cli/streams/standard_streams.hpp"
 #include "cli/tensors/device_tensor.hpp"
 #include "cli/tensors/read_on_ranks.hpp"
-#include "cli/tensors/survey_list.hpp"
 #include "polyad/core/device_memory.hpp"
 #include "polyad/core/memory_plan.hpp"
 #include "polyad/distributed/distribute.hpp"

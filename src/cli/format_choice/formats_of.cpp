@@ -8,7 +8,6 @@
 #include "cli/memory/loading_bytes.hpp"
 #include "cli/run/interrupt.hpp"
 #include "cli/tensors/device_tensor.hpp"
-#include "cli/tensors/survey_list.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/formats/any_format.hpp"
 

@@ -20,4 +20,9 @@ namespace polyad::cli {
 /// The lines above the table.
 void print_choice(Report const& report, EstimateOptions const& options);
 
+/// A line for each format, the best first: bytes, needed memory, build time, the time of each mode and of an
+/// iteration. The last column adds an iteration's share of the build. Times are measured if possible;
+/// predicted times have a tilde.
+void print_formats(FormatsReport const& formats);
+
 }  // namespace polyad::cli

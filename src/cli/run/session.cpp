@@ -11,8 +11,8 @@
 
 #include "cli/format_choice/machine.hpp"
 #include "cli/report/host_facts.hpp"
-#include "cli/run/device_failure.hpp"
 #include "cli/run/expect_threads.hpp"
+#include "cli/run/interrupt.hpp"
 #include "cli/run/ranks.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/core/device_memory.hpp"

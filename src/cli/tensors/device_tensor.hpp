@@ -4,9 +4,11 @@
 
 #include <Kokkos_Core.hpp>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <variant>
 
 #include "cli/report/report.hpp"
 #include "polyad/core/device_memory.hpp"
@@ -15,6 +17,7 @@
 #include "polyad/io/coordinate_list.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/sum_duplicates.hpp"
+#include "polyad/tensor/survey.hpp"
 
 namespace polyad::cli {
 
@@ -23,6 +26,15 @@ using Space = Kokkos::DefaultExecutionSpace;
 /// Whether coordinates and positions of nonzeros need 64 bits.
 inline bool needs_wide_index(io::CoordinateList const& tensor) {
   return tensor.wide() || tensor.nnz() > std::numeric_limits<std::uint32_t>::max();
+}
+
+/// Surveys a list for the cost model with the given number of threads (0: all).
+inline TensorSurvey survey_list(io::CoordinateList const& list, int threads) {
+  return std::visit(
+      [&](auto const& indices) {
+        return survey_tensor(list.extents, std::span(indices.data(), indices.size()), threads);
+      },
+      list.indices);
 }
 
 /// The list's tensor, as it is, on the device. Frees the list's arrays once they are copied.

@@ -68,13 +68,12 @@ io::TensorFile settle(io::TensorFile&& file, TensorInput const& input, Report& r
   facts.read_s     = file.report.seconds;
   if (is_first_part) show_columns(file.report, facts.path.name, common.quiet);
   facts.table = file.report.table;
+  double const megabytes =
+      static_cast<double>(std::max(file.report.text_bytes, file.report.file_bytes)) / 1e6;
   if (common.verbose && is_first_part)
     say("read {} ({}, {}, base {}): {} lines, {:.1f} MB in {}, {:.0f} MB/s; {} zeros\n", facts.path,
-        facts.dialect, io::to_string(file.report.compression), facts.base, file.report.lines,
-        static_cast<double>(std::max(file.report.text_bytes, file.report.file_bytes)) / 1e6,
-        duration_text(facts.read_s),
-        static_cast<double>(std::max(file.report.text_bytes, file.report.file_bytes)) / 1e6 / facts.read_s,
-        file.report.zeros);
+        facts.dialect, io::to_string(file.report.compression), facts.base, file.report.lines, megabytes,
+        duration_text(facts.read_s), megabytes / facts.read_s, file.report.zeros);
   if (input.duplicates == "error") expect_no_duplicates(input, file);
   if (input.duplicates == "sum") facts.duplicates = io::merge_duplicates(file.tensor, io::Duplicates::sum);
   facts.keeps_last = input.duplicates == "last";
@@ -98,14 +97,8 @@ io::TensorFile read_input_file(io::InputFile& file, TensorInput const& input, Co
   return settle(file.read_tensor(read_options(input, common)), input, report, common, true);
 }
 
-io::CoordinateList read_input(TensorInput const& input, CommonOptions const& common, Report& report,
-                              io::FilePart const& part) {
-  return read_input_file(input, common, report, part).tensor;
-}
-
-io::CoordinateList read_input(io::InputFile& file, TensorInput const& input, CommonOptions const& common,
-                              Report& report) {
-  return read_input_file(file, input, common, report).tensor;
+io::CoordinateList read_input(TensorInput const& input, CommonOptions const& common, Report& report) {
+  return read_input_file(input, common, report).tensor;
 }
 
 TensorInput input_to_sum(SummedTensorOptions const& options) {
