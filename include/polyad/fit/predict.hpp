@@ -16,18 +16,12 @@
 
 #include "polyad/core/instances.hpp"
 #include "polyad/core/spaces.hpp"
+#include "polyad/core/stop_reason.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/ktensor.hpp"
 #include "polyad/tensor/tucker_model.hpp"
 
 namespace polyad {
-
-/// Errors over `entries` observations; zero if there are none, not finite if a prediction is not.
-struct PredictionErrors {
-  count_t entries = 0;
-  double rmse     = 0;
-  double mae      = 0;
-};
 
 /// One number for each entry.
 template <class Scalar, class Space>

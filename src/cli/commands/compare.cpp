@@ -78,9 +78,7 @@ int compare_fit(CompareOptions const& options, Operand& of_model, Operand& of_te
   auto const& extents  = is_tucker ? tucker.extents : cp.extents;
   auto const& names    = is_tucker ? tucker.names : cp.names;
   auto const tensor    = read_tensor_of(options, of_tensor, of_model, names, extents, report);
-  if (extents != tensor.extents)
-    refuse_file(of_model.path, "holds a model of {}, but the tensor is {}", dims_text(extents),
-                dims_text(tensor.extents));
+  expect_extents(of_model.path, extents, tensor.extents);
   double const fit = is_tucker ? io::fit_of_model(tensor, tucker) : io::fit_of_model(tensor, cp);
   show("tensor   {}: {}\n", FileName(of_tensor.path), tensor_text(*report.input));
   show("model    {}\nfit      {:.9f}\n",

@@ -85,7 +85,7 @@ void summarise(CpdOptions const& options, Report const& report, double seconds) 
   if (!report.format->because.empty())
     show("format   {} because {}\n", report.format->chosen, report.format->because);
   show("fit      {} after {} iterations ({})\n", fit_text(result.fit, result.fit_error), result.iterations,
-       result.reason);
+       to_string(result.reason));
   if (result.gram_fallbacks > 0)
     show("updates  {} took the pseudo-inverse: the Gram matrix was singular\n", result.gram_fallbacks);
   summarise_constraints(result);

@@ -9,7 +9,6 @@
 #include "cli/report/file_name_format.hpp"
 #include "cli/run/session.hpp"
 #include "cli/streams/messages.hpp"
-#include "cli/streams/refuse.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "cli/tensors/write_output.hpp"
 #include "polyad/core/device.hpp"
@@ -31,9 +30,7 @@ int run(MttkrpOptions const& given, Report& report) {
                                           options.factors.string());
   auto tensor              = std::move(file.tensor);
   report.input->dims       = tensor.extents;
-  if (model.extents != tensor.extents)
-    refuse_file(options.factors, "holds a model of {}, but the tensor is {}", dims_text(model.extents),
-                dims_text(tensor.extents));
+  expect_extents(options.factors, model.extents, tensor.extents);
   options.mode             = mode_of_text(options.mode_text, names.labels, tensor.order(), "--mode");
   std::uint64_t const rows = tensor.extents[options.mode];
   Session const session(options.common, report);

@@ -40,13 +40,7 @@ void fit_to_model(io::CoordinateList& tensor, io::HostKtensor const& model, Proj
 
 int project_cp(io::HostKtensor model, ProjectOptions options, Report& report) {
   expect_cp_options(options);
-  options.input.index_base_of_text = model.names.index_base;
-  auto file                        = read_input_file(options.input, options.common, report);
-  if (file.tensor.extents.size() != model.extents.size())
-    refuse_file(options.input.path, "has {} modes, and the model {}", file.tensor.extents.size(),
-                model.extents.size());
-  auto const& labels = model.names.labels.empty() ? report.input->labels : model.names.labels;
-  options.mode       = mode_of_text(options.mode_text, labels, file.tensor.order(), "--mode");
+  auto file   = read_slices(options, model.names.index_base, model.names, model.extents.size(), report);
   auto names  = match_stored(file, model.names, model.extents, options.mode, options.input.path.string(),
                              options.model.string());
   auto tensor = std::move(file.tensor);
@@ -72,6 +66,17 @@ int project_cp(io::HostKtensor model, ProjectOptions options, Report& report) {
 }
 
 }  // namespace
+
+io::TensorFile read_slices(ProjectOptions& options, int base, io::RowNames const& names, std::size_t order,
+                           Report& report) {
+  options.input.index_base_of_text = base;
+  auto file                        = read_input_file(options.input, options.common, report);
+  if (file.tensor.extents.size() != order)
+    refuse_file(options.input.path, "has {} modes, and the model {}", file.tensor.extents.size(), order);
+  auto const& labels = names.labels.empty() ? report.input->labels : names.labels;
+  options.mode       = mode_of_text(options.mode_text, labels, file.tensor.order(), "--mode");
+  return file;
+}
 
 int run(ProjectOptions const& options, Report& report) {
   expect_usable_device();

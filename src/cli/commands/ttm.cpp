@@ -70,9 +70,7 @@ FactsOfModel facts_of_model(io::InputFile& file, std::map<int, io::HostArray> co
 void look_up_rows(FactsOfModel const& model, TtmcOptions const& options, io::CoordinateList& tensor) {
   auto const& [extents, rows, names] = model;
   if (rows.empty() || extents.size() != static_cast<std::size_t>(tensor.order())) return;
-  if (extents != tensor.extents)
-    refuse_file(options.matrices, "holds a model of {}, but the tensor is {}", dims_text(extents),
-                dims_text(tensor.extents));
+  expect_extents(options.matrices, extents, tensor.extents);
   io::keep_stored(tensor, rows, options.mode);
 }
 

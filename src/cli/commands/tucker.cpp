@@ -48,7 +48,7 @@ int run(TuckerOptions const& given, Report& report) {
     });
   }
   int const signal = signal_of_ranks();
-  auto& result     = std::get<TuckerReport>(report.result);
+  auto& result     = std::get<FitReport>(report.result);
   for (auto const& file : {options.output, options.checkpoint})
     if (!file.empty()) result.files.push_back(file.string());
   show("tensor   {}: {}\n", report.input->path, tensor_text(*report.input));
@@ -57,7 +57,7 @@ int run(TuckerOptions const& given, Report& report) {
        options.precision, report.backend->name, report.backend->concurrency);
   if (report.ranks) show("{}\n", ranks_text(*report.ranks, "nonzeros"));
   show("fit      {} after {} iterations ({})\n", fit_text(result.fit, result.fit_error), result.iterations,
-       result.reason);
+       to_string(result.reason));
   show("time     {} to read, {} to build, {} for the iterations\n", duration_text(report.input->read_s),
        duration_text(report.format->build_s), duration_text(seconds));
   for (auto const& file : result.files) show("wrote    {}\n", file);

@@ -71,8 +71,8 @@ double predict_by_biases(io::HostFastTucker const& model, io::CoordinateList con
   return std::min(std::max(prediction, model.lowest), model.highest);
 }
 
-ErrorReport errors_of(io::CoordinateList const& entries, std::vector<double> const& predictions) {
-  ErrorReport report{predictions.size(), 0, 0};
+PredictionErrors errors_of(io::CoordinateList const& entries, std::vector<double> const& predictions) {
+  PredictionErrors report{predictions.size(), 0, 0};
   if (predictions.empty()) return report;
   // Divided by a power of two near the largest of them, so that squares neither overflow nor vanish.
   double largest = 0;

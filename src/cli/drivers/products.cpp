@@ -206,9 +206,7 @@ void decompose(TuckerOptions const& given, io::CoordinateList&& list, Report& re
     auto const result = prepared.start.empty()
                             ? tucker(space, X, options, callback)
                             : tucker(space, X.format(0), options, std::move(prepared.start), callback);
-    report.result     = TuckerReport{
-        result.fit, result.fit_error, result.reason == StopReason::converged, to_string(result.reason),
-        {},         result.iterations};
+    report.result     = FitReport{result.fit, result.fit_error, result.reason, result.iterations};
     report_ranks(report, X.imbalance());
     if (world.rank() == 0 && !options.output.empty())
       save(space, result.model, options.output, report.input->names());

@@ -20,6 +20,13 @@ bool all_have_names(io::Labels const& labels) {
 
 }  // namespace
 
+void expect_extents(std::filesystem::path const& model, std::vector<std::uint64_t> const& of_model,
+                    std::vector<std::uint64_t> const& of_tensor) {
+  if (of_model != of_tensor)
+    refuse_file(model, "holds a model of {}, but the tensor is {}", fmt::join(of_model, " x "),
+                fmt::join(of_tensor, " x "));
+}
+
 io::RowNames with_own_rows(io::TensorFile const& file, io::RowNames names,
                            std::vector<std::uint64_t>& extents, int own_mode) {
   auto const mode = static_cast<std::size_t>(own_mode);

@@ -6,9 +6,9 @@
 #include <cstddef>
 #include <string>
 
+#include "cli/names/match_stored.hpp"
 #include "cli/names/row_texts.hpp"
 #include "cli/streams/refuse.hpp"
-#include "cli/tensors/read_input.hpp"
 #include "cli/typed_text/mode_constraints.hpp"
 #include "polyad/core/error.hpp"
 
@@ -44,10 +44,7 @@ void settle_modes(CpdOptions& options, io::CoordinateList const& tensor, InputRe
     return mode_on_ranks(name, input.labels, tensor.order(), option);
   });
   if (!start) return;
-  if (start->extents != tensor.extents)
-    throw InputError(
-        options.start.string(), 0, 0,
-        "holds a model of " + dims_text(start->extents) + ", but the tensor is " + dims_text(tensor.extents));
+  expect_extents(options.start, start->extents, tensor.extents);
   share_weights(*start, options.constraints);
 }
 

@@ -83,14 +83,8 @@ void replace_marks(io::HostFastTucker& model, io::CoordinateList const& list, in
 }
 
 EntriesForModel read_entries(io::HostFastTucker const& model, ProjectOptions& options, Report& report) {
-  int const base                   = base_of_model(model.names, options.input.index_base, options.model);
-  options.input.index_base_of_text = base;
-  auto file                        = read_input_file(options.input, options.common, report);
-  if (file.tensor.extents.size() != model.extents.size())
-    refuse_file(options.input.path, "has {} modes, and the model {}", file.tensor.extents.size(),
-                model.extents.size());
-  auto const& labels = model.names.labels.empty() ? report.input->labels : model.names.labels;
-  options.mode       = mode_of_text(options.mode_text, labels, model.order(), "--mode");
+  int const base = base_of_model(model.names, options.input.index_base, options.model);
+  auto file      = read_slices(options, base, model.names, model.extents.size(), report);
   if (options.mode == model.time_mode)
     refuse("mode {} is the mode of time, whose rows are those of the model", options.mode);
   auto extents      = model.extents;
