@@ -2,9 +2,7 @@
 #include <charconv>
 #include <cstdint>
 #include <string>
-#include <vector>
 
-#include "cli/command_line/checks.hpp"
 #include "cli/command_line/declarations.hpp"
 #include "cli/typed_text/numbers.hpp"
 #include "polyad/core/printable.hpp"

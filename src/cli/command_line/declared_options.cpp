@@ -5,8 +5,6 @@
 #include <string>
 #include <string_view>
 
-#include "cli/command_line/checks.hpp"
-
 namespace polyad::cli {
 
 namespace {

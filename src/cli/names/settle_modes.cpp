@@ -10,7 +10,6 @@
 #include "cli/names/row_texts.hpp"
 #include "cli/streams/refuse.hpp"
 #include "cli/typed_text/mode_constraints.hpp"
-#include "polyad/core/error.hpp"
 
 namespace polyad::cli {
 

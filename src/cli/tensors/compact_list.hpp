@@ -3,7 +3,6 @@
 // Free of Kokkos, so that its callers can be.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "cli/report/report.hpp"

@@ -10,7 +10,6 @@
 #include "cli/drivers/folding/fold_in.hpp"
 #include "cli/names/read_for_model.hpp"
 #include "cli/names/row_texts.hpp"
-#include "cli/report/file_name_format.hpp"
 #include "cli/run/ranks.hpp"
 #include "cli/streams/messages.hpp"
 #include "cli/streams/refuse.hpp"

@@ -16,7 +16,6 @@
 #include "cli/names/match_stored.hpp"
 #include "cli/names/read_for_model.hpp"
 #include "cli/names/row_texts.hpp"
-#include "cli/report/file_name_format.hpp"
 #include "cli/run/ranks.hpp"
 #include "cli/run/session.hpp"
 #include "cli/streams/messages.hpp"
