@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "cli/commands/commands.hpp"
-#include "cli/report/file_name_format.hpp"
 #include "cli/streams/messages.hpp"
 #include "cli/streams/refuse.hpp"
 #include "cli/tensors/read_input.hpp"

@@ -12,7 +12,6 @@
 #include "cli/commands/commands.hpp"
 #include "cli/names/match_stored.hpp"
 #include "cli/names/row_texts.hpp"
-#include "cli/report/file_name_format.hpp"
 #include "cli/streams/messages.hpp"
 #include "cli/streams/refuse.hpp"
 #include "cli/tensors/read_input.hpp"

@@ -11,7 +11,6 @@
 #include "cli/drivers/factor.hpp"
 #include "cli/names/row_texts.hpp"
 #include "cli/names/settle_modes.hpp"
-#include "cli/report/file_name_format.hpp"
 #include "cli/report/host_facts.hpp"
 #include "cli/run/interrupt.hpp"
 #include "cli/run/ranks.hpp"

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "cli/commands/commands.hpp"
-#include "cli/report/file_name_format.hpp"
 #include "cli/run/session.hpp"
 #include "cli/streams/messages.hpp"
 #include "cli/tensors/generate.hpp"

@@ -12,7 +12,6 @@
 #include "cli/names/read_for_model.hpp"
 #include "cli/names/row_texts.hpp"
 #include "cli/names/write_entries.hpp"
-#include "cli/report/file_name_format.hpp"
 #include "cli/run/session.hpp"
 #include "cli/streams/messages.hpp"
 #include "cli/streams/refuse.hpp"

@@ -10,7 +10,6 @@
 #include "cli/drivers/products.hpp"
 #include "cli/names/match_stored.hpp"
 #include "cli/names/row_texts.hpp"
-#include "cli/report/file_name_format.hpp"
 #include "cli/run/session.hpp"
 #include "cli/streams/messages.hpp"
 #include "cli/streams/refuse.hpp"

@@ -5,7 +5,6 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/drivers/products.hpp"
-#include "cli/report/file_name_format.hpp"
 #include "cli/report/host_facts.hpp"
 #include "cli/run/interrupt.hpp"
 #include "cli/run/ranks.hpp"

@@ -6,7 +6,6 @@
 #include "cli/commands/commands.hpp"
 #include "cli/format_choice/formats_of.hpp"
 #include "cli/format_choice/stored_choice.hpp"
-#include "cli/report/file_name_format.hpp"
 #include "cli/run/session.hpp"
 #include "cli/streams/messages.hpp"
 #include "cli/streams/refuse.hpp"

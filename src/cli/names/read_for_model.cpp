@@ -8,7 +8,6 @@
 #include <string>
 #include <utility>
 
-#include "cli/report/file_name_format.hpp"
 #include "cli/run/ranks.hpp"
 #include "cli/streams/messages.hpp"
 #include "cli/streams/refuse.hpp"

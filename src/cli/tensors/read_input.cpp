@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/tensors/read_input.hpp"
-#include "cli/report/file_name_format.hpp"
 #include "cli/streams/refuse.hpp"
 
 #include <fmt/format.h>

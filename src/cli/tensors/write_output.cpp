@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/tensors/write_output.hpp"
-#include "cli/report/file_name_format.hpp"
 
 #include <fmt/format.h>
 
