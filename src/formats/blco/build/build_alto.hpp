@@ -254,9 +254,7 @@ Alto<Scalar, Index, Space> Alto<Scalar, Index, Space>::build_for(Space const& sp
   POLYAD_EXPECTS(Strategy::has_chunks || !options.deterministic,
                  "alto adds with atomics here: it is not deterministic");
   Alto format;
-  format.m_extents      = coo.extents();
-  format.m_nnz          = coo.nnz();
-  format.m_norm_squared = polyad::norm_squared(space, coo);
+  format.describe(space, coo);
   if constexpr (Strategy::has_chunks) {
     using Host = HostOf<Space>;
     if (options.choice == AltoOptions::Order::given) format.m_order = options.order;

@@ -64,10 +64,10 @@ template <class Scalar, class Index, class Space>
 void StreamedBlco<Scalar, Index, Space>::copy_from_device(Space const& space,
                                                           CooTensor<Scalar, Index, Space> const& coo) {
   auto const blocks = make_blco_blocks(space, coo, m_options.blco.max_block, m_options.blco.index_bits);
-  m_norm_squared    = polyad::norm_squared(space, coo);
-  m_duplicates      = count_repeated(space, blocks.nonzeros());
-  m_encoding        = blocks.encoding;
-  m_headers         = blocks.headers;
+  describe(space, coo);
+  m_duplicates = count_repeated(space, blocks.nonzeros());
+  m_encoding   = blocks.encoding;
+  m_headers    = blocks.headers;
   allocate(blocks.nnz());
   Kokkos::deep_copy(space, m_linear, blocks.linear);
   Kokkos::deep_copy(space, m_values, blocks.values);
@@ -110,8 +110,8 @@ void StreamedBlco<Scalar, Index, Space>::build_on_host(Space const& space,
   host_space const host;
   detail::expect_blco_options(m_options.blco.max_block, m_options.blco.index_bits);
   LinearLayout const layout(coo.extents());
-  m_norm_squared = polyad::norm_squared(host, coo);
-  m_encoding     = detail::host_encoding<HostHeaders>(layout, coo.nnz(), m_options.blco.index_bits);
+  describe(host, coo);
+  m_encoding = detail::host_encoding<HostHeaders>(layout, coo.nnz(), m_options.blco.index_bits);
   m_build_timer(host, "allocate", [&] { allocate(coo.nnz()); });
   if (nnz() == 0) return;
   HostHeaders headers;

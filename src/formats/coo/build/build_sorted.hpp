@@ -28,9 +28,7 @@ Sorted<Scalar, Index, Space> Sorted<Scalar, Index, Space>::build(Space const& sp
                  "runs=hoisted is slower for doubles on this backend, and compiled for polyad_perf alone");
   count_t const order = coo.order();
   Sorted format;
-  format.m_extents      = coo.extents();
-  format.m_nnz          = coo.nnz();
-  format.m_norm_squared = polyad::norm_squared(space, coo);
+  format.describe(space, coo);
   count_t const bytes =
       checked_product("the sorted copies", coo.storage_bytes(), options.only_mode < 0 ? order : 1);
   // The sort needs two words and two positions per nonzero, before the last copy is made. In addition to that

@@ -80,9 +80,8 @@ void StreamedSorted<Scalar, Index, Space>::build_on_host(Space const& space,
   DeviceMemoryAccount::HostArrays const on_host;
   auto const host = host_instance(space);
   int const order = coo.order();
-  m_nnz           = coo.nnz();
-  m_norm_squared  = polyad::norm_squared(host, coo);
-  count_t bytes   = checked_product("the sorted copies in host memory", m_nnz, order * nonzero_bytes() + 40);
+  describe(host, coo);
+  count_t bytes = checked_product("the sorted copies in host memory", m_nnz, order * nonzero_bytes() + 40);
   for (int n = 0; n < order; ++n) {
     bytes += m_nnz * short_modes(n) * sizeof(std::uint16_t);
     bytes += checked_product("where the rows of a mode begin", m_extents[n] + 1, sizeof(count_t));

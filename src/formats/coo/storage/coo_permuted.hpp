@@ -7,13 +7,14 @@
 #include <Kokkos_Core.hpp>
 #include <array>
 
+#include "formats/stored_tensor.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/formats/format.hpp"
 
 namespace polyad::detail {
 
 template <class Scalar, class Index, class Space>
-class CooPermuted {
+class CooPermuted : public StoredTensor {
 public:
   using scalar_type      = Scalar;
   using index_type       = Index;
@@ -29,17 +30,9 @@ public:
   static CooPermuted build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                            options_type const& = {});
 
-  [[nodiscard]] Extents const& extents() const { return m_coo.extents(); }
-  [[nodiscard]] count_t nnz() const { return m_coo.nnz(); }
   [[nodiscard]] count_t storage_bytes() const {
     return nnz() * (sizeof(Scalar) + 2 * m_coo.order() * sizeof(Index));
   }
-  [[nodiscard]] double norm_squared() const { return m_norm_squared; }
-  [[nodiscard]] workspace_type make_workspace(Space const&, count_t rank) const {
-    return {WorkspaceOwner(m_identity, rank)};
-  }
-  /// The same for all copies of this format; workspaces keep it (formats/workspace_owner.hpp).
-  [[nodiscard]] FormatIdentity identity() const { return m_identity; }
 
   [[nodiscard]] CooTensor<Scalar, Index, Space> const& coo() const { return m_coo; }
   /// Positions of the nonzeros in the order of mode n's index.
@@ -56,9 +49,7 @@ public:
   }
 
 private:
-  FormatIdentity m_identity;
   CooTensor<Scalar, Index, Space> m_coo;
-  double m_norm_squared = 0;
   std::array<permutation_type, max_order> m_permutations;
 };
 

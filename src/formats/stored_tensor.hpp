@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What every format knows of its tensor, whatever form the nonzeros have.
+#pragma once
+
+#include "polyad/core/types.hpp"
+#include "polyad/formats/format.hpp"
+#include "polyad/tensor/coo_tensor.hpp"
+
+namespace polyad::detail {
+
+class StoredTensor {
+public:
+  [[nodiscard]] Extents const& extents() const { return m_extents; }
+  [[nodiscard]] count_t nnz() const { return m_nnz; }
+  [[nodiscard]] double norm_squared() const { return m_norm_squared; }
+  /// The same for all copies of this format; workspaces keep it (formats/workspace_owner.hpp).
+  [[nodiscard]] FormatIdentity identity() const { return m_identity; }
+  /// The workspace of a format that needs none. Others have a function of their own.
+  template <class Space>
+  [[nodiscard]] NoWorkspace make_workspace(Space const&, count_t rank) const {
+    return {WorkspaceOwner(m_identity, rank)};
+  }
+
+protected:
+  /// Waits for `space`.
+  template <class Space, class Scalar, class Index>
+  void describe(Space const& space, CooTensor<Scalar, Index, Space> const& coo) {
+    m_extents      = coo.extents();
+    m_nnz          = coo.nnz();
+    m_norm_squared = polyad::norm_squared(space, coo);
+  }
+
+  FormatIdentity m_identity;
+  Extents m_extents;
+  count_t m_nnz         = 0;
+  double m_norm_squared = 0;
+};
+
+/// A tensor as plain coordinates and values, whose Views are kept.
+template <class Scalar, class Index, class Space>
+class PlainCoordinates : public StoredTensor {
+public:
+  using scalar_type    = Scalar;
+  using index_type     = Index;
+  using space_type     = Space;
+  using workspace_type = NoWorkspace;
+  struct options_type {};
+
+  [[nodiscard]] count_t storage_bytes() const { return m_coo.storage_bytes(); }
+  [[nodiscard]] CooTensor<Scalar, Index, Space> const& coo() const { return m_coo; }
+
+protected:
+  void keep(Space const& space, CooTensor<Scalar, Index, Space> const& coo) {
+    describe(space, coo);
+    m_coo = coo;
+  }
+
+private:
+  CooTensor<Scalar, Index, Space> m_coo;
+};
+
+}  // namespace polyad::detail
