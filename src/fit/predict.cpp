@@ -170,9 +170,29 @@ void evaluate(Space const& space, TuckerModel<Scalar, Space> const& model,
     launch_values(space, tucker_value<full_block, Space>(held.rows, ranks, core), X, out);
 }
 
+}  // namespace
+
 template <class Space, class Model, class Scalar, class Index>
-PredictionErrors errors_of_model(Space const& space, Model const& model,
-                                 CooTensor<Scalar, Index, Space> const& X) {
+  requires HasValues<Model, Scalar, Space>
+void predict(Space const& space, Model const& model, CooTensor<Scalar, Index, Space> const& places,
+             EntryNumbers<Scalar, Space> const& values) {
+  POLYAD_EXPECTS(values.extent(0) == places.nnz(), "room for ", values.extent(0), " values of ", places.nnz(),
+                 " entries");
+  evaluate(space, model, places, ValueOutputs<Scalar>{values.data(), nullptr, nullptr});
+}
+
+template <class Space, class Model, class Scalar, class Index>
+  requires HasValues<Model, Scalar, Space>
+void residuals(Space const& space, Model const& model, CooTensor<Scalar, Index, Space> const& X,
+               EntryNumbers<Scalar, Space> const& residuals) {
+  POLYAD_EXPECTS(residuals.extent(0) == X.nnz(), "room for ", residuals.extent(0), " residuals of ", X.nnz(),
+                 " entries");
+  evaluate(space, model, X, ValueOutputs<Scalar>{nullptr, residuals.data(), nullptr});
+}
+
+template <class Space, class Model, class Scalar, class Index>
+  requires HasValues<Model, Scalar, Space>
+PredictionErrors errors(Space const& space, Model const& model, CooTensor<Scalar, Index, Space> const& X) {
   count_t const chunks = ceil_div(X.nnz(), value_chunk<Space>);
   expect_fits(space, "the partial sums of errors", chunks, 3 * sizeof(double));
   Kokkos::View<double*, typename Space::device_type> const sums(
@@ -192,52 +212,6 @@ PredictionErrors errors_of_model(Space const& space, Model const& model,
   auto const count = static_cast<double>(X.nnz());
   return {X.nnz(), largest > 0 ? largest * std::sqrt(squares / count) : std::sqrt(squares),
           absolutes / count};
-}
-
-}  // namespace
-
-template <class Space, class Scalar, class Index>
-void predict(Space const& space, Ktensor<Scalar, Space> const& model,
-             CooTensor<Scalar, Index, Space> const& places, EntryNumbers<Scalar, Space> const& values) {
-  POLYAD_EXPECTS(values.extent(0) == places.nnz(), "room for ", values.extent(0), " values of ", places.nnz(),
-                 " entries");
-  evaluate(space, model, places, ValueOutputs<Scalar>{values.data(), nullptr, nullptr});
-}
-
-template <class Space, class Scalar, class Index>
-void predict(Space const& space, TuckerModel<Scalar, Space> const& model,
-             CooTensor<Scalar, Index, Space> const& places, EntryNumbers<Scalar, Space> const& values) {
-  POLYAD_EXPECTS(values.extent(0) == places.nnz(), "room for ", values.extent(0), " values of ", places.nnz(),
-                 " entries");
-  evaluate(space, model, places, ValueOutputs<Scalar>{values.data(), nullptr, nullptr});
-}
-
-template <class Space, class Scalar, class Index>
-void residuals(Space const& space, Ktensor<Scalar, Space> const& model,
-               CooTensor<Scalar, Index, Space> const& X, EntryNumbers<Scalar, Space> const& residuals) {
-  POLYAD_EXPECTS(residuals.extent(0) == X.nnz(), "room for ", residuals.extent(0), " residuals of ", X.nnz(),
-                 " entries");
-  evaluate(space, model, X, ValueOutputs<Scalar>{nullptr, residuals.data(), nullptr});
-}
-
-template <class Space, class Scalar, class Index>
-void residuals(Space const& space, TuckerModel<Scalar, Space> const& model,
-               CooTensor<Scalar, Index, Space> const& X, EntryNumbers<Scalar, Space> const& residuals) {
-  POLYAD_EXPECTS(residuals.extent(0) == X.nnz(), "room for ", residuals.extent(0), " residuals of ", X.nnz(),
-                 " entries");
-  evaluate(space, model, X, ValueOutputs<Scalar>{nullptr, residuals.data(), nullptr});
-}
-
-template <class Space, class Scalar, class Index>
-PredictionErrors errors(Space const& space, Ktensor<Scalar, Space> const& model,
-                        CooTensor<Scalar, Index, Space> const& X) {
-  return errors_of_model(space, model, X);
-}
-
-template <class Space, class Scalar, class Index>
-PredictionErrors errors(Space const& space, TuckerModel<Scalar, Space> const& model,
-                        CooTensor<Scalar, Index, Space> const& X) {
-  return errors_of_model(space, model, X);
 }
 
 #define POLYAD_MODEL_VALUES_OF(Model, Scalar, Index)                                      \

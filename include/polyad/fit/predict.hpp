@@ -12,6 +12,7 @@
 #pragma once
 
 #include <Kokkos_Core.hpp>
+#include <concepts>
 #include <string>
 
 #include "polyad/core/instances.hpp"
@@ -27,37 +28,35 @@ namespace polyad {
 template <class Scalar, class Space>
 using EntryNumbers = Kokkos::View<Scalar*, typename Space::device_type>;
 
+/// A Ktensor or a TuckerModel.
+template <class Model, class Scalar, class Space>
+concept HasValues =
+    std::same_as<Model, Ktensor<Scalar, Space>> || std::same_as<Model, TuckerModel<Scalar, Space>>;
+
 /// The model's values at the entries of `places`, whose own values are ignored. A mode of `places` may be
 /// shorter than the model's, not longer. Waits for `space` once, to check the coordinates, and returns
 /// without waiting for the values.
-/// \param model   a Ktensor or a TuckerModel
 /// \param values  places.nnz() numbers, in the order of the entries, overwritten
 /// \throws UsageError when shapes do not match or a coordinate is outside the extents of `places`;
 ///         MemoryError
-template <class Space, class Scalar, class Index>
-void predict(Space const& space, Ktensor<Scalar, Space> const& model,
-             CooTensor<Scalar, Index, Space> const& places, EntryNumbers<Scalar, Space> const& values);
-template <class Space, class Scalar, class Index>
-void predict(Space const& space, TuckerModel<Scalar, Space> const& model,
-             CooTensor<Scalar, Index, Space> const& places, EntryNumbers<Scalar, Space> const& values);
+template <class Space, class Model, class Scalar, class Index>
+  requires HasValues<Model, Scalar, Space>
+void predict(Space const& space, Model const& model, CooTensor<Scalar, Index, Space> const& places,
+             EntryNumbers<Scalar, Space> const& values);
 
 /// X's values minus the model's, subtracted before they are rounded. Waits and throws as predict.
 /// \param residuals  X.nnz() numbers, in the order of the entries, overwritten; may be X.values()
-template <class Space, class Scalar, class Index>
-void residuals(Space const& space, Ktensor<Scalar, Space> const& model,
-               CooTensor<Scalar, Index, Space> const& X, EntryNumbers<Scalar, Space> const& residuals);
-template <class Space, class Scalar, class Index>
-void residuals(Space const& space, TuckerModel<Scalar, Space> const& model,
-               CooTensor<Scalar, Index, Space> const& X, EntryNumbers<Scalar, Space> const& residuals);
+template <class Space, class Model, class Scalar, class Index>
+  requires HasValues<Model, Scalar, Space>
+void residuals(Space const& space, Model const& model, CooTensor<Scalar, Index, Space> const& X,
+               EntryNumbers<Scalar, Space> const& residuals);
 
 /// The errors of the model's values against X's. Duplicates count separately. Squares neither overflow nor
 /// vanish. Waits for `space`. The result has the same bits in every run on one device, and on hosts with any
 /// number of threads. \throws UsageError as predict; MemoryError
-template <class Space, class Scalar, class Index>
-[[nodiscard]] PredictionErrors errors(Space const& space, Ktensor<Scalar, Space> const& model,
-                                      CooTensor<Scalar, Index, Space> const& X);
-template <class Space, class Scalar, class Index>
-[[nodiscard]] PredictionErrors errors(Space const& space, TuckerModel<Scalar, Space> const& model,
+template <class Space, class Model, class Scalar, class Index>
+  requires HasValues<Model, Scalar, Space>
+[[nodiscard]] PredictionErrors errors(Space const& space, Model const& model,
                                       CooTensor<Scalar, Index, Space> const& X);
 
 namespace detail {
@@ -72,15 +71,9 @@ EntryNumbers<Scalar, Space> make_entry_numbers(Space const& space, char const* l
 }  // namespace detail
 
 /// predict into a newly allocated View. \throws UsageError as above; MemoryError before allocating
-template <class Space, class Scalar, class Index>
-[[nodiscard]] EntryNumbers<Scalar, Space> predict(Space const& space, Ktensor<Scalar, Space> const& model,
-                                                  CooTensor<Scalar, Index, Space> const& places) {
-  auto const values = detail::make_entry_numbers<Scalar>(space, "polyad::model_values", places.nnz());
-  predict(space, model, places, values);
-  return values;
-}
-template <class Space, class Scalar, class Index>
-[[nodiscard]] EntryNumbers<Scalar, Space> predict(Space const& space, TuckerModel<Scalar, Space> const& model,
+template <class Space, class Model, class Scalar, class Index>
+  requires HasValues<Model, Scalar, Space>
+[[nodiscard]] EntryNumbers<Scalar, Space> predict(Space const& space, Model const& model,
                                                   CooTensor<Scalar, Index, Space> const& places) {
   auto const values = detail::make_entry_numbers<Scalar>(space, "polyad::model_values", places.nnz());
   predict(space, model, places, values);
@@ -88,16 +81,9 @@ template <class Space, class Scalar, class Index>
 }
 
 /// residuals into a newly allocated View. \throws UsageError as above; MemoryError before allocating
-template <class Space, class Scalar, class Index>
-[[nodiscard]] EntryNumbers<Scalar, Space> residuals(Space const& space, Ktensor<Scalar, Space> const& model,
-                                                    CooTensor<Scalar, Index, Space> const& X) {
-  auto const left = detail::make_entry_numbers<Scalar>(space, "polyad::residuals", X.nnz());
-  residuals(space, model, X, left);
-  return left;
-}
-template <class Space, class Scalar, class Index>
-[[nodiscard]] EntryNumbers<Scalar, Space> residuals(Space const& space,
-                                                    TuckerModel<Scalar, Space> const& model,
+template <class Space, class Model, class Scalar, class Index>
+  requires HasValues<Model, Scalar, Space>
+[[nodiscard]] EntryNumbers<Scalar, Space> residuals(Space const& space, Model const& model,
                                                     CooTensor<Scalar, Index, Space> const& X) {
   auto const left = detail::make_entry_numbers<Scalar>(space, "polyad::residuals", X.nnz());
   residuals(space, model, X, left);

@@ -18,6 +18,4 @@ constinit DialectDefinition const delimited_dialect = {
           return read_delimited(input, options, *layout);
         }};
 
-constinit Dialect const Dialect::delimited(delimited_dialect);
-
 }  // namespace polyad::io

@@ -96,6 +96,4 @@ constinit DialectDefinition const frostt_dialect = {.name                  = "fr
                                                     .read_header           = read_frostt_header,
                                                     .write                 = write_frostt};
 
-constinit Dialect const Dialect::frostt(frostt_dialect);
-
 }  // namespace polyad::io

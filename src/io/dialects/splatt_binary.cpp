@@ -12,6 +12,4 @@ constinit DialectDefinition const splatt_binary_dialect = {
       return read_splatt_binary(input, options);
     }};
 
-constinit Dialect const Dialect::splatt_binary(splatt_binary_dialect);
-
 }  // namespace polyad::io

@@ -68,6 +68,4 @@ constinit DialectDefinition const tensor_toolbox_dialect = {.name        = "tens
                                                             .read_header = read_tensor_toolbox_header,
                                                             .write       = write_tensor_toolbox};
 
-constinit Dialect const Dialect::tensor_toolbox(tensor_toolbox_dialect);
-
 }  // namespace polyad::io
