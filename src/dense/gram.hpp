@@ -304,11 +304,9 @@ void gram(Space const& space, FactorMatrix<Scalar, Space> const& matrix,
                                     [&](auto strategy) { gram_by(strategy, space, matrix, workspace, G); });
 }
 
-#define POLYAD_GRAM(Scalar)                                                      \
-  template void gram(Kokkos::DefaultExecutionSpace const&,                       \
-                     FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, \
-                     GramWorkspace<Kokkos::DefaultExecutionSpace> const&,        \
-                     GramMatrix<Kokkos::DefaultExecutionSpace> const&, Squares)
+#define POLYAD_GRAM(Scalar)                                                            \
+  template void gram(CompiledSpace const&, FactorMatrix<Scalar, CompiledSpace> const&, \
+                     GramWorkspace<CompiledSpace> const&, GramMatrix<CompiledSpace> const&, Squares)
 POLYAD_EACH_SCALAR(extern, POLYAD_GRAM);
 
 }  // namespace polyad::detail

@@ -247,12 +247,11 @@ void transposed_product(Space const& space, double scale, FactorMatrix<Scalar, S
   detail::add_sums(space, workspace, chunks, scale, D);
 }
 
-#define POLYAD_TRANSPOSED_PRODUCT(Scalar)                                                            \
-  template void transposed_product(Kokkos::DefaultExecutionSpace const&, double,                     \
-                                   FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&,       \
-                                   FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&,       \
-                                   TransposedProductWorkspace<Kokkos::DefaultExecutionSpace> const&, \
-                                   FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_TRANSPOSED_PRODUCT(Scalar)                                                                    \
+  template void transposed_product(CompiledSpace const&, double, FactorMatrix<Scalar, CompiledSpace> const&, \
+                                   FactorMatrix<Scalar, CompiledSpace> const&,                               \
+                                   TransposedProductWorkspace<CompiledSpace> const&,                         \
+                                   FactorMatrix<Scalar, CompiledSpace> const&)
 POLYAD_EACH_SCALAR(extern, POLYAD_TRANSPOSED_PRODUCT);
 
 }  // namespace polyad::detail

@@ -377,25 +377,22 @@ CooTensor<Scalar, Index, Space> without_biases(Space const& space, CooTensor<Sca
   return remainder_of(space, X, model);
 }
 
-#define POLYAD_BIASES(Scalar, Index)                                                                         \
-  template void fit_biases(Kokkos::DefaultExecutionSpace const&,                                             \
-                           CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                   \
-                           BiasOptions const&, FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace>&);     \
-  template CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> without_biases(                           \
-      Kokkos::DefaultExecutionSpace const&, CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,  \
-      FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&);                                        \
-  template void detail::fit_biases(                                                                          \
-      Kokkos::DefaultExecutionSpace const&,                                                                  \
-      TrainingSet<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, BiasOptions const&,                  \
-      FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace>&,                                               \
-      RowDistribution<Scalar, Kokkos::DefaultExecutionSpace> const&, std::function<void()> const&, count_t); \
-  template count_t detail::seen_times(Kokkos::DefaultExecutionSpace const&,                                  \
-                                      TrainingSet<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, int, \
-                                      RowDistribution<Scalar, Kokkos::DefaultExecutionSpace> const&);        \
-  template TrainingSet<Scalar, Index, Kokkos::DefaultExecutionSpace> detail::without_biases(                 \
-      Kokkos::DefaultExecutionSpace const&,                                                                  \
-      TrainingSet<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                                      \
-      FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_BIASES(Scalar, Index)                                                                       \
+  template void fit_biases(CompiledSpace const&, CooTensor<Scalar, Index, CompiledSpace> const&,           \
+                           BiasOptions const&, FastTuckerModel<Scalar, CompiledSpace>&);                   \
+  template CooTensor<Scalar, Index, CompiledSpace> without_biases(                                         \
+      CompiledSpace const&, CooTensor<Scalar, Index, CompiledSpace> const&,                                \
+      FastTuckerModel<Scalar, CompiledSpace> const&);                                                      \
+  template void detail::fit_biases(CompiledSpace const&, TrainingSet<Scalar, Index, CompiledSpace> const&, \
+                                   BiasOptions const&, FastTuckerModel<Scalar, CompiledSpace>&,            \
+                                   RowDistribution<Scalar, CompiledSpace> const&,                          \
+                                   std::function<void()> const&, count_t);                                 \
+  template count_t detail::seen_times(CompiledSpace const&,                                                \
+                                      TrainingSet<Scalar, Index, CompiledSpace> const&, int,               \
+                                      RowDistribution<Scalar, CompiledSpace> const&);                      \
+  template TrainingSet<Scalar, Index, CompiledSpace> detail::without_biases(                               \
+      CompiledSpace const&, TrainingSet<Scalar, Index, CompiledSpace> const&,                              \
+      FastTuckerModel<Scalar, CompiledSpace> const&)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_BIASES);
 
 }  // namespace polyad

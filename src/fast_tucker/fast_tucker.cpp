@@ -538,20 +538,17 @@ FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
   return result;
 }
 
-#define POLYAD_FAST_TUCKER(Scalar, Index)                                                                   \
-  template FastTuckerResult<Scalar, Kokkos::DefaultExecutionSpace> fast_tucker(                             \
-      Kokkos::DefaultExecutionSpace const&,                                                                 \
-      FastTuckerData<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, FastTuckerOptions const&,        \
-      FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&, FastTuckerCallback const&);            \
-  template FastTuckerResult<Scalar, Kokkos::DefaultExecutionSpace> fast_tucker(                             \
-      Kokkos::DefaultExecutionSpace const&,                                                                 \
-      FastTuckerData<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, FastTuckerOptions const&,        \
-      FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace>&&, FastTuckerCallback const&);                 \
-  template FastTuckerResult<Scalar, Kokkos::DefaultExecutionSpace> fast_tucker(                             \
-      Kokkos::DefaultExecutionSpace const&,                                                                 \
-      FastTuckerData<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, FastTuckerOptions const&,        \
-      FastTuckerCallback const&, AnyFormatOptions const&, FastTuckerSearchCallback const&);                 \
-  template bool stays_on_host<Scalar, Index>(Kokkos::DefaultExecutionSpace const&, Extents const&, count_t, \
+#define POLYAD_FAST_TUCKER(Scalar, Index)                                                                  \
+  template FastTuckerResult<Scalar, CompiledSpace> fast_tucker(                                            \
+      CompiledSpace const&, FastTuckerData<Scalar, Index, CompiledSpace> const&, FastTuckerOptions const&, \
+      FastTuckerModel<Scalar, CompiledSpace> const&, FastTuckerCallback const&);                           \
+  template FastTuckerResult<Scalar, CompiledSpace> fast_tucker(                                            \
+      CompiledSpace const&, FastTuckerData<Scalar, Index, CompiledSpace> const&, FastTuckerOptions const&, \
+      FastTuckerModel<Scalar, CompiledSpace>&&, FastTuckerCallback const&);                                \
+  template FastTuckerResult<Scalar, CompiledSpace> fast_tucker(                                            \
+      CompiledSpace const&, FastTuckerData<Scalar, Index, CompiledSpace> const&, FastTuckerOptions const&, \
+      FastTuckerCallback const&, AnyFormatOptions const&, FastTuckerSearchCallback const&);                \
+  template bool stays_on_host<Scalar, Index>(CompiledSpace const&, Extents const&, count_t,                \
                                              FastTuckerOptions const&, AnyFormatOptions const&)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_FAST_TUCKER);
 

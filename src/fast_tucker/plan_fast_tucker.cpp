@@ -391,13 +391,13 @@ void plan_fast_tucker(MemoryPlan& plan, Space const& space, Extents const& exten
   run.fit_owned_rows(std::move(start), searches);
 }
 
-#define POLYAD_PLAN_FAST_TUCKER(Scalar, Index)                                                     \
-  template void plan_fast_tucker<Scalar, Index>(MemoryPlan&, Kokkos::DefaultExecutionSpace const&, \
-                                                Extents const&, count_t, FastTuckerOptions const&, \
-                                                AnyFormatOptions const&, FastTuckerState const*);  \
-  template void plan_fast_tucker<Scalar, Index>(                                                   \
-      MemoryPlan&, Kokkos::DefaultExecutionSpace const&, Extents const&, OwnedRows const&,         \
-      std::span<count_t const>, FastTuckerOptions const&, AnyFormatOptions const&, FastTuckerState const*)
+#define POLYAD_PLAN_FAST_TUCKER(Scalar, Index)                                                              \
+  template void plan_fast_tucker<Scalar, Index>(MemoryPlan&, CompiledSpace const&, Extents const&, count_t, \
+                                                FastTuckerOptions const&, AnyFormatOptions const&,          \
+                                                FastTuckerState const*);                                    \
+  template void plan_fast_tucker<Scalar, Index>(                                                            \
+      MemoryPlan&, CompiledSpace const&, Extents const&, OwnedRows const&, std::span<count_t const>,        \
+      FastTuckerOptions const&, AnyFormatOptions const&, FastTuckerState const*)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_PLAN_FAST_TUCKER);
 
 }  // namespace polyad

@@ -214,18 +214,15 @@ PredictionErrors errors(Space const& space, Model const& model, CooTensor<Scalar
           absolutes / count};
 }
 
-#define POLYAD_MODEL_VALUES_OF(Model, Scalar, Index)                                      \
-  template void predict(Kokkos::DefaultExecutionSpace const&,                             \
-                        Model<Scalar, Kokkos::DefaultExecutionSpace> const&,              \
-                        CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,   \
-                        EntryNumbers<Scalar, Kokkos::DefaultExecutionSpace> const&);      \
-  template void residuals(Kokkos::DefaultExecutionSpace const&,                           \
-                          Model<Scalar, Kokkos::DefaultExecutionSpace> const&,            \
-                          CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-                          EntryNumbers<Scalar, Kokkos::DefaultExecutionSpace> const&);    \
-  template PredictionErrors errors(Kokkos::DefaultExecutionSpace const&,                  \
-                                   Model<Scalar, Kokkos::DefaultExecutionSpace> const&,   \
-                                   CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_MODEL_VALUES_OF(Model, Scalar, Index)                                          \
+  template void predict(CompiledSpace const&, Model<Scalar, CompiledSpace> const&,            \
+                        CooTensor<Scalar, Index, CompiledSpace> const&,                       \
+                        EntryNumbers<Scalar, CompiledSpace> const&);                          \
+  template void residuals(CompiledSpace const&, Model<Scalar, CompiledSpace> const&,          \
+                          CooTensor<Scalar, Index, CompiledSpace> const&,                     \
+                          EntryNumbers<Scalar, CompiledSpace> const&);                        \
+  template PredictionErrors errors(CompiledSpace const&, Model<Scalar, CompiledSpace> const&, \
+                                   CooTensor<Scalar, Index, CompiledSpace> const&)
 #define POLYAD_MODEL_VALUES(Scalar, Index)        \
   POLYAD_MODEL_VALUES_OF(Ktensor, Scalar, Index); \
   POLYAD_MODEL_VALUES_OF(TuckerModel, Scalar, Index)

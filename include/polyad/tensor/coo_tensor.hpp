@@ -134,13 +134,12 @@ template <class HostSpace, class Scalar, class Index, class Space>
   }
 }
 
-#define POLYAD_UPLOAD(Scalar, Index)                                       \
-  template CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> upload( \
-      Kokkos::DefaultExecutionSpace const&, Extents const&, std::span<Index const>, std::span<double const>)
+#define POLYAD_UPLOAD(Scalar, Index)                                                            \
+  template CooTensor<Scalar, Index, CompiledSpace> upload(CompiledSpace const&, Extents const&, \
+                                                          std::span<Index const>, std::span<double const>)
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_UPLOAD);
-#define POLYAD_NORM_SQUARED(Scalar, Index)                           \
-  template double norm_squared(Kokkos::DefaultExecutionSpace const&, \
-                               CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_NORM_SQUARED(Scalar, Index) \
+  template double norm_squared(CompiledSpace const&, CooTensor<Scalar, Index, CompiledSpace> const&)
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_NORM_SQUARED);
 
 }  // namespace polyad

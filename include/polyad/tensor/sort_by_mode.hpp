@@ -138,16 +138,14 @@ void sort_by_other_modes(Space const& space, CooTensor<Scalar, Index, Space> con
   sort_by_modes(space, tensor, modes, count, permutation);
 }
 
-#define POLYAD_IDENTITY_PERMUTATION(Ordinal)                                                  \
-  template Permutation<Ordinal, Kokkos::DefaultExecutionSpace> identity_permutation<Ordinal>( \
-      Kokkos::DefaultExecutionSpace const&, count_t)
+#define POLYAD_IDENTITY_PERMUTATION(Ordinal) \
+  template Permutation<Ordinal, CompiledSpace> identity_permutation<Ordinal>(CompiledSpace const&, count_t)
 extern POLYAD_IDENTITY_PERMUTATION(std::uint32_t);
 extern POLYAD_IDENTITY_PERMUTATION(std::uint64_t);
-#define POLYAD_SORT_BY_MODES(Scalar, Index)                                                   \
-  template void sort_by_modes(Kokkos::DefaultExecutionSpace const&,                           \
-                              CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-                              Kokkos::Array<int, max_order> const&, int,                      \
-                              Kokkos::View<Index*, Kokkos::DefaultExecutionSpace::device_type> const&)
+#define POLYAD_SORT_BY_MODES(Scalar, Index)                                                         \
+  template void sort_by_modes(CompiledSpace const&, CooTensor<Scalar, Index, CompiledSpace> const&, \
+                              Kokkos::Array<int, max_order> const&, int,                            \
+                              Kokkos::View<Index*, CompiledSpace::device_type> const&)
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_SORT_BY_MODES);
 
 }  // namespace polyad

@@ -396,12 +396,11 @@ Evaluation evaluate(Space const& space, FastTuckerModel<Scalar, Space> const& mo
   return evaluate(Communicator<Space>(space), model, test, options, seen);
 }
 
-#define POLYAD_EVALUATE_ON_RANKS(Scalar, Index)                                                \
-  template Evaluation evaluate(Communicator<Kokkos::DefaultExecutionSpace> const&,             \
-                               FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,  \
-                               CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-                               EvaluationOptions const&,                                       \
-                               CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_EVALUATE_ON_RANKS(Scalar, Index)                                                          \
+  template Evaluation evaluate(Communicator<CompiledSpace> const&,                                       \
+                               FastTuckerModel<Scalar, CompiledSpace> const&,                            \
+                               CooTensor<Scalar, Index, CompiledSpace> const&, EvaluationOptions const&, \
+                               CooTensor<Scalar, Index, CompiledSpace> const&)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_EVALUATE_ON_RANKS);
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_EVALUATE);
 

@@ -256,33 +256,29 @@ TuckerModel<Scalar, Space> load_tucker(Space const& space, std::filesystem::path
   return model;
 }
 
-#define POLYAD_SAVED_MODELS(Scalar)                                                                         \
-  template io::HostKtensor io::to_host_model(Kokkos::DefaultExecutionSpace const&,                          \
-                                             Ktensor<Scalar, Kokkos::DefaultExecutionSpace> const&);        \
-  template io::HostFastTucker io::to_host_model(                                                            \
-      Kokkos::DefaultExecutionSpace const&, FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&); \
-  template io::HostFastTucker io::without_factors(                                                          \
-      Kokkos::DefaultExecutionSpace const&, FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&); \
-  template Ktensor<Scalar, Kokkos::DefaultExecutionSpace> io::to_model<Scalar>(                             \
-      Kokkos::DefaultExecutionSpace const&, io::HostKtensor const&);                                        \
-  template FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> io::to_model<Scalar>(                     \
-      Kokkos::DefaultExecutionSpace const&, io::HostFastTucker const&);                                     \
-  template void save(Kokkos::DefaultExecutionSpace const&,                                                  \
-                     Ktensor<Scalar, Kokkos::DefaultExecutionSpace> const&, std::filesystem::path const&,   \
-                     io::RowNames const&);                                                                  \
-  template void save(Kokkos::DefaultExecutionSpace const&,                                                  \
-                     TuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,                             \
-                     std::filesystem::path const&, io::RowNames const&);                                    \
-  template void save(Kokkos::DefaultExecutionSpace const&,                                                  \
-                     FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,                         \
-                     std::filesystem::path const&, io::RowNames const&,                                     \
-                     std::vector<std::vector<std::uint8_t>> const&, std::optional<RowFit> const&);          \
-  template Ktensor<Scalar, Kokkos::DefaultExecutionSpace> load_ktensor<Scalar>(                             \
-      Kokkos::DefaultExecutionSpace const&, std::filesystem::path const&);                                  \
-  template TuckerModel<Scalar, Kokkos::DefaultExecutionSpace> load_tucker<Scalar>(                          \
-      Kokkos::DefaultExecutionSpace const&, std::filesystem::path const&);                                  \
-  template FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> load_fast_tucker<Scalar>(                 \
-      Kokkos::DefaultExecutionSpace const&, std::filesystem::path const&)
+#define POLYAD_SAVED_MODELS(Scalar)                                                                        \
+  template io::HostKtensor io::to_host_model(CompiledSpace const&, Ktensor<Scalar, CompiledSpace> const&); \
+  template io::HostFastTucker io::to_host_model(CompiledSpace const&,                                      \
+                                                FastTuckerModel<Scalar, CompiledSpace> const&);            \
+  template io::HostFastTucker io::without_factors(CompiledSpace const&,                                    \
+                                                  FastTuckerModel<Scalar, CompiledSpace> const&);          \
+  template Ktensor<Scalar, CompiledSpace> io::to_model<Scalar>(CompiledSpace const&,                       \
+                                                               io::HostKtensor const&);                    \
+  template FastTuckerModel<Scalar, CompiledSpace> io::to_model<Scalar>(CompiledSpace const&,               \
+                                                                       io::HostFastTucker const&);         \
+  template void save(CompiledSpace const&, Ktensor<Scalar, CompiledSpace> const&,                          \
+                     std::filesystem::path const&, io::RowNames const&);                                   \
+  template void save(CompiledSpace const&, TuckerModel<Scalar, CompiledSpace> const&,                      \
+                     std::filesystem::path const&, io::RowNames const&);                                   \
+  template void save(CompiledSpace const&, FastTuckerModel<Scalar, CompiledSpace> const&,                  \
+                     std::filesystem::path const&, io::RowNames const&,                                    \
+                     std::vector<std::vector<std::uint8_t>> const&, std::optional<RowFit> const&);         \
+  template Ktensor<Scalar, CompiledSpace> load_ktensor<Scalar>(CompiledSpace const&,                       \
+                                                               std::filesystem::path const&);              \
+  template TuckerModel<Scalar, CompiledSpace> load_tucker<Scalar>(CompiledSpace const&,                    \
+                                                                  std::filesystem::path const&);           \
+  template FastTuckerModel<Scalar, CompiledSpace> load_fast_tucker<Scalar>(CompiledSpace const&,           \
+                                                                           std::filesystem::path const&)
 POLYAD_EACH_SCALAR(, POLYAD_SAVED_MODELS);
 
 }  // namespace polyad

@@ -281,10 +281,8 @@ Alto<Scalar, Index, Space> Alto<Scalar, Index, Space>::build_for(Space const& sp
 }
 
 // The class is not instantiated as a whole: some members are for private rows only.
-#define POLYAD_ALTO(Scalar, Index)                                                                          \
-  template Alto<Scalar, Index, Kokkos::DefaultExecutionSpace>                                               \
-  Alto<Scalar, Index, Kokkos::DefaultExecutionSpace>::build(                                                \
-      Kokkos::DefaultExecutionSpace const&, CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-      AltoOptions const&)
+#define POLYAD_ALTO(Scalar, Index)                                                       \
+  template Alto<Scalar, Index, CompiledSpace> Alto<Scalar, Index, CompiledSpace>::build( \
+      CompiledSpace const&, CooTensor<Scalar, Index, CompiledSpace> const&, AltoOptions const&)
 
 }  // namespace polyad::detail

@@ -174,8 +174,7 @@ private:
   BlcoHeaders<Index, typename Space::device_type> m_headers;
 };
 
-#define POLYAD_STREAMED_BLCO(Scalar, Index) \
-  template class StreamedBlco<Scalar, Index, Kokkos::DefaultExecutionSpace>
+#define POLYAD_STREAMED_BLCO(Scalar, Index) template class StreamedBlco<Scalar, Index, CompiledSpace>
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_STREAMED_BLCO);
 
 /// The contract's mttkrp (formats/format.hpp): V (I_mode x R) is overwritten. Does not wait. The workspace

@@ -140,10 +140,9 @@ void mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
 }
 
 #define POLYAD_MTTKRP_SORTED(Scalar, Index)                                               \
-  template void mttkrp(Kokkos::DefaultExecutionSpace const&,                              \
-                       Sorted<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,       \
-                       FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, \
-                       SortedWorkspace<Scalar, Index, Kokkos::DefaultExecutionSpace>&,    \
-                       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+  template void mttkrp(CompiledSpace const&, Sorted<Scalar, Index, CompiledSpace> const&, \
+                       FactorMatrices<Scalar, CompiledSpace> const&, int,                 \
+                       SortedWorkspace<Scalar, Index, CompiledSpace>&,                    \
+                       FactorMatrix<Scalar, CompiledSpace> const&)
 
 }  // namespace polyad::detail

@@ -53,8 +53,7 @@ private:
   std::array<permutation_type, max_order> m_permutations;
 };
 
-#define POLYAD_COO_PERMUTED(Scalar, Index) \
-  template class CooPermuted<Scalar, Index, Kokkos::DefaultExecutionSpace>
+#define POLYAD_COO_PERMUTED(Scalar, Index) template class CooPermuted<Scalar, Index, CompiledSpace>
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_COO_PERMUTED);
 
 /// The contract's mttkrp (formats/format.hpp) by MTTKRP-C. `packed = false` uses GenTen's strided TinyVec on

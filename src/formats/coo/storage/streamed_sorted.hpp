@@ -194,8 +194,7 @@ private:
   std::shared_ptr<std::shared_ptr<Buffers>> m_buffers = std::make_shared<std::shared_ptr<Buffers>>();
 };
 
-#define POLYAD_STREAMED_SORTED(Scalar, Index) \
-  template class StreamedSorted<Scalar, Index, Kokkos::DefaultExecutionSpace>
+#define POLYAD_STREAMED_SORTED(Scalar, Index) template class StreamedSorted<Scalar, Index, CompiledSpace>
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_STREAMED_SORTED);
 
 template <class F>

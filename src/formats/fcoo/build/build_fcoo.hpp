@@ -58,9 +58,8 @@ FlaggedNonzeros<Scalar, Index, Space> build_spttm(Space const& space,
                       threadlen == 0 ? automatic_threadlen(space, coo.nnz()) : threadlen);
 }
 
-#define POLYAD_BUILD_SPTTM(Scalar, Index)                                                                   \
-  template FlaggedNonzeros<Scalar, Index, Kokkos::DefaultExecutionSpace> build_spttm(                       \
-      Kokkos::DefaultExecutionSpace const&, CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-      int, int)
+#define POLYAD_BUILD_SPTTM(Scalar, Index)                             \
+  template FlaggedNonzeros<Scalar, Index, CompiledSpace> build_spttm( \
+      CompiledSpace const&, CooTensor<Scalar, Index, CompiledSpace> const&, int, int)
 
 }  // namespace polyad::detail

@@ -107,17 +107,15 @@ inline Kokkos::Array<int, max_order> sorted_levels(Kokkos::Array<int, max_order>
 
 // Only sgd_coo.cpp compiles the kernels, for all three formats.
 #define POLYAD_SWEEPS_OF_COO_FIBERS(Scalar, Index)                                                          \
-  template void sweep_factors<Index>(Kokkos::DefaultExecutionSpace const&, CooFibers<Scalar, Index> const&, \
-                                     Kokkos::Array<int, max_order> const&,                                  \
-                                     FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,         \
-                                     FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, SgdStep, \
-                                     SgdForm, SgdWorkspace<Scalar, Kokkos::DefaultExecutionSpace> const&)
-#define POLYAD_CORE_SWEEPS_OF_COO_FIBERS(Scalar, Index)                                                   \
-  template void sweep_cores<Index>(Kokkos::DefaultExecutionSpace const&, CooFibers<Scalar, Index> const&, \
-                                   Kokkos::Array<int, max_order> const&,                                  \
-                                   FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,         \
-                                   FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, SgdForm, \
-                                   SgdWorkspace<Scalar, Kokkos::DefaultExecutionSpace> const&)
+  template void sweep_factors<Index>(                                                                       \
+      CompiledSpace const&, CooFibers<Scalar, Index> const&, Kokkos::Array<int, max_order> const&,          \
+      FastTuckerModel<Scalar, CompiledSpace> const&, FactorMatrices<Scalar, CompiledSpace> const&, SgdStep, \
+      SgdForm, SgdWorkspace<Scalar, CompiledSpace> const&)
+#define POLYAD_CORE_SWEEPS_OF_COO_FIBERS(Scalar, Index)                                                     \
+  template void sweep_cores<Index>(                                                                         \
+      CompiledSpace const&, CooFibers<Scalar, Index> const&, Kokkos::Array<int, max_order> const&,          \
+      FastTuckerModel<Scalar, CompiledSpace> const&, FactorMatrices<Scalar, CompiledSpace> const&, SgdForm, \
+      SgdWorkspace<Scalar, CompiledSpace> const&)
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_SWEEPS_OF_COO_FIBERS);
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_CORE_SWEEPS_OF_COO_FIBERS);
 
@@ -193,17 +191,15 @@ void sgd_core_sweep(Space const& space, Sorted<Scalar, Index, Space> const& X,
                      sorted_levels(X.copy(mode).modes, X.extents().order()), model, C, form, workspace);
 }
 
-#define POLYAD_SGD_FACTOR_SWEEP_COO(Format, Scalar, Index)                                                   \
-  template void sgd_factor_sweep(Kokkos::DefaultExecutionSpace const&,                                       \
-                                 Format<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                \
-                                 FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,              \
-                                 FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, SgdStep, \
-                                 SgdForm, SgdWorkspace<Scalar, Kokkos::DefaultExecutionSpace> const&)
-#define POLYAD_SGD_CORE_SWEEP_COO(Format, Scalar, Index)                                                   \
-  template void sgd_core_sweep(Kokkos::DefaultExecutionSpace const&,                                       \
-                               Format<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                \
-                               FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,              \
-                               FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, SgdForm, \
-                               SgdWorkspace<Scalar, Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_SGD_FACTOR_SWEEP_COO(Format, Scalar, Index)                                            \
+  template void sgd_factor_sweep(CompiledSpace const&, Format<Scalar, Index, CompiledSpace> const&,   \
+                                 FastTuckerModel<Scalar, CompiledSpace> const&,                       \
+                                 FactorMatrices<Scalar, CompiledSpace> const&, int, SgdStep, SgdForm, \
+                                 SgdWorkspace<Scalar, CompiledSpace> const&)
+#define POLYAD_SGD_CORE_SWEEP_COO(Format, Scalar, Index)                                          \
+  template void sgd_core_sweep(CompiledSpace const&, Format<Scalar, Index, CompiledSpace> const&, \
+                               FastTuckerModel<Scalar, CompiledSpace> const&,                     \
+                               FactorMatrices<Scalar, CompiledSpace> const&, int, SgdForm,        \
+                               SgdWorkspace<Scalar, CompiledSpace> const&)
 
 }  // namespace polyad::detail
