@@ -41,9 +41,8 @@ TransposedProductWorkspace<Space> make_transposed_product_workspace(Space const&
   count_t const least  = may_multiply_by_blas<Space> ? 2 : 1;
   count_t const chunks = std::max(partial_sums(space, bytes), least);
   expect_fits(space, "a core gradient's partial sums", chunks, bytes);
-  return TransposedProductWorkspace<Space>(
-      Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::transposed_product"), chunks, rows,
-      columns);
+  return TransposedProductWorkspace<Space>(uninitialized(space, "polyad::transposed_product"), chunks, rows,
+                                           columns);
 }
 
 /// The J x R sums of one team over tiles of rows: sums += A' G for the rows of A and G in the scratch pad. A

@@ -171,8 +171,7 @@ CooTensor<Scalar, Index, Space> remainder_of(Space const& space, CooTensor<Scala
   expect_same_extents(X.extents(), model);
   if (!model.has_biases() && model.mean == 0) return X;
   expect_fits(space, "values without biases", X.nnz(), sizeof(Scalar));
-  Values const values(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::values_without_biases"),
-                      X.nnz());
+  Values const values(uninitialized(space, "polyad::values_without_biases"), X.nnz());
   Kokkos::parallel_for("polyad::without_biases",
                        Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, X.nnz()),
                        SetRemainder<Rest, Values>{Rest(X, model, -1, -1), values});
@@ -305,7 +304,7 @@ void fit_biases(Space const& space, TrainingSet<Scalar, Index, Space> const& X, 
   Sums const sums = rows.together([&] {
     count_t const longest = clear_biases(space, X.extents(), drift, model);
     expect_fits(space, "the sums of biases", longest, 2 * sizeof(Sum));
-    return Sums(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::bias_sums"), longest, 2);
+    return Sums(uninitialized(space, "polyad::bias_sums"), longest, 2);
   });
   using Rest      = Remainder<Scalar, Index>;
   // Fits the biases, or the drifts, of mode n.

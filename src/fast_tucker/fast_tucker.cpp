@@ -84,8 +84,7 @@ FastTuckerModel<Scalar, Space> with_own_biases(Space const& space, FastTuckerMod
   for (int n = 0; n < model.order(); ++n) {
     if (model.has_biases()) {
       auto const bias = model.bias(n);
-      model.bias(n)   = BiasVector<Scalar, Space>(
-          Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::scaled_bias"), bias.extent(0));
+      model.bias(n) = BiasVector<Scalar, Space>(uninitialized(space, "polyad::scaled_bias"), bias.extent(0));
       Kokkos::deep_copy(space, model.bias(n), bias);
     }
     auto const drift = model.drift(n);

@@ -179,8 +179,7 @@ ErrorSums<Space> make_error_sums(Space const& space, count_t entries) {
   // The last row is for the totals.
   count_t const rows = ceil_div(entries, predict_chunk<Space>) + 1;
   expect_fits(space, "the partial sums of errors", rows, error_sums * sizeof(double));
-  return ErrorSums<Space>(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::error_sums"), rows,
-                          error_sums);
+  return ErrorSums<Space>(uninitialized(space, "polyad::error_sums"), rows, error_sums);
 }
 
 template <class Space, class Scalar, class Index>

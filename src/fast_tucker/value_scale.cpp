@@ -45,8 +45,7 @@ CooTensor<Scalar, Index, Space> scaled_entries(Space const& space, CooTensor<Sca
   using Values = typename CooTensor<Scalar, Index, Space>::values_type;
   if (X.nnz() == 0) return X;
   expect_fits(space, "scaled values", X.nnz(), sizeof(Scalar));
-  Values const values(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::scaled_values"),
-                      X.nnz());
+  Values const values(uninitialized(space, "polyad::scaled_values"), X.nnz());
   scale_numbers(space, factor, static_cast<Scalar const*>(X.values().data()), values.data(), X.nnz(), 1, 1);
   return {X.extents(), X.indices(), values};
 }

@@ -195,8 +195,8 @@ template <class Space, class Model, class Scalar, class Index>
 PredictionErrors errors(Space const& space, Model const& model, CooTensor<Scalar, Index, Space> const& X) {
   count_t const chunks = ceil_div(X.nnz(), value_chunk<Space>);
   expect_fits(space, "the partial sums of errors", chunks, 3 * sizeof(double));
-  Kokkos::View<double*, typename Space::device_type> const sums(
-      Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::error_sums"), 3 * chunks);
+  Kokkos::View<double*, typename Space::device_type> const sums(uninitialized(space, "polyad::error_sums"),
+                                                                3 * chunks);
   evaluate(space, model, X, ValueOutputs<Scalar>{nullptr, nullptr, sums.data()});
   auto const host = Kokkos::create_mirror_view(Kokkos::HostSpace(), sums);
   Kokkos::deep_copy(space, host, sums);

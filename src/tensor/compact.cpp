@@ -294,8 +294,7 @@ CompactTensor<CooTensor<Scalar, Index, Space>> compact(Space const& space,
   Indices copy;
   auto rows = compact_modes<Index, Space>(space, X.indices(), X.extents(), rule, [&] {
     expect_fits(space, "the renumbered coordinates", X.indices().size(), sizeof(Index));
-    copy = Indices(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::compact_indices"), X.nnz(),
-                   X.indices().extent(1));
+    copy = Indices(uninitialized(space, "polyad::compact_indices"), X.nnz(), X.indices().extent(1));
     Kokkos::deep_copy(space, copy, X.indices());
     return copy;
   });

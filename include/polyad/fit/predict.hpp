@@ -64,8 +64,7 @@ namespace detail {
 template <class Scalar, class Space>
 EntryNumbers<Scalar, Space> make_entry_numbers(Space const& space, char const* label, count_t entries) {
   expect_fits(space, "the values of the entries", entries, sizeof(Scalar));
-  return EntryNumbers<Scalar, Space>(
-      Kokkos::view_alloc(space, Kokkos::WithoutInitializing, std::string(label)), entries);
+  return EntryNumbers<Scalar, Space>(uninitialized(space, label), entries);
 }
 
 }  // namespace detail

@@ -60,12 +60,9 @@ template <class Scalar, class Index, class Space>
   using Tensor        = CooTensor<Scalar, Index, Space>;
   count_t const order = extents.order();
   expect_fits(space, "the tensor's coordinates and values", nnz, sizeof(Scalar) + order * sizeof(Index));
-  return Tensor(
-      extents,
-      typename Tensor::indices_type(
-          Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::coo_indices"), nnz, order),
-      typename Tensor::values_type(
-          Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::coo_values"), nnz));
+  return Tensor(extents,
+                typename Tensor::indices_type(uninitialized(space, "polyad::coo_indices"), nnz, order),
+                typename Tensor::values_type(uninitialized(space, "polyad::coo_values"), nnz));
 }
 
 /// Copies a tensor from host arrays: `indices` holds P x N numbers, row-major, from 0. Waits for `space`.

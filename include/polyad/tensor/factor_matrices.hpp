@@ -251,8 +251,7 @@ inline constexpr bool host_reaches_matrices =
 template <class Scalar, class Space>
 auto make_unpadded(Space const& space, FactorMatrix<Scalar, Space> const& matrix) {
   return Kokkos::View<Scalar**, Kokkos::LayoutRight, typename Space::device_type>(
-      Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::unpadded"), matrix.extent(0),
-      matrix.extent(1));
+      uninitialized(space, "polyad::unpadded"), matrix.extent(0), matrix.extent(1));
 }
 
 }  // namespace detail

@@ -121,8 +121,7 @@ private:
       std::sort(sorted.begin() + starts.back(), sorted.end());
       starts.push_back(sorted.size());
     }
-    QueryDoubles<Space> const on_device(
-        Kokkos::view_alloc(m_space, Kokkos::WithoutInitializing, "polyad::sorted_scores"), sorted.size());
+    QueryDoubles<Space> const on_device(uninitialized(m_space, "polyad::sorted_scores"), sorted.size());
     Kokkos::deep_copy(m_space, on_device,
                       Kokkos::View<double const*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>(sorted.data(),
                                                                                               sorted.size()));

@@ -124,8 +124,7 @@ void StreamedBlco<Scalar, Index, Space>::build_on_host(Space const& space,
   }
   expect_fits(space, "the headers of the blocks", headers.storage_bytes(), 1);
   auto const to_device = [&](auto const& from, auto& to) {
-    to = std::remove_cvref_t<decltype(to)>(
-        Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::blco_headers"), from.extent(0));
+    to = std::remove_cvref_t<decltype(to)>(uninitialized(space, "polyad::blco_headers"), from.extent(0));
     Kokkos::deep_copy(space, to, from);
   };
   to_device(headers.begins, m_headers.begins);
@@ -167,11 +166,9 @@ auto StreamedBlco<Scalar, Index, Space>::make_workspace(Space const& space, coun
   count_t const words = m_encoding.words();
   for (auto const& instance : instances) {
     StreamBuffer<Scalar, Space> buffer{instance, {}, {}, StreamBuffer<Scalar, Space>::nothing};
-    buffer.linear = decltype(buffer.linear)(
-        Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::stream_linear"),
-        work.section * words);
-    buffer.values = decltype(buffer.values)(
-        Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::stream_values"), work.section);
+    buffer.linear =
+        decltype(buffer.linear)(uninitialized(space, "polyad::stream_linear"), work.section * words);
+    buffer.values = decltype(buffer.values)(uninitialized(space, "polyad::stream_values"), work.section);
     work.buffers.push_back(buffer);
   }
   space.fence("polyad::streamed_blco");

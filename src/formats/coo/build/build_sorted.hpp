@@ -61,10 +61,10 @@ SortedWorkspace<Scalar, Index, Space> Sorted<Scalar, Index, Space>::make_workspa
   for (int n = 0; n < m_extents.order() && !m_permuted; ++n)
     if (copy(n).borders != Borders::atomics && copy(n).nnz > 0)
       entries = std::max(entries, border_entries(ceil_div(copy(n).nnz, copy(n).chunk)));
-  return {WorkspaceOwner(m_identity, rank),
-          Kokkos::View<Index*, typename Space::device_type>(
-              Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::border_rows"), entries),
-          make_factor_matrix<Scalar>(space, "polyad::border_sums", entries, rank)};
+  return {
+      WorkspaceOwner(m_identity, rank),
+      Kokkos::View<Index*, typename Space::device_type>(uninitialized(space, "polyad::border_rows"), entries),
+      make_factor_matrix<Scalar>(space, "polyad::border_sums", entries, rank)};
 }
 
 template <class Scalar, class Index, class Space>

@@ -219,8 +219,7 @@ residual_workspace<F> make_residual_workspace(typename F::space_type const& spac
   if (rank > full_block) {
     count_t const length = stretch_buffers * format.buffers().capacity;
     expect_fits(space, "the residuals", length, sizeof(Scalar));
-    workspace.residuals = decltype(workspace.residuals)(
-        Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::residuals"), length);
+    workspace.residuals = decltype(workspace.residuals)(uninitialized(space, "polyad::residuals"), length);
   }
   return workspace;
 }

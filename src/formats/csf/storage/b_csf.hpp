@@ -129,9 +129,8 @@ residual_workspace<F> make_residual_workspace(typename F::space_type const& spac
   using Scalar         = typename F::scalar_type;
   count_t const length = format.nnz() + residual_padding;
   expect_fits(space, "the residuals", length, sizeof(Scalar));
-  return {format.make_workspace(space, rank),
-          Kokkos::View<Scalar*, typename F::space_type::device_type>(
-              Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::residuals"), length)};
+  return {format.make_workspace(space, rank), Kokkos::View<Scalar*, typename F::space_type::device_type>(
+                                                  uninitialized(space, "polyad::residuals"), length)};
 }
 
 /// The residual sweep (formats/format.hpp): one walk over the mode's tree forms the residuals, and the MTTKRP
