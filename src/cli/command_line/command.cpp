@@ -42,7 +42,7 @@ CLI::Option* Command::add_flag(std::string const& names, bool& value, std::strin
   else if (is_reversed && name.starts_with(takes))
     list(listed_as(name.substr(takes.size()), value));
   else if (is_reversed)
-    list([name = name_in_report(*option), &value](OptionList& list) { list.emplace_back(name, !value); });
+    list([listed = name_in_report(*option), &value](OptionList& list) { list.emplace_back(listed, !value); });
   else
     list(listed_as(name_in_report(*option), value));
   return option;

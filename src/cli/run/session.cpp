@@ -67,7 +67,8 @@ Session::Session(CommonOptions const& common, Report& report, std::optional<std:
   m_state = std::make_unique<State>(chosen, device_memory);
   catch_device_failures();
   DeviceFacts const facts = probe_device();
-  report.backend = {facts.backend, Space().concurrency(), facts.accelerator ? facts.name : processor_name()};
+  report.backend =
+      BackendReport{facts.backend, Space().concurrency(), facts.accelerator ? facts.name : processor_name()};
 }
 
 Session::~Session() = default;
