@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,8 @@ using Listing = std::function<void(OptionList& list)>;
 /// For options that the report has elsewhere.
 inline void unlisted(OptionList&) {}
 
-/// Lists a value with its own type; a std::optional without a value is left out.
+/// Lists a value with its own type; a std::optional without a value is left out. A list or an enumeration
+/// needs a Listing of its own.
 template <class T>
 void list_value(OptionList& list, std::string const& name, T const& value) {
   if constexpr (requires { value.has_value(); }) {
@@ -36,8 +38,10 @@ void list_value(OptionList& list, std::string const& name, T const& value) {
     list.emplace_back(name, value.string());
   } else if constexpr (std::same_as<T, int>) {
     list.emplace_back(name, std::int64_t{value});
-  } else {
+  } else if constexpr (std::constructible_from<OptionValue, T const&>) {
     list.emplace_back(name, value);
+  } else {
+    throw std::logic_error("the report needs to know how it lists " + name);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cli/command_line/declarations.hpp"
+#include "cli/streams/refuse.hpp"
 #include "cli/typed_text/numbers.hpp"
 #include "polyad/core/printable.hpp"
 

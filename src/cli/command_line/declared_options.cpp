@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "cli/streams/refuse.hpp"
+
 namespace polyad::cli {
 
 namespace {
