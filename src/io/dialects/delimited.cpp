@@ -18,4 +18,6 @@ constinit DialectDefinition const delimited_dialect = {
           return read_delimited(input, options, *layout);
         }};
 
+constinit Dialect const Dialect::delimited(delimited_dialect);
+
 }  // namespace polyad::io

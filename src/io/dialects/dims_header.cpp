@@ -36,4 +36,6 @@ constinit DialectDefinition const dims_header_dialect = {.name                  
                                                          .read_header           = read_dims_header,
                                                          .write                 = write_dims_header};
 
+constinit Dialect const Dialect::dims_header(dims_header_dialect);
+
 }  // namespace polyad::io

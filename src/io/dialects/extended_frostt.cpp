@@ -54,4 +54,6 @@ constinit DialectDefinition const extended_frostt_dialect = {.name              
                                                              .read_header = read_extended_frostt_header,
                                                              .write       = write_extended_frostt};
 
+constinit Dialect const Dialect::extended_frostt(extended_frostt_dialect);
+
 }  // namespace polyad::io

@@ -96,4 +96,6 @@ constinit DialectDefinition const frostt_dialect = {.name                  = "fr
                                                     .read_header           = read_frostt_header,
                                                     .write                 = write_frostt};
 
+constinit Dialect const Dialect::frostt(frostt_dialect);
+
 }  // namespace polyad::io

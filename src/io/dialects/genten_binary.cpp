@@ -12,4 +12,6 @@ constinit DialectDefinition const genten_binary_dialect = {
       return read_genten_binary(input, options);
     }};
 
+constinit Dialect const Dialect::genten_binary(genten_binary_dialect);
+
 }  // namespace polyad::io

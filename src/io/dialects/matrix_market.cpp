@@ -109,4 +109,6 @@ constinit DialectDefinition const matrix_market_dialect = {.name        = "matri
                                                            .read_header = read_matrix_market_header,
                                                            .write       = write_matrix_market};
 
+constinit Dialect const Dialect::matrix_market(matrix_market_dialect);
+
 }  // namespace polyad::io

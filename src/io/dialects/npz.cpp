@@ -27,4 +27,6 @@ constinit DialectDefinition const npz_dialect = {
           write_tensor_npz(path, tensor, options.single_precision, {options.index_base, options.labels});
         }};
 
+constinit Dialect const Dialect::npz(npz_dialect);
+
 }  // namespace polyad::io

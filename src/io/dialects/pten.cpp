@@ -34,4 +34,6 @@ constinit DialectDefinition const pten_dialect = {
                       .names            = {options.index_base, options.labels}});
         }};
 
+constinit Dialect const Dialect::pten(pten_dialect);
+
 }  // namespace polyad::io

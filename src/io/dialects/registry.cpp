@@ -20,10 +20,6 @@ constexpr Dialect all_dialects[] = {POLYAD_DIALECTS(POLYAD_LIST_DIALECT)};
 
 }  // namespace
 
-#define POLYAD_DEFINE_DIALECT(name) constinit Dialect const Dialect::name(name##_dialect);
-POLYAD_DIALECTS(POLYAD_DEFINE_DIALECT)
-#undef POLYAD_DEFINE_DIALECT
-
 std::string_view Dialect::name() const noexcept {
   return m_definition->name;
 }

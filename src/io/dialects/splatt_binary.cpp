@@ -12,4 +12,6 @@ constinit DialectDefinition const splatt_binary_dialect = {
       return read_splatt_binary(input, options);
     }};
 
+constinit Dialect const Dialect::splatt_binary(splatt_binary_dialect);
+
 }  // namespace polyad::io

@@ -68,4 +68,6 @@ constinit DialectDefinition const tensor_toolbox_dialect = {.name        = "tens
                                                             .read_header = read_tensor_toolbox_header,
                                                             .write       = write_tensor_toolbox};
 
+constinit Dialect const Dialect::tensor_toolbox(tensor_toolbox_dialect);
+
 }  // namespace polyad::io
