@@ -23,7 +23,8 @@ public:
   using permutation_type = Kokkos::View<Index*, typename Space::device_type>;
   struct options_type {};
 
-  static constexpr char const* name = "coo-permuted";
+  static constexpr char const* name        = "coo-permuted";
+  static constexpr bool sweeps_coordinates = true;
 
   /// Keeps the tensor's Views and sorts one permutation per mode (N radix sorts, on the device).
   /// \throws UsageError when Index cannot number the nonzeros; MemoryError
@@ -76,22 +77,5 @@ void least_squares_rows(Space const& space, CooPermuted<Scalar, Index, Space> co
                         FactorMatrices<Scalar, Space> const& C, int mode,
                         RowProblem<Scalar, Space> const& problem, RowStarts<Space> const& starts,
                         FactorMatrix<Scalar, Space> const& A, RowShrinkage const& shrinkage = {});
-
-/// The sweeps of FastTucker (formats/format.hpp), each nonzero by itself, in the order of the coordinates. In
-/// the order of the permutations the reads are scattered, and an epoch took 2.4 times as long (two threads of
-/// a host).
-template <class Space, class Scalar, class Index>
-void sgd_factor_sweep(Space const& space, CooPermuted<Scalar, Index, Space> const& X,
-                      FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
-                      int mode, SgdStep rates, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace);
-template <class Space, class Scalar, class Index>
-void sgd_core_sweep(Space const& space, CooPermuted<Scalar, Index, Space> const& X,
-                    FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
-                    int mode, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace);
-
-/// The nonzeros (formats/format.hpp).
-template <class Space, class Scalar, class Index>
-void read_nonzeros(Space const& space, CooPermuted<Scalar, Index, Space> const& X, count_t first,
-                   NonzeroBlock<Scalar, Space> const& block);
 
 }  // namespace polyad::detail

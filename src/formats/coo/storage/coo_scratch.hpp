@@ -33,9 +33,4 @@ void mttkrp(Space const& space, CooScratch<Scalar, Index, Space> const& X,
             FactorMatrices<Scalar, Space> const& factors, int mode, NoWorkspace& workspace,
             FactorMatrix<Scalar, Space> const& V);
 
-/// The nonzeros (formats/format.hpp).
-template <class Space, class Scalar, class Index>
-void read_nonzeros(Space const& space, CooScratch<Scalar, Index, Space> const& X, count_t first,
-                   NonzeroBlock<Scalar, Space> const& block);
-
 }  // namespace polyad::detail

@@ -16,7 +16,8 @@ class CooTinyVec : public PlainCoordinates<Scalar, Index, Space> {
 public:
   using typename PlainCoordinates<Scalar, Index, Space>::options_type;
 
-  static constexpr char const* name = "coo-tiny-vec";
+  static constexpr char const* name        = "coo-tiny-vec";
+  static constexpr bool sweeps_coordinates = true;
 
   /// Keeps the tensor's Views; copies and sorts nothing.
   static CooTinyVec build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
@@ -39,21 +40,5 @@ template <class Space, class Scalar, class Index>
 void mttkrp(Space const& space, CooTinyVec<Scalar, Index, Space> const& X,
             FactorMatrices<Scalar, Space> const& factors, int mode, NoWorkspace& workspace,
             FactorMatrix<Scalar, Space> const& V, bool packed = detail::tiny_vec_packs<Scalar>);
-
-/// The FastTucker sweeps (formats/format.hpp) nonzero by nonzero: the paper's FastTucker, and with the
-/// reusable intermediates its FasterTucker_COO.
-template <class Space, class Scalar, class Index>
-void sgd_factor_sweep(Space const& space, CooTinyVec<Scalar, Index, Space> const& X,
-                      FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
-                      int mode, SgdStep rates, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace);
-template <class Space, class Scalar, class Index>
-void sgd_core_sweep(Space const& space, CooTinyVec<Scalar, Index, Space> const& X,
-                    FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
-                    int mode, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace);
-
-/// The nonzeros (formats/format.hpp).
-template <class Space, class Scalar, class Index>
-void read_nonzeros(Space const& space, CooTinyVec<Scalar, Index, Space> const& X, count_t first,
-                   NonzeroBlock<Scalar, Space> const& block);
 
 }  // namespace polyad::detail

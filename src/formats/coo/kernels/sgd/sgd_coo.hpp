@@ -119,53 +119,25 @@ inline Kokkos::Array<int, max_order> sorted_levels(Kokkos::Array<int, max_order>
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_SWEEPS_OF_COO_FIBERS);
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_CORE_SWEEPS_OF_COO_FIBERS);
 
-// coo-tiny-vec and coo-permuted walk the same coordinates, in the file's order.
-template <class Space, class Scalar, class Index>
-void sweep_factors_of(Space const& space, CooTensor<Scalar, Index, Space> const& X,
-                      FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
-                      int mode, SgdStep rates, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace) {
+template <class Space, class Scalar, SweepsCoordinates F>
+void sgd_factor_sweep(Space const& space, F const& X, FastTuckerModel<Scalar, Space> const& model,
+                      FactorMatrices<Scalar, Space> const& C, int mode, SgdStep rates, SgdForm form,
+                      SgdWorkspace<Scalar, Space> const& workspace) {
   expect_sgd_arguments(X.extents(), model, C, mode, workspace);
   if (X.nnz() == 0) return;
-  sweep_factors<Index>(space, coo_fibers(space, X, mode), coo_levels(X.extents().order(), mode), model, C,
-                       rates, form, workspace);
+  sweep_factors<typename F::index_type>(space, coo_fibers(space, X.coo(), mode),
+                                        coo_levels(X.extents().order(), mode), model, C, rates, form,
+                                        workspace);
 }
 
-template <class Space, class Scalar, class Index>
-void sweep_cores_of(Space const& space, CooTensor<Scalar, Index, Space> const& X,
-                    FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
-                    int mode, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace) {
+template <class Space, class Scalar, SweepsCoordinates F>
+void sgd_core_sweep(Space const& space, F const& X, FastTuckerModel<Scalar, Space> const& model,
+                    FactorMatrices<Scalar, Space> const& C, int mode, SgdForm form,
+                    SgdWorkspace<Scalar, Space> const& workspace) {
   expect_sgd_arguments(X.extents(), model, C, mode, workspace);
   if (X.nnz() == 0) return zero_matrix(space, workspace.P);
-  sweep_cores<Index>(space, coo_fibers(space, X, mode), coo_levels(X.extents().order(), mode), model, C, form,
-                     workspace);
-}
-
-template <class Space, class Scalar, class Index>
-void sgd_factor_sweep(Space const& space, CooTinyVec<Scalar, Index, Space> const& X,
-                      FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
-                      int mode, SgdStep rates, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace) {
-  sweep_factors_of(space, X.coo(), model, C, mode, rates, form, workspace);
-}
-
-template <class Space, class Scalar, class Index>
-void sgd_core_sweep(Space const& space, CooTinyVec<Scalar, Index, Space> const& X,
-                    FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
-                    int mode, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace) {
-  sweep_cores_of(space, X.coo(), model, C, mode, form, workspace);
-}
-
-template <class Space, class Scalar, class Index>
-void sgd_factor_sweep(Space const& space, CooPermuted<Scalar, Index, Space> const& X,
-                      FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
-                      int mode, SgdStep rates, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace) {
-  sweep_factors_of(space, X.coo(), model, C, mode, rates, form, workspace);
-}
-
-template <class Space, class Scalar, class Index>
-void sgd_core_sweep(Space const& space, CooPermuted<Scalar, Index, Space> const& X,
-                    FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
-                    int mode, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace) {
-  sweep_cores_of(space, X.coo(), model, C, mode, form, workspace);
+  sweep_cores<typename F::index_type>(space, coo_fibers(space, X.coo(), mode),
+                                      coo_levels(X.extents().order(), mode), model, C, form, workspace);
 }
 
 template <class Space, class Scalar, class Index>
