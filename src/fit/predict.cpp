@@ -223,9 +223,7 @@ PredictionErrors errors(Space const& space, Model const& model, CooTensor<Scalar
                           EntryNumbers<Scalar, CompiledSpace> const&);                        \
   template PredictionErrors errors(CompiledSpace const&, Model<Scalar, CompiledSpace> const&, \
                                    CooTensor<Scalar, Index, CompiledSpace> const&)
-#define POLYAD_MODEL_VALUES(Scalar, Index)        \
-  POLYAD_MODEL_VALUES_OF(Ktensor, Scalar, Index); \
-  POLYAD_MODEL_VALUES_OF(TuckerModel, Scalar, Index)
-POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_MODEL_VALUES);
+POLYAD_EACH_OF(Ktensor, POLYAD_MODEL_VALUES_OF);
+POLYAD_EACH_OF(TuckerModel, POLYAD_MODEL_VALUES_OF);
 
 }  // namespace polyad

@@ -4,6 +4,7 @@
 
 #include <concepts>
 
+#include "polyad/core/instances.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
@@ -85,3 +86,15 @@ void sgd_core_sweep(Space const& space, F const& X, FastTuckerModel<Scalar, Spac
                     SgdWorkspace<Scalar, Space> const& workspace);
 
 }  // namespace polyad::detail
+
+/// Instantiations of the operations of a format.
+#define POLYAD_MTTKRP(Format, Scalar, Index)                                              \
+  template void mttkrp(CompiledSpace const&, Format<Scalar, Index, CompiledSpace> const&, \
+                       FactorMatrices<Scalar, CompiledSpace> const&, int,                 \
+                       Format<Scalar, Index, CompiledSpace>::workspace_type&,             \
+                       FactorMatrix<Scalar, CompiledSpace> const&)
+#define POLYAD_RESIDUAL_MTTKRP(Format, Scalar, Index)                                              \
+  template void residual_mttkrp(CompiledSpace const&, Format<Scalar, Index, CompiledSpace> const&, \
+                                FactorMatrices<Scalar, CompiledSpace> const&, int,                 \
+                                residual_workspace<Format<Scalar, Index, CompiledSpace>>&,         \
+                                FactorMatrix<Scalar, CompiledSpace> const&)

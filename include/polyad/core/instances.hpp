@@ -42,3 +42,10 @@ constexpr bool expect_compiled() {
   prefix declaration(float, std::uint64_t);               \
   prefix declaration(double, std::uint32_t);              \
   prefix declaration(double, std::uint64_t)
+
+/// `declaration(Template, Scalar, Index)` for every scalar and index type.
+#define POLYAD_EACH_OF(Template, declaration)   \
+  declaration(Template, float, std::uint32_t);  \
+  declaration(Template, float, std::uint64_t);  \
+  declaration(Template, double, std::uint32_t); \
+  declaration(Template, double, std::uint64_t)

@@ -44,10 +44,6 @@ void mttkrp(Space const& space, Alto<Scalar, Index, Space> const& X,
   detail::mttkrp_with_values<Space, Scalar, Index>(space, X, X.values().data(), factors, mode, workspace, V);
 }
 
-#define POLYAD_MTTKRP_ALTO(Scalar, Index)                                               \
-  template void mttkrp(CompiledSpace const&, Alto<Scalar, Index, CompiledSpace> const&, \
-                       FactorMatrices<Scalar, CompiledSpace> const&, int,               \
-                       AltoWorkspace<Scalar, CompiledSpace>&, FactorMatrix<Scalar, CompiledSpace> const&)
 // The residual sweep calls it too, and so its sources need not compile the kernels again.
 #define POLYAD_ALTO_WITH_VALUES(Scalar, Index)                                                               \
   template void detail::mttkrp_with_values(CompiledSpace const&, Alto<Scalar, Index, CompiledSpace> const&,  \

@@ -196,10 +196,6 @@ void mttkrp(Space const& space, Blco<Scalar, Index, Space> const& X,
                                                    workspace, V);
 }
 
-#define POLYAD_MTTKRP_BLCO(Scalar, Index)                                               \
-  template void mttkrp(CompiledSpace const&, Blco<Scalar, Index, CompiledSpace> const&, \
-                       FactorMatrices<Scalar, CompiledSpace> const&, int,               \
-                       BlcoWorkspace<Scalar, CompiledSpace>&, FactorMatrix<Scalar, CompiledSpace> const&)
 // The residual sweep and streamed-blco call these too, and so their sources need not compile the kernels
 // again.
 #define POLYAD_BLCO_WITH_VALUES(Scalar, Index)                                                               \

@@ -49,10 +49,4 @@ void mttkrp(Space const& space, StreamedBlco<Scalar, Index, Space> const& X,
   if (resolution.copies > 0) detail::merge_copies(space, resolution.copies, work.copies, V);
 }
 
-#define POLYAD_MTTKRP_STREAMED_BLCO(Scalar, Index)                                              \
-  template void mttkrp(CompiledSpace const&, StreamedBlco<Scalar, Index, CompiledSpace> const&, \
-                       FactorMatrices<Scalar, CompiledSpace> const&, int,                       \
-                       StreamedBlcoWorkspace<Scalar, CompiledSpace>&,                           \
-                       FactorMatrix<Scalar, CompiledSpace> const&)
-
 }  // namespace polyad::detail

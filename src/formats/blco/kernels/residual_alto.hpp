@@ -158,11 +158,4 @@ void residual_mttkrp(Space const& space, Alto<Scalar, Index, Space> const& X,
                                            G);
 }
 
-#define POLYAD_RESIDUAL_MTTKRP_ALTO(Scalar, Index)                                     \
-  template void residual_mttkrp(                                                       \
-      CompiledSpace const&, Alto<Scalar, Index, CompiledSpace> const&,                 \
-      FactorMatrices<Scalar, CompiledSpace> const&, int,                               \
-      ResidualWorkspace<Scalar, AltoWorkspace<Scalar, CompiledSpace>, CompiledSpace>&, \
-      FactorMatrix<Scalar, CompiledSpace> const&)
-
 }  // namespace polyad::detail

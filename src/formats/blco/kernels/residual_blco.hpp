@@ -100,11 +100,4 @@ void residual_mttkrp(Space const& space, Blco<Scalar, Index, Space> const& X,
                                            G);
 }
 
-#define POLYAD_RESIDUAL_MTTKRP_BLCO(Scalar, Index)                                     \
-  template void residual_mttkrp(                                                       \
-      CompiledSpace const&, Blco<Scalar, Index, CompiledSpace> const&,                 \
-      FactorMatrices<Scalar, CompiledSpace> const&, int,                               \
-      ResidualWorkspace<Scalar, BlcoWorkspace<Scalar, CompiledSpace>, CompiledSpace>&, \
-      FactorMatrix<Scalar, CompiledSpace> const&)
-
 }  // namespace polyad::detail

@@ -100,9 +100,4 @@ void mttkrp(Space const& space, CooScratch<Scalar, Index, Space> const& X,
                         chunk, rank, block_size});
 }
 
-#define POLYAD_MTTKRP_SCRATCH(Scalar, Index)                                                  \
-  template void mttkrp(CompiledSpace const&, CooScratch<Scalar, Index, CompiledSpace> const&, \
-                       FactorMatrices<Scalar, CompiledSpace> const&, int, NoWorkspace&,       \
-                       FactorMatrix<Scalar, CompiledSpace> const&)
-
 }  // namespace polyad::detail

@@ -139,10 +139,4 @@ void mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
       });
 }
 
-#define POLYAD_MTTKRP_SORTED(Scalar, Index)                                               \
-  template void mttkrp(CompiledSpace const&, Sorted<Scalar, Index, CompiledSpace> const&, \
-                       FactorMatrices<Scalar, CompiledSpace> const&, int,                 \
-                       SortedWorkspace<Scalar, Index, CompiledSpace>&,                    \
-                       FactorMatrix<Scalar, CompiledSpace> const&)
-
 }  // namespace polyad::detail

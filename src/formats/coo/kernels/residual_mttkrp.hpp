@@ -210,16 +210,4 @@ void residual_mttkrp(Space const& space, CooPermuted<Scalar, Index, Space> const
   });
 }
 
-#define POLYAD_RESIDUAL_MTTKRP(Scalar, Index)                                                   \
-  template void residual_mttkrp(                                                                \
-      CompiledSpace const&, Sorted<Scalar, Index, CompiledSpace> const&,                        \
-      FactorMatrices<Scalar, CompiledSpace> const&, int,                                        \
-      ResidualWorkspace<Scalar, SortedWorkspace<Scalar, Index, CompiledSpace>, CompiledSpace>&, \
-      FactorMatrix<Scalar, CompiledSpace> const&)
-#define POLYAD_RESIDUAL_MTTKRP_PERMUTED(Scalar, Index)                                                  \
-  template void residual_mttkrp(CompiledSpace const&, CooPermuted<Scalar, Index, CompiledSpace> const&, \
-                                FactorMatrices<Scalar, CompiledSpace> const&, int,                      \
-                                ResidualWorkspace<Scalar, NoWorkspace, CompiledSpace>&,                 \
-                                FactorMatrix<Scalar, CompiledSpace> const&)
-
 }  // namespace polyad::detail

@@ -36,9 +36,4 @@ void mttkrp(Space const& space, BCsf<Scalar, Index, Space> const& X,
   detail::mttkrp_binned(space, X.tree(mode), factors, V);
 }
 
-#define POLYAD_MTTKRP_B_CSF(Scalar, Index)                                              \
-  template void mttkrp(CompiledSpace const&, BCsf<Scalar, Index, CompiledSpace> const&, \
-                       FactorMatrices<Scalar, CompiledSpace> const&, int, NoWorkspace&, \
-                       FactorMatrix<Scalar, CompiledSpace> const&)
-
 }  // namespace polyad::detail

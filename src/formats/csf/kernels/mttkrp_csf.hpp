@@ -32,9 +32,4 @@ void mttkrp(Space const& space, Csf<Scalar, Index, Space> const& X,
     mttkrp_csl(space, tree, X.bins(), factors, V);
 }
 
-#define POLYAD_MTTKRP_CSF(Scalar, Index)                                                \
-  template void mttkrp(CompiledSpace const&, Csf<Scalar, Index, CompiledSpace> const&,  \
-                       FactorMatrices<Scalar, CompiledSpace> const&, int, NoWorkspace&, \
-                       FactorMatrix<Scalar, CompiledSpace> const&)
-
 }  // namespace polyad::detail

@@ -24,9 +24,4 @@ void mttkrp(Space const& space, HbCsf<Scalar, Index, Space> const& X,
   detail::mttkrp_binned(space, groups.b_csf, factors, V);
 }
 
-#define POLYAD_MTTKRP_HB_CSF(Scalar, Index)                                              \
-  template void mttkrp(CompiledSpace const&, HbCsf<Scalar, Index, CompiledSpace> const&, \
-                       FactorMatrices<Scalar, CompiledSpace> const&, int, NoWorkspace&,  \
-                       FactorMatrix<Scalar, CompiledSpace> const&)
-
 }  // namespace polyad::detail

@@ -129,15 +129,4 @@ void residual_mttkrp(Space const& space, HbCsf<Scalar, Index, Space> const& X,
   detail::mttkrp_binned(space, groups.b_csf, C, G);
 }
 
-#define POLYAD_RESIDUAL_MTTKRP_B_CSF(Scalar, Index)                                              \
-  template void residual_mttkrp(CompiledSpace const&, BCsf<Scalar, Index, CompiledSpace> const&, \
-                                FactorMatrices<Scalar, CompiledSpace> const&, int,               \
-                                ResidualWorkspace<Scalar, NoWorkspace, CompiledSpace>&,          \
-                                FactorMatrix<Scalar, CompiledSpace> const&)
-#define POLYAD_RESIDUAL_MTTKRP_HB_CSF(Scalar, Index)                                              \
-  template void residual_mttkrp(CompiledSpace const&, HbCsf<Scalar, Index, CompiledSpace> const&, \
-                                FactorMatrices<Scalar, CompiledSpace> const&, int,                \
-                                ResidualWorkspace<Scalar, NoWorkspace, CompiledSpace>&,           \
-                                FactorMatrix<Scalar, CompiledSpace> const&)
-
 }  // namespace polyad::detail

@@ -104,10 +104,6 @@ void spttm(Space const& space, FlaggedNonzeros<Scalar, Index, Space> const& X,
   matrix_product(space, "polyad::spttm", X, U, shape, fibers);
 }
 
-#define POLYAD_MTTKRP_FCOO(Scalar, Index)                                               \
-  template void mttkrp(CompiledSpace const&, FCoo<Scalar, Index, CompiledSpace> const&, \
-                       FactorMatrices<Scalar, CompiledSpace> const&, int, NoWorkspace&, \
-                       FactorMatrix<Scalar, CompiledSpace> const&)
 #define POLYAD_SPTTM(Scalar, Index)                                                               \
   template void spttm(CompiledSpace const&, FlaggedNonzeros<Scalar, Index, CompiledSpace> const&, \
                       FactorMatrix<Scalar, CompiledSpace> const&,                                 \
