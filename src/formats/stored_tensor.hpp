@@ -98,3 +98,12 @@ void sgd_core_sweep(Space const& space, F const& X, FastTuckerModel<Scalar, Spac
                                 FactorMatrices<Scalar, CompiledSpace> const&, int,                 \
                                 residual_workspace<Format<Scalar, Index, CompiledSpace>>&,         \
                                 FactorMatrix<Scalar, CompiledSpace> const&)
+#define POLYAD_SGD_SWEEPS(Format, Scalar, Index)                                                      \
+  template void sgd_factor_sweep(CompiledSpace const&, Format<Scalar, Index, CompiledSpace> const&,   \
+                                 FastTuckerModel<Scalar, CompiledSpace> const&,                       \
+                                 FactorMatrices<Scalar, CompiledSpace> const&, int, SgdStep, SgdForm, \
+                                 SgdWorkspace<Scalar, CompiledSpace> const&);                         \
+  template void sgd_core_sweep(CompiledSpace const&, Format<Scalar, Index, CompiledSpace> const&,     \
+                               FastTuckerModel<Scalar, CompiledSpace> const&,                         \
+                               FactorMatrices<Scalar, CompiledSpace> const&, int, SgdForm,            \
+                               SgdWorkspace<Scalar, CompiledSpace> const&)

@@ -199,19 +199,12 @@ void least_squares_rows(Space const& space, StreamedSorted<Scalar, Index, Space>
   });
 }
 
-#define POLYAD_STREAMED_SORTED_OPERATIONS(Scalar, Index)                                                \
-  template void mttkrp(CompiledSpace const&, StreamedSorted<Scalar, Index, CompiledSpace> const&,       \
-                       FactorMatrices<Scalar, CompiledSpace> const&, int,                               \
-                       StreamedSortedWorkspace<Scalar, Index, CompiledSpace>&,                          \
-                       FactorMatrix<Scalar, CompiledSpace> const&);                                     \
-  template void residual_mttkrp(                                                                        \
-      CompiledSpace const&, StreamedSorted<Scalar, Index, CompiledSpace> const&,                        \
-      FactorMatrices<Scalar, CompiledSpace> const&, int,                                                \
-      ResidualWorkspace<Scalar, StreamedSortedWorkspace<Scalar, Index, CompiledSpace>, CompiledSpace>&, \
-      FactorMatrix<Scalar, CompiledSpace> const&);                                                      \
-  template void least_squares_rows(                                                                     \
-      CompiledSpace const&, StreamedSorted<Scalar, Index, CompiledSpace> const&,                        \
-      FactorMatrices<Scalar, CompiledSpace> const&, int, RowProblem<Scalar, CompiledSpace> const&,      \
+#define POLYAD_STREAMED_SORTED_OPERATIONS(Scalar, Index)                                           \
+  POLYAD_MTTKRP(StreamedSorted, Scalar, Index);                                                    \
+  POLYAD_RESIDUAL_MTTKRP(StreamedSorted, Scalar, Index);                                           \
+  template void least_squares_rows(                                                                \
+      CompiledSpace const&, StreamedSorted<Scalar, Index, CompiledSpace> const&,                   \
+      FactorMatrices<Scalar, CompiledSpace> const&, int, RowProblem<Scalar, CompiledSpace> const&, \
       RowStarts<CompiledSpace> const&, FactorMatrix<Scalar, CompiledSpace> const&, RowShrinkage const&)
 
 }  // namespace polyad::detail

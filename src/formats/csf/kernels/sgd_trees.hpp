@@ -35,15 +35,4 @@ void sgd_core_sweep(Space const& space, BCsf<Scalar, Index, Space> const& X,
                              binned.tree.modes, model, C, form, workspace);
 }
 
-#define POLYAD_SGD_FACTOR_SWEEP_TREES(Scalar, Index)                                                  \
-  template void sgd_factor_sweep(CompiledSpace const&, BCsf<Scalar, Index, CompiledSpace> const&,     \
-                                 FastTuckerModel<Scalar, CompiledSpace> const&,                       \
-                                 FactorMatrices<Scalar, CompiledSpace> const&, int, SgdStep, SgdForm, \
-                                 SgdWorkspace<Scalar, CompiledSpace> const&)
-#define POLYAD_SGD_CORE_SWEEP_TREES(Scalar, Index)                                              \
-  template void sgd_core_sweep(CompiledSpace const&, BCsf<Scalar, Index, CompiledSpace> const&, \
-                               FastTuckerModel<Scalar, CompiledSpace> const&,                   \
-                               FactorMatrices<Scalar, CompiledSpace> const&, int, SgdForm,      \
-                               SgdWorkspace<Scalar, CompiledSpace> const&)
-
 }  // namespace polyad::detail

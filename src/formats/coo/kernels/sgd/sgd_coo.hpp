@@ -163,15 +163,4 @@ void sgd_core_sweep(Space const& space, Sorted<Scalar, Index, Space> const& X,
                      sorted_levels(X.copy(mode).modes, X.extents().order()), model, C, form, workspace);
 }
 
-#define POLYAD_SGD_FACTOR_SWEEP_COO(Format, Scalar, Index)                                            \
-  template void sgd_factor_sweep(CompiledSpace const&, Format<Scalar, Index, CompiledSpace> const&,   \
-                                 FastTuckerModel<Scalar, CompiledSpace> const&,                       \
-                                 FactorMatrices<Scalar, CompiledSpace> const&, int, SgdStep, SgdForm, \
-                                 SgdWorkspace<Scalar, CompiledSpace> const&)
-#define POLYAD_SGD_CORE_SWEEP_COO(Format, Scalar, Index)                                          \
-  template void sgd_core_sweep(CompiledSpace const&, Format<Scalar, Index, CompiledSpace> const&, \
-                               FastTuckerModel<Scalar, CompiledSpace> const&,                     \
-                               FactorMatrices<Scalar, CompiledSpace> const&, int, SgdForm,        \
-                               SgdWorkspace<Scalar, CompiledSpace> const&)
-
 }  // namespace polyad::detail

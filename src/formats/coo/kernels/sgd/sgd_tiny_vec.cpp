@@ -3,7 +3,6 @@
 
 namespace polyad::detail {
 
-POLYAD_EACH_OF(CooTinyVec, POLYAD_SGD_FACTOR_SWEEP_COO);
-POLYAD_EACH_OF(CooTinyVec, POLYAD_SGD_CORE_SWEEP_COO);
+POLYAD_EACH_OF(CooTinyVec, POLYAD_SGD_SWEEPS);
 
 }  // namespace polyad::detail
