@@ -11,7 +11,7 @@
 #include "io/archive/npz_names.hpp"
 #include "io/archive/zip.hpp"
 #include "io/lists/single_precision.hpp"
-#include "io/memory/matrix_blocks.hpp"
+#include "io/memory/element_blocks.hpp"
 #include "io/models/fast_tucker_blocks.hpp"
 #include "io/models/ktensor_blocks.hpp"
 #include "polyad/core/instances.hpp"
@@ -19,9 +19,18 @@
 #include "polyad/io/atomic_file.hpp"
 #include "polyad/io/input_file.hpp"
 #include "polyad/tensor/compact.hpp"
+#include "tensor/read_rows.hpp"
 
 namespace polyad {
 namespace {
+
+/// The elements of a matrix of `space`, which it shares. Each block waits for `space`.
+template <class Scalar, class Space>
+[[nodiscard]] io::ElementBlocks element_blocks(Space const& space,
+                                               FactorMatrix<Scalar, Space> const& matrix) {
+  return {matrix.extent(0), matrix.extent(1), detail::reader_of_rows<Scalar>(space, matrix),
+          sizeof(Scalar) == sizeof(float)};
+}
 
 /// Converts between an unfolding along the last mode, R_{N-1} x the others, and R_0 x ... x R_{N-1}, where
 /// the last index is the fastest.
