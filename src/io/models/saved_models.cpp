@@ -181,7 +181,7 @@ void save(Space const& space, Ktensor<Scalar, Space> const& model, std::filesyst
   io::KtensorBlocks blocks{model.weights, {}, {}, model.rows, names, model.constraints};
   for (int n = 0; n < model.factors.order(); ++n) {
     blocks.extents.push_back(extent_of(model, n));
-    blocks.factors.push_back(io::element_blocks<Scalar>(space, model.factors[n]));
+    blocks.factors.push_back(element_blocks<Scalar>(space, model.factors[n]));
   }
   io::expect_names_fit(names, blocks.extents);
   io::write_model_blocks(path, blocks, is_single<Scalar>);
@@ -202,7 +202,7 @@ void save(Space const& space, FastTuckerModel<Scalar, Space> const& model, std::
           io::RowNames const& names, std::vector<std::vector<std::uint8_t>> const& observed,
           std::optional<RowFit> const& fit) {
   std::vector<io::ElementBlocks> factors;
-  for (int n = 0; n < model.order(); ++n) factors.push_back(io::element_blocks<Scalar>(space, model.A(n)));
+  for (int n = 0; n < model.order(); ++n) factors.push_back(element_blocks<Scalar>(space, model.A(n)));
   auto host     = io::without_factors(space, model);
   host.names    = names;
   host.observed = observed;
@@ -229,7 +229,7 @@ void save(Space const& space, TuckerModel<Scalar, Space> const& model, std::file
   for (std::size_t n = 0; n < model.factors.size(); ++n) {
     auto const& U = model.factors[n];
     io::add_array(zip, "factor_" + std::to_string(n), {U.extent(0), U.extent(1)},
-                  io::element_blocks<Scalar>(space, U), is_single<Scalar>);
+                  element_blocks<Scalar>(space, U), is_single<Scalar>);
   }
   io::add_rows(zip, model.rows);
   io::add_names(zip, names);
