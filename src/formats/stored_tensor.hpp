@@ -73,9 +73,10 @@ concept SweepsCoordinates = KeepsCoordinates<F> && F::sweeps_coordinates;
 template <class Space, class Scalar, KeepsCoordinates F>
 void read_nonzeros(Space const& space, F const& X, count_t first, NonzeroBlock<Scalar, Space> const& block);
 
-/// The sweeps of FastTucker (formats/format.hpp), each nonzero by itself, in the order of the coordinates: the
-/// paper's FastTucker, and with the reusable intermediates its FasterTucker_COO. In the order of coo-permuted's
-/// permutations the reads are scattered, and an epoch took 2.4 times as long (two threads of a host).
+/// The sweeps of FastTucker (formats/format.hpp), each nonzero by itself, in the order of the coordinates:
+/// the paper's FastTucker, and with the reusable intermediates its FasterTucker_COO. In the order of the
+/// permutations of coo-permuted the reads are scattered, and an epoch took 2.4 times as long (two threads of
+/// a host).
 template <class Space, class Scalar, SweepsCoordinates F>
 void sgd_factor_sweep(Space const& space, F const& X, FastTuckerModel<Scalar, Space> const& model,
                       FactorMatrices<Scalar, Space> const& C, int mode, SgdStep rates, SgdForm form,

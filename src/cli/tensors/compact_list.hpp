@@ -19,8 +19,8 @@ namespace polyad::cli {
 /// Adds the rows that are not stored to the report's empty slices.
 void add_empty_slices(std::vector<StoredRows> const& rows, InputReport& report);
 
-/// Shows the number of stored rows of each renumbered mode, if there is one: "1000 of 10000000000 in mode 1, 30
-/// of 2000000 in mode 3 occur ...".
+/// Shows the number of stored rows of each renumbered mode, if there is one: "1000 of 10000000000 in mode 1,
+/// 30 of 2000000 in mode 3 occur".
 void show_stored_rows(InputReport const& report);
 
 }  // namespace polyad::cli

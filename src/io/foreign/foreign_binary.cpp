@@ -152,7 +152,7 @@ struct ForeignFile {
     head = head_of(file);
   }
 
-  /// Of the header. It refuses the file on big-endian machines.
+  /// The fields of the header. The file is refused on big-endian machines.
   [[nodiscard]] FieldReader fields() const {
     FieldReader reader(file.name(), head);
     if (!reads_binary_files) reader.refuse("binary files are read on little-endian machines only");
