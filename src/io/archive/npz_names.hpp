@@ -11,6 +11,7 @@
 
 #include "io/archive/zip.hpp"
 #include "io/memory/read_memory.hpp"
+#include "io/names/row_names.hpp"
 #include "io/streams/raw_input.hpp"
 #include "polyad/io/labels.hpp"
 
