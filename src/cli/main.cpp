@@ -7,7 +7,6 @@
 #include <cstring>
 #include <exception>
 #include <new>
-#include <stdexcept>
 #include <string>
 #include <thread>
 #include <type_traits>
@@ -19,7 +18,6 @@
 
 #include "cli/command_line/command_line.hpp"
 #include "cli/commands/commands.hpp"
-#include "cli/run/device_failure.hpp"
 #include "cli/run/interrupt.hpp"
 #include "cli/run/ranks.hpp"
 #include "cli/run/session.hpp"

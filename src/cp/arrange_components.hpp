@@ -53,7 +53,7 @@ template <class Space, class Scalar>
 std::vector<double> column_signs(Space const& space, FactorMatrix<Scalar, Space> const& matrix) {
   count_t const chunks = std::clamp<count_t>(matrix.extent(0) / 64, 1, 1024);
   Kokkos::View<Scalar**, Kokkos::LayoutRight, typename Space::device_type> extremes(
-      Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::extremes"), chunks, matrix.extent(1));
+      uninitialized(space, "polyad::extremes"), chunks, matrix.extent(1));
   Kokkos::parallel_for(
       "polyad::column_extremes",
       Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, chunks * matrix.extent(1)),
@@ -97,10 +97,10 @@ void arrange_components(Space const& space, Ktensor<Scalar, Space>& model, std::
     }
     auto const copy = make_factor_matrix<Scalar>(space, "polyad::arranged", matrix.extent(0), rank);
     detail::copy_matrix(space, copy, matrix);
-    Kokkos::View<int*, typename Space::device_type> device_source(
-        Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::source"), rank);
-    Kokkos::View<double*, typename Space::device_type> device_sign(
-        Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::sign"), rank);
+    Kokkos::View<int*, typename Space::device_type> device_source(uninitialized(space, "polyad::source"),
+                                                                  rank);
+    Kokkos::View<double*, typename Space::device_type> device_sign(uninitialized(space, "polyad::sign"),
+                                                                   rank);
     auto const host_source = Kokkos::create_mirror_view(device_source);
     auto const host_sign   = Kokkos::create_mirror_view(device_sign);
     std::copy(source.begin(), source.end(), host_source.data());

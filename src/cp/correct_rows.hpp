@@ -26,7 +26,6 @@
 #include "dense/update/hadamard_of_grams.hpp"
 #include "kernel/launch.hpp"
 #include "kernel/launch_shape.hpp"
-#include "polyad/core/row_alignment.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/cp/factor_update.hpp"
 #include "polyad/kernel/lanes.hpp"

@@ -198,30 +198,27 @@ void move_within_bounds(Space const& space, FactorMatrices<Scalar, Space> const&
 namespace detail {
 POLYAD_EACH_SCALAR(, POLYAD_CP_ALS_BODY);
 }
-#define POLYAD_RANDOM_START(Scalar)                                                              \
-  template void random_start(Kokkos::DefaultExecutionSpace const&,                               \
-                             FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,       \
-                             CpAlsOptions const&);                                               \
-  template void move_within_bounds(Kokkos::DefaultExecutionSpace const&,                         \
-                                   FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, \
+#define POLYAD_RANDOM_START(Scalar)                                                                    \
+  template void random_start(CompiledSpace const&, FactorMatrices<Scalar, CompiledSpace> const&,       \
+                             CpAlsOptions const&);                                                     \
+  template void move_within_bounds(CompiledSpace const&, FactorMatrices<Scalar, CompiledSpace> const&, \
                                    CpAlsOptions const&)
-#define POLYAD_CP_ALS(Scalar)                                                                              \
-  template CpAlsResult<Scalar, Kokkos::DefaultExecutionSpace> cp_als(                                      \
-      Kokkos::DefaultExecutionSpace const&, AnyFormat<Scalar, Kokkos::DefaultExecutionSpace> const&,       \
-      CpAlsOptions const&, FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,                   \
-      CpAlsCallback const&);                                                                               \
-  template CpAlsResult<Scalar, Kokkos::DefaultExecutionSpace> cp_als(                                      \
-      Kokkos::DefaultExecutionSpace const&, AnyFormat<Scalar, Kokkos::DefaultExecutionSpace> const&,       \
-      CpAlsOptions const&, FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace>&&, CpAlsCallback const&); \
-  template CpAlsResult<Scalar, Kokkos::DefaultExecutionSpace> cp_als(                                      \
-      Kokkos::DefaultExecutionSpace const&, AnyFormat<Scalar, Kokkos::DefaultExecutionSpace> const&,       \
-      CpAlsOptions const&, CpAlsCallback const&);                                                          \
-  template CpAlsResult<Scalar, Kokkos::DefaultExecutionSpace> cp_als(                                      \
-      Kokkos::DefaultExecutionSpace const&, TensorByRank<Scalar, Kokkos::DefaultExecutionSpace> const&,    \
-      CpAlsOptions const&, CpAlsCallback const&);                                                          \
-  template CpAlsResult<Scalar, Kokkos::DefaultExecutionSpace> cp_als(                                      \
-      Kokkos::DefaultExecutionSpace const&, TensorByRank<Scalar, Kokkos::DefaultExecutionSpace> const&,    \
-      CpAlsOptions const&, std::vector<std::vector<double>>, CpAlsCallback const&)
+#define POLYAD_CP_ALS(Scalar)                                                                    \
+  template CpAlsResult<Scalar, CompiledSpace> cp_als(                                            \
+      CompiledSpace const&, AnyFormat<Scalar, CompiledSpace> const&, CpAlsOptions const&,        \
+      FactorMatrices<Scalar, CompiledSpace> const&, CpAlsCallback const&);                       \
+  template CpAlsResult<Scalar, CompiledSpace> cp_als(                                            \
+      CompiledSpace const&, AnyFormat<Scalar, CompiledSpace> const&, CpAlsOptions const&,        \
+      FactorMatrices<Scalar, CompiledSpace>&&, CpAlsCallback const&);                            \
+  template CpAlsResult<Scalar, CompiledSpace> cp_als(CompiledSpace const&,                       \
+                                                     AnyFormat<Scalar, CompiledSpace> const&,    \
+                                                     CpAlsOptions const&, CpAlsCallback const&); \
+  template CpAlsResult<Scalar, CompiledSpace> cp_als(CompiledSpace const&,                       \
+                                                     TensorByRank<Scalar, CompiledSpace> const&, \
+                                                     CpAlsOptions const&, CpAlsCallback const&); \
+  template CpAlsResult<Scalar, CompiledSpace> cp_als(                                            \
+      CompiledSpace const&, TensorByRank<Scalar, CompiledSpace> const&, CpAlsOptions const&,     \
+      std::vector<std::vector<double>>, CpAlsCallback const&)
 POLYAD_EACH_SCALAR(, POLYAD_RANDOM_START);
 POLYAD_EACH_SCALAR(, POLYAD_CP_ALS);
 

@@ -91,9 +91,8 @@ CpAlsWorkspace<Scalar, Space>::CpAlsWorkspace(Space const& space, Extents const&
   count_t longest     = 0;
   for (int n = 0; n < extents.order(); ++n) longest = std::max(longest, extents[n]);
   expect_fits(space, "the Gram matrices", (order + 1) * rank * rank, sizeof(double));
-  V        = distribution.make_output("polyad::mttkrp_output", longest, rank);
-  hadamard = GramMatrix<Space>(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::hadamard"),
-                               rank, rank);
+  V                     = distribution.make_output("polyad::mttkrp_output", longest, rank);
+  hadamard              = GramMatrix<Space>(uninitialized(space, "polyad::hadamard"), rank, rank);
   count_t const entries = order * rank * rank;
   gram_memory =
       DeviceNumbers<Space>(Kokkos::view_alloc(space, "polyad::fit_numbers_and_grams"), entries + fit_numbers);

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <vector>
 
 #include "polyad/core/error.hpp"
 #include "polyad/cp/cp_als.hpp"

@@ -183,10 +183,10 @@ Projection<Scalar, Space> project(Space const& space, Ktensor<Scalar, Space> con
   return projection_of(A, norm_squared, work, factors.order());
 }
 
-#define POLYAD_PROJECT(Scalar)                                                                     \
-  template Projection<Scalar, Kokkos::DefaultExecutionSpace> project(                              \
-      Kokkos::DefaultExecutionSpace const&, Ktensor<Scalar, Kokkos::DefaultExecutionSpace> const&, \
-      AnyFormat<Scalar, Kokkos::DefaultExecutionSpace> const&, int)
+#define POLYAD_PROJECT(Scalar)                                                              \
+  template Projection<Scalar, CompiledSpace> project(CompiledSpace const&,                  \
+                                                     Ktensor<Scalar, CompiledSpace> const&, \
+                                                     AnyFormat<Scalar, CompiledSpace> const&, int)
 POLYAD_EACH_SCALAR(, POLYAD_PROJECT);
 
 }  // namespace polyad

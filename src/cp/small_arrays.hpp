@@ -2,7 +2,6 @@
 // The small arrays of a run's state: Gram matrices, weights and scales. Also the weights of its model.
 #pragma once
 
-#include <Kokkos_Core.hpp>
 #include <cstddef>
 #include <vector>
 

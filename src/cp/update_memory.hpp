@@ -16,8 +16,7 @@ struct UpdateMemory {
   /// \throws MemoryError before allocating
   UpdateMemory(Space const& space, count_t rank)
       : gram_sums(space, rank),
-        inner_partials(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::inner_product"),
-                       gram_sums.partials().extent(0)) {}
+        inner_partials(uninitialized(space, "polyad::inner_product"), gram_sums.partials().extent(0)) {}
 
   GramWorkspace<Space> gram_sums;
   DeviceNumbers<Space> inner_partials;

@@ -44,9 +44,7 @@ public:
     count_t const bytes   = checked_product("the Gram matrix's partial sums", rows * columns, sizeof(double));
     count_t const chunks  = partial_sums(space, bytes);
     expect_fits(space, "the Gram matrix's partial sums", chunks, bytes);
-    m_partials =
-        partials_type(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::gram_partials"), chunks,
-                      rows, columns);
+    m_partials = partials_type(uninitialized(space, "polyad::gram_partials"), chunks, rows, columns);
   }
   [[nodiscard]] partials_type const& partials() const { return m_partials; }
 
@@ -304,11 +302,9 @@ void gram(Space const& space, FactorMatrix<Scalar, Space> const& matrix,
                                     [&](auto strategy) { gram_by(strategy, space, matrix, workspace, G); });
 }
 
-#define POLYAD_GRAM(Scalar)                                                      \
-  template void gram(Kokkos::DefaultExecutionSpace const&,                       \
-                     FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, \
-                     GramWorkspace<Kokkos::DefaultExecutionSpace> const&,        \
-                     GramMatrix<Kokkos::DefaultExecutionSpace> const&, Squares)
+#define POLYAD_GRAM(Scalar)                                                            \
+  template void gram(CompiledSpace const&, FactorMatrix<Scalar, CompiledSpace> const&, \
+                     GramWorkspace<CompiledSpace> const&, GramMatrix<CompiledSpace> const&, Squares)
 POLYAD_EACH_SCALAR(extern, POLYAD_GRAM);
 
 }  // namespace polyad::detail

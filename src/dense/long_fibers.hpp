@@ -45,8 +45,7 @@ FiberPieces<Space> cut_long_fibers(Space const& space, ModeFibers<Tensor> const&
   Kokkos::parallel_scan("polyad::count_long_fibers", Range(space, 0, fibers.nnz()), kernel, count);
   space.fence("polyad::cut_long_fibers");
   if (count == 0) return {};
-  kernel.list = decltype(kernel.list)(
-      Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::long_fibers"), count);
+  kernel.list = decltype(kernel.list)(uninitialized(space, "polyad::long_fibers"), count);
   Kokkos::parallel_scan("polyad::list_long_fibers", Range(space, 0, fibers.nnz()), kernel, count);
   space.fence("polyad::cut_long_fibers");
   auto const list = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), kernel.list);
@@ -54,9 +53,8 @@ FiberPieces<Space> cut_long_fibers(Space const& space, ModeFibers<Tensor> const&
   for (count_t f = 0; f < count; ++f) number += ceil_div(list(f, 1) - list(f, 0), longest_walked_fiber);
   expect_fits(space, "pieces of long fibers", number, 3 * sizeof(count_t));
   using Pieces = decltype(FiberPieces<Space>::pieces);
-  FiberPieces<Space> const result{
-      Pieces(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::fiber_pieces"), number),
-      make_factor_matrix<double>(space, "polyad::fiber_sums", count, rank)};
+  FiberPieces<Space> const result{Pieces(uninitialized(space, "polyad::fiber_pieces"), number),
+                                  make_factor_matrix<double>(space, "polyad::fiber_sums", count, rank)};
   auto const host = Kokkos::create_mirror_view(result.pieces);
   count_t p       = 0;
   for (count_t f = 0; f < count; ++f)

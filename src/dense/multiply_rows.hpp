@@ -104,11 +104,10 @@ void multiply_rows(Space const& space, FactorMatrix<Scalar, Space> const& A,
   });
 }
 
-#define POLYAD_MULTIPLY_ROWS(Scalar)                                                      \
-  template void multiply_rows(Kokkos::DefaultExecutionSpace const&,                       \
-                              FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, \
-                              FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, \
-                              FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_MULTIPLY_ROWS(Scalar)                                                            \
+  template void multiply_rows(CompiledSpace const&, FactorMatrix<Scalar, CompiledSpace> const&, \
+                              FactorMatrix<Scalar, CompiledSpace> const&,                       \
+                              FactorMatrix<Scalar, CompiledSpace> const&)
 POLYAD_EACH_SCALAR(extern, POLYAD_MULTIPLY_ROWS);
 
 }  // namespace polyad::detail

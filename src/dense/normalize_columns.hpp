@@ -69,11 +69,10 @@ void normalize_columns(Space const& space, FactorMatrix<Scalar, Space> const& A,
   Kokkos::parallel_for("polyad::divide_columns", team_policy(space, shape), Kernel{A, weights});
 }
 
-#define POLYAD_NORMALIZE_COLUMNS(Scalar)                                                      \
-  template void normalize_columns(Kokkos::DefaultExecutionSpace const&,                       \
-                                  FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, \
-                                  GramMatrix<Kokkos::DefaultExecutionSpace> const&,           \
-                                  Kokkos::View<double*, Kokkos::DefaultExecutionSpace::device_type> const&)
+#define POLYAD_NORMALIZE_COLUMNS(Scalar)                                                            \
+  template void normalize_columns(CompiledSpace const&, FactorMatrix<Scalar, CompiledSpace> const&, \
+                                  GramMatrix<CompiledSpace> const&,                                 \
+                                  Kokkos::View<double*, CompiledSpace::device_type> const&)
 POLYAD_EACH_SCALAR(extern, POLYAD_NORMALIZE_COLUMNS);
 
 }  // namespace polyad::detail

@@ -218,9 +218,8 @@ FactorMatrices<Scalar, Space> nvecs(Space const& space, CooTensor<Scalar, Index,
   return factors;
 }
 
-#define POLYAD_NVECS(Scalar, Index)                                                                         \
-  template FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> nvecs(                                     \
-      Kokkos::DefaultExecutionSpace const&, CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-      count_t, NvecsOptions const&)
+#define POLYAD_NVECS(Scalar, Index)                     \
+  template FactorMatrices<Scalar, CompiledSpace> nvecs( \
+      CompiledSpace const&, CooTensor<Scalar, Index, CompiledSpace> const&, count_t, NvecsOptions const&)
 
 }  // namespace polyad

@@ -94,13 +94,12 @@ void scale_columns(Space const& space, FactorMatrix<Scalar, Space> const& A, Gra
   Kokkos::parallel_for("polyad::scale_rows", team_policy(space, shape), Kernel{A, factors});
 }
 
-#define POLYAD_SCALE_COLUMNS(Scalar)                                                                    \
-  template void scale_columns(Kokkos::DefaultExecutionSpace const&,                                     \
-                              FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&,               \
-                              GramMatrix<Kokkos::DefaultExecutionSpace> const&, ColumnNorm,             \
-                              Kokkos::View<double*, Kokkos::DefaultExecutionSpace::device_type> const&, \
-                              Kokkos::View<double*, Kokkos::DefaultExecutionSpace::device_type> const&, \
-                              Kokkos::View<double*, Kokkos::DefaultExecutionSpace::device_type> const&)
+#define POLYAD_SCALE_COLUMNS(Scalar)                                                            \
+  template void scale_columns(CompiledSpace const&, FactorMatrix<Scalar, CompiledSpace> const&, \
+                              GramMatrix<CompiledSpace> const&, ColumnNorm,                     \
+                              Kokkos::View<double*, CompiledSpace::device_type> const&,         \
+                              Kokkos::View<double*, CompiledSpace::device_type> const&,         \
+                              Kokkos::View<double*, CompiledSpace::device_type> const&)
 POLYAD_EACH_SCALAR(extern, POLYAD_SCALE_COLUMNS);
 
 }  // namespace polyad::detail

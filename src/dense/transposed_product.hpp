@@ -41,9 +41,8 @@ TransposedProductWorkspace<Space> make_transposed_product_workspace(Space const&
   count_t const least  = may_multiply_by_blas<Space> ? 2 : 1;
   count_t const chunks = std::max(partial_sums(space, bytes), least);
   expect_fits(space, "a core gradient's partial sums", chunks, bytes);
-  return TransposedProductWorkspace<Space>(
-      Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::transposed_product"), chunks, rows,
-      columns);
+  return TransposedProductWorkspace<Space>(uninitialized(space, "polyad::transposed_product"), chunks, rows,
+                                           columns);
 }
 
 /// The J x R sums of one team over tiles of rows: sums += A' G for the rows of A and G in the scratch pad. A
@@ -247,12 +246,11 @@ void transposed_product(Space const& space, double scale, FactorMatrix<Scalar, S
   detail::add_sums(space, workspace, chunks, scale, D);
 }
 
-#define POLYAD_TRANSPOSED_PRODUCT(Scalar)                                                            \
-  template void transposed_product(Kokkos::DefaultExecutionSpace const&, double,                     \
-                                   FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&,       \
-                                   FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&,       \
-                                   TransposedProductWorkspace<Kokkos::DefaultExecutionSpace> const&, \
-                                   FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_TRANSPOSED_PRODUCT(Scalar)                                                                    \
+  template void transposed_product(CompiledSpace const&, double, FactorMatrix<Scalar, CompiledSpace> const&, \
+                                   FactorMatrix<Scalar, CompiledSpace> const&,                               \
+                                   TransposedProductWorkspace<CompiledSpace> const&,                         \
+                                   FactorMatrix<Scalar, CompiledSpace> const&)
 POLYAD_EACH_SCALAR(extern, POLYAD_TRANSPOSED_PRODUCT);
 
 }  // namespace polyad::detail

@@ -120,9 +120,9 @@ std::vector<StoredRows> compact_coordinates(Communicator<Space> const& ranks, st
   return rows;
 }
 
-#define POLYAD_COMPACT_ON_RANKS(Index)                                                                     \
-  template std::vector<StoredRows> compact_coordinates(Communicator<Kokkos::DefaultExecutionSpace> const&, \
-                                                       std::span<Index>, Extents const&, CompactRule const&)
+#define POLYAD_COMPACT_ON_RANKS(Index)                                                                       \
+  template std::vector<StoredRows> compact_coordinates(Communicator<CompiledSpace> const&, std::span<Index>, \
+                                                       Extents const&, CompactRule const&)
 POLYAD_COMPACT_ON_RANKS(std::uint32_t);
 POLYAD_COMPACT_ON_RANKS(std::uint64_t);
 

@@ -6,7 +6,6 @@
 #include <limits>
 #include <memory>
 #include <numeric>
-#include <utility>
 
 #include "distributed/exchange.hpp"
 #include "distributed/over_ranks.hpp"
@@ -197,20 +196,19 @@ TensorByRank<Scalar, Space> tensor_by_rank(Communicator<Space> const& ranks,
                         all.together([&] { return any_format(ranks.space(), share.block, format); }));
 }
 
-#define POLYAD_DISTRIBUTE(Scalar, Index)                                                          \
-  template TensorShare<Scalar, Index, Kokkos::DefaultExecutionSpace> distribute(                  \
-      Communicator<Kokkos::DefaultExecutionSpace> const&, Extents const&, std::span<Index const>, \
-      std::span<double const>, PartitionOptions const&);                                          \
-  template NarrowShare<Scalar, Kokkos::DefaultExecutionSpace> distribute_narrow(                  \
-      Communicator<Kokkos::DefaultExecutionSpace> const&, Extents const&, std::span<Index const>, \
-      std::span<double const>, PartitionOptions const&);                                          \
-  template TensorByRank<Scalar, Kokkos::DefaultExecutionSpace> tensor_by_rank(                    \
-      Communicator<Kokkos::DefaultExecutionSpace> const&,                                         \
-      TensorShare<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                           \
-      AnyFormat<Scalar, Kokkos::DefaultExecutionSpace> const&);                                   \
-  template TensorByRank<Scalar, Kokkos::DefaultExecutionSpace> tensor_by_rank(                    \
-      Communicator<Kokkos::DefaultExecutionSpace> const&,                                         \
-      TensorShare<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, AnyFormatOptions const&)
+#define POLYAD_DISTRIBUTE(Scalar, Index)                                                                   \
+  template TensorShare<Scalar, Index, CompiledSpace> distribute(                                           \
+      Communicator<CompiledSpace> const&, Extents const&, std::span<Index const>, std::span<double const>, \
+      PartitionOptions const&);                                                                            \
+  template NarrowShare<Scalar, CompiledSpace> distribute_narrow(                                           \
+      Communicator<CompiledSpace> const&, Extents const&, std::span<Index const>, std::span<double const>, \
+      PartitionOptions const&);                                                                            \
+  template TensorByRank<Scalar, CompiledSpace> tensor_by_rank(                                             \
+      Communicator<CompiledSpace> const&, TensorShare<Scalar, Index, CompiledSpace> const&,                \
+      AnyFormat<Scalar, CompiledSpace> const&);                                                            \
+  template TensorByRank<Scalar, CompiledSpace> tensor_by_rank(                                             \
+      Communicator<CompiledSpace> const&, TensorShare<Scalar, Index, CompiledSpace> const&,                \
+      AnyFormatOptions const&)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_DISTRIBUTE);
 
 }  // namespace polyad

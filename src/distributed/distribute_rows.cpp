@@ -42,10 +42,10 @@ TensorByRank<Scalar, Space> distribute_rows(Communicator<Space> const& ranks, Ex
       {extents, rows->nnz(), rows->duplicates(), norm_squared, rows->imbalance()}, std::move(formats), rows};
 }
 
-#define POLYAD_DISTRIBUTE_ROWS(Scalar, Index)                                                     \
-  template TensorByRank<Scalar, Kokkos::DefaultExecutionSpace> distribute_rows(                   \
-      Communicator<Kokkos::DefaultExecutionSpace> const&, Extents const&, std::span<Index const>, \
-      std::span<double const>, AnyFormatOptions const&, std::vector<count_t> const&)
+#define POLYAD_DISTRIBUTE_ROWS(Scalar, Index)                                                              \
+  template TensorByRank<Scalar, CompiledSpace> distribute_rows(                                            \
+      Communicator<CompiledSpace> const&, Extents const&, std::span<Index const>, std::span<double const>, \
+      AnyFormatOptions const&, std::vector<count_t> const&)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_DISTRIBUTE_ROWS);
 
 }  // namespace polyad

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <span>
 #include <string_view>
-#include <vector>
 
 #include "distributed/exchange.hpp"
 #include "polyad/core/error.hpp"

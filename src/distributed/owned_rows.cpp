@@ -46,9 +46,8 @@ OwnedRows owned_rows(Communicator<Space> const& ranks, Extents const& extents,
   return owned;
 }
 
-#define POLYAD_OWNED_ROWS(Index)                                                                    \
-  template OwnedRows owned_rows(Communicator<Kokkos::DefaultExecutionSpace> const&, Extents const&, \
-                                std::span<Index const>)
+#define POLYAD_OWNED_ROWS(Index) \
+  template OwnedRows owned_rows(Communicator<CompiledSpace> const&, Extents const&, std::span<Index const>)
 POLYAD_OWNED_ROWS(std::uint32_t);
 POLYAD_OWNED_ROWS(std::uint64_t);
 

@@ -12,9 +12,9 @@ TensorByRank<Scalar, Space>::TensorByRank(Space const& space, Format X)
       m_formats{std::move(X)},
       m_rows(std::make_shared<detail::RowDistribution<Scalar, Space>>(space, m_facts.extents)) {}
 
-#define POLYAD_TENSOR_BY_RANK(Scalar)                                         \
-  template TensorByRank<Scalar, Kokkos::DefaultExecutionSpace>::TensorByRank( \
-      Kokkos::DefaultExecutionSpace const&, AnyFormat<Scalar, Kokkos::DefaultExecutionSpace>)
+#define POLYAD_TENSOR_BY_RANK(Scalar)                                              \
+  template TensorByRank<Scalar, CompiledSpace>::TensorByRank(CompiledSpace const&, \
+                                                             AnyFormat<Scalar, CompiledSpace>)
 POLYAD_EACH_SCALAR(, POLYAD_TENSOR_BY_RANK);
 
 }  // namespace polyad

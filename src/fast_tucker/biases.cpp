@@ -171,8 +171,7 @@ CooTensor<Scalar, Index, Space> remainder_of(Space const& space, CooTensor<Scala
   expect_same_extents(X.extents(), model);
   if (!model.has_biases() && model.mean == 0) return X;
   expect_fits(space, "values without biases", X.nnz(), sizeof(Scalar));
-  Values const values(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::values_without_biases"),
-                      X.nnz());
+  Values const values(uninitialized(space, "polyad::values_without_biases"), X.nnz());
   Kokkos::parallel_for("polyad::without_biases",
                        Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, X.nnz()),
                        SetRemainder<Rest, Values>{Rest(X, model, -1, -1), values});
@@ -305,7 +304,7 @@ void fit_biases(Space const& space, TrainingSet<Scalar, Index, Space> const& X, 
   Sums const sums = rows.together([&] {
     count_t const longest = clear_biases(space, X.extents(), drift, model);
     expect_fits(space, "the sums of biases", longest, 2 * sizeof(Sum));
-    return Sums(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::bias_sums"), longest, 2);
+    return Sums(uninitialized(space, "polyad::bias_sums"), longest, 2);
   });
   using Rest      = Remainder<Scalar, Index>;
   // Fits the biases, or the drifts, of mode n.
@@ -377,25 +376,22 @@ CooTensor<Scalar, Index, Space> without_biases(Space const& space, CooTensor<Sca
   return remainder_of(space, X, model);
 }
 
-#define POLYAD_BIASES(Scalar, Index)                                                                         \
-  template void fit_biases(Kokkos::DefaultExecutionSpace const&,                                             \
-                           CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                   \
-                           BiasOptions const&, FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace>&);     \
-  template CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> without_biases(                           \
-      Kokkos::DefaultExecutionSpace const&, CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,  \
-      FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&);                                        \
-  template void detail::fit_biases(                                                                          \
-      Kokkos::DefaultExecutionSpace const&,                                                                  \
-      TrainingSet<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, BiasOptions const&,                  \
-      FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace>&,                                               \
-      RowDistribution<Scalar, Kokkos::DefaultExecutionSpace> const&, std::function<void()> const&, count_t); \
-  template count_t detail::seen_times(Kokkos::DefaultExecutionSpace const&,                                  \
-                                      TrainingSet<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, int, \
-                                      RowDistribution<Scalar, Kokkos::DefaultExecutionSpace> const&);        \
-  template TrainingSet<Scalar, Index, Kokkos::DefaultExecutionSpace> detail::without_biases(                 \
-      Kokkos::DefaultExecutionSpace const&,                                                                  \
-      TrainingSet<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                                      \
-      FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_BIASES(Scalar, Index)                                                                       \
+  template void fit_biases(CompiledSpace const&, CooTensor<Scalar, Index, CompiledSpace> const&,           \
+                           BiasOptions const&, FastTuckerModel<Scalar, CompiledSpace>&);                   \
+  template CooTensor<Scalar, Index, CompiledSpace> without_biases(                                         \
+      CompiledSpace const&, CooTensor<Scalar, Index, CompiledSpace> const&,                                \
+      FastTuckerModel<Scalar, CompiledSpace> const&);                                                      \
+  template void detail::fit_biases(CompiledSpace const&, TrainingSet<Scalar, Index, CompiledSpace> const&, \
+                                   BiasOptions const&, FastTuckerModel<Scalar, CompiledSpace>&,            \
+                                   RowDistribution<Scalar, CompiledSpace> const&,                          \
+                                   std::function<void()> const&, count_t);                                 \
+  template count_t detail::seen_times(CompiledSpace const&,                                                \
+                                      TrainingSet<Scalar, Index, CompiledSpace> const&, int,               \
+                                      RowDistribution<Scalar, CompiledSpace> const&);                      \
+  template TrainingSet<Scalar, Index, CompiledSpace> detail::without_biases(                               \
+      CompiledSpace const&, TrainingSet<Scalar, Index, CompiledSpace> const&,                              \
+      FastTuckerModel<Scalar, CompiledSpace> const&)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_BIASES);
 
 }  // namespace polyad

@@ -22,10 +22,9 @@ FastTuckerData<Scalar, Index, Space> distribute(Communicator<Space> const& ranks
   return own;
 }
 
-#define POLYAD_DISTRIBUTE_ENTRIES(Scalar, Index)                                    \
-  template FastTuckerData<Scalar, Index, Kokkos::DefaultExecutionSpace> distribute( \
-      Communicator<Kokkos::DefaultExecutionSpace> const&,                           \
-      FastTuckerData<Scalar, Index, Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_DISTRIBUTE_ENTRIES(Scalar, Index)                    \
+  template FastTuckerData<Scalar, Index, CompiledSpace> distribute( \
+      Communicator<CompiledSpace> const&, FastTuckerData<Scalar, Index, CompiledSpace> const&)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_DISTRIBUTE_ENTRIES);
 
 }  // namespace polyad

@@ -92,11 +92,9 @@ struct EntryBuffers {
     auto const instances = make_instances(space, 2);
     for (std::size_t b = 0; b < 2; ++b) {
       buffers[b].instance = instances[b];
-      buffers[b].indices  = typename Tensor::indices_type(
-          Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::entry_indices"), length,
-          static_cast<count_t>(order));
-      buffers[b].values = typename Tensor::values_type(
-          Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::entry_values"), length);
+      buffers[b].indices  = typename Tensor::indices_type(uninitialized(space, "polyad::entry_indices"),
+                                                          length, static_cast<count_t>(order));
+      buffers[b].values = typename Tensor::values_type(uninitialized(space, "polyad::entry_values"), length);
     }
     space.fence("polyad::entry_buffers");
   }

@@ -84,8 +84,7 @@ FastTuckerModel<Scalar, Space> with_own_biases(Space const& space, FastTuckerMod
   for (int n = 0; n < model.order(); ++n) {
     if (model.has_biases()) {
       auto const bias = model.bias(n);
-      model.bias(n)   = BiasVector<Scalar, Space>(
-          Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::scaled_bias"), bias.extent(0));
+      model.bias(n) = BiasVector<Scalar, Space>(uninitialized(space, "polyad::scaled_bias"), bias.extent(0));
       Kokkos::deep_copy(space, model.bias(n), bias);
     }
     auto const drift = model.drift(n);
@@ -235,8 +234,8 @@ FastTuckerResult<Scalar, Space> continue_run(Space const& space, DataSplits<Scal
     choice.emplace();
     choice->left_to_biases = state.left_to_biases;
     choice->options        = chosen;
-    choice->biases         = errors_of(state.choice_biases);
-    choice->model          = errors_of(state.choice_model);
+    choice->biases         = state.choice_biases;
+    choice->model          = state.choice_model;
     choice->candidates     = static_cast<int>(state.candidates);
     choice->seconds        = state.choice_s;
   }
@@ -318,8 +317,8 @@ void share_choice(FastTuckerOptions const& options, RunRanks const& ranks,
   put_chosen(choice.options, state);
   state.candidates     = static_cast<std::uint64_t>(choice.candidates);
   state.choice_s       = choice.seconds;
-  state.choice_biases  = state_errors(choice.biases);
-  state.choice_model   = state_errors(choice.model);
+  state.choice_biases  = choice.biases;
+  state.choice_model   = choice.model;
   state.left_to_biases = choice.left_to_biases;
   share_facts(ranks, state);
   double facts[] = {static_cast<double>(choice.options.max_epochs), choice.learns ? 1.0 : 0.0,
@@ -333,8 +332,8 @@ void share_choice(FastTuckerOptions const& options, RunRanks const& ranks,
   choice.options.bias.damping = facts[3];
   choice.candidates           = static_cast<int>(state.candidates);
   choice.seconds              = state.choice_s;
-  choice.biases               = errors_of(state.choice_biases);
-  choice.model                = errors_of(state.choice_model);
+  choice.biases               = state.choice_biases;
+  choice.model                = state.choice_model;
 }
 
 /// The rows that this rank owns of the start that the first one found, which is given up.
@@ -391,8 +390,8 @@ FastTuckerResult<Scalar, Space> fit_chosen(Space const& space, DataSplits<Scalar
     start.state.has_choice    = true;
     start.state.candidates    = static_cast<std::uint64_t>(choice.candidates);
     start.state.choice_s      = choice.seconds;
-    start.state.choice_biases = state_errors(choice.biases);
-    start.state.choice_model  = state_errors(choice.model);
+    start.state.choice_biases = choice.biases;
+    start.state.choice_model  = choice.model;
     // If the search used all epochs that it was allowed, a resumed run may have more.
     bool const is_cut = choice.options.max_epochs >= options.max_epochs;
     start.state.choice_epochs =
@@ -538,20 +537,17 @@ FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
   return result;
 }
 
-#define POLYAD_FAST_TUCKER(Scalar, Index)                                                                   \
-  template FastTuckerResult<Scalar, Kokkos::DefaultExecutionSpace> fast_tucker(                             \
-      Kokkos::DefaultExecutionSpace const&,                                                                 \
-      FastTuckerData<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, FastTuckerOptions const&,        \
-      FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&, FastTuckerCallback const&);            \
-  template FastTuckerResult<Scalar, Kokkos::DefaultExecutionSpace> fast_tucker(                             \
-      Kokkos::DefaultExecutionSpace const&,                                                                 \
-      FastTuckerData<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, FastTuckerOptions const&,        \
-      FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace>&&, FastTuckerCallback const&);                 \
-  template FastTuckerResult<Scalar, Kokkos::DefaultExecutionSpace> fast_tucker(                             \
-      Kokkos::DefaultExecutionSpace const&,                                                                 \
-      FastTuckerData<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, FastTuckerOptions const&,        \
-      FastTuckerCallback const&, AnyFormatOptions const&, FastTuckerSearchCallback const&);                 \
-  template bool stays_on_host<Scalar, Index>(Kokkos::DefaultExecutionSpace const&, Extents const&, count_t, \
+#define POLYAD_FAST_TUCKER(Scalar, Index)                                                                  \
+  template FastTuckerResult<Scalar, CompiledSpace> fast_tucker(                                            \
+      CompiledSpace const&, FastTuckerData<Scalar, Index, CompiledSpace> const&, FastTuckerOptions const&, \
+      FastTuckerModel<Scalar, CompiledSpace> const&, FastTuckerCallback const&);                           \
+  template FastTuckerResult<Scalar, CompiledSpace> fast_tucker(                                            \
+      CompiledSpace const&, FastTuckerData<Scalar, Index, CompiledSpace> const&, FastTuckerOptions const&, \
+      FastTuckerModel<Scalar, CompiledSpace>&&, FastTuckerCallback const&);                                \
+  template FastTuckerResult<Scalar, CompiledSpace> fast_tucker(                                            \
+      CompiledSpace const&, FastTuckerData<Scalar, Index, CompiledSpace> const&, FastTuckerOptions const&, \
+      FastTuckerCallback const&, AnyFormatOptions const&, FastTuckerSearchCallback const&);                \
+  template bool stays_on_host<Scalar, Index>(CompiledSpace const&, Extents const&, count_t,                \
                                              FastTuckerOptions const&, AnyFormatOptions const&)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_FAST_TUCKER);
 

@@ -197,8 +197,7 @@ public:
     }
     m_epoch             = static_cast<int>(m_state.epoch);
     m_result.kept_epoch = static_cast<int>(m_state.kept_epoch);
-    m_result.errors     = {errors_of(m_state.kept_errors[0]), errors_of(m_state.kept_errors[1]),
-                           errors_of(m_state.kept_errors[2])};
+    m_result.errors     = {m_state.kept_errors[0], m_state.kept_errors[1], m_state.kept_errors[2]};
     m_state.clear_matrices();
     return m_epoch > 0 ? patience_is_over() : std::nullopt;
   }
@@ -257,7 +256,7 @@ private:
     state.kept_epoch  = static_cast<std::uint64_t>(m_result.kept_epoch);
     state.best        = m_validates ? m_best : 0;
     auto const& kept  = m_result.errors;
-    state.kept_errors = {state_errors(kept.train), state_errors(kept.validation), state_errors(kept.test)};
+    state.kept_errors = {kept.train, kept.validation, kept.test};
   }
   void restore_kept() {
     m_rows.on_root([&] {

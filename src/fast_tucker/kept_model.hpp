@@ -3,7 +3,6 @@
 // last sound one.
 #pragma once
 
-#include <Kokkos_Core.hpp>
 #include <array>
 
 #include "polyad/tensor/factor_matrices.hpp"

@@ -2,7 +2,6 @@
 // The largest magnitude among the values of entries; infinite if a value is not finite.
 #pragma once
 
-#include <Kokkos_Core.hpp>
 #include <algorithm>
 
 #include "fast_tucker/entries.hpp"

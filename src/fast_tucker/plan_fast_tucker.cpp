@@ -2,7 +2,6 @@
 // The memory of fast_tucker: the arrays of fast_tucker.cpp, epochs.hpp, kept_model.hpp and choose.cpp, in
 // their order. On several ranks also those of distribute_entries.cpp and distributed/rows_by_cuts.hpp.
 #include <algorithm>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -392,13 +391,13 @@ void plan_fast_tucker(MemoryPlan& plan, Space const& space, Extents const& exten
   run.fit_owned_rows(std::move(start), searches);
 }
 
-#define POLYAD_PLAN_FAST_TUCKER(Scalar, Index)                                                     \
-  template void plan_fast_tucker<Scalar, Index>(MemoryPlan&, Kokkos::DefaultExecutionSpace const&, \
-                                                Extents const&, count_t, FastTuckerOptions const&, \
-                                                AnyFormatOptions const&, FastTuckerState const*);  \
-  template void plan_fast_tucker<Scalar, Index>(                                                   \
-      MemoryPlan&, Kokkos::DefaultExecutionSpace const&, Extents const&, OwnedRows const&,         \
-      std::span<count_t const>, FastTuckerOptions const&, AnyFormatOptions const&, FastTuckerState const*)
+#define POLYAD_PLAN_FAST_TUCKER(Scalar, Index)                                                              \
+  template void plan_fast_tucker<Scalar, Index>(MemoryPlan&, CompiledSpace const&, Extents const&, count_t, \
+                                                FastTuckerOptions const&, AnyFormatOptions const&,          \
+                                                FastTuckerState const*);                                    \
+  template void plan_fast_tucker<Scalar, Index>(                                                            \
+      MemoryPlan&, CompiledSpace const&, Extents const&, OwnedRows const&, std::span<count_t const>,        \
+      FastTuckerOptions const&, AnyFormatOptions const&, FastTuckerState const*)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_PLAN_FAST_TUCKER);
 
 }  // namespace polyad

@@ -4,8 +4,6 @@
 #include "kernel/launch_shape.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
 
-#include <cmath>
-
 #include "dense/intermediates.hpp"
 #include "fast_tucker/drift.hpp"
 #include "fast_tucker/entries.hpp"
@@ -181,8 +179,7 @@ ErrorSums<Space> make_error_sums(Space const& space, count_t entries) {
   // The last row is for the totals.
   count_t const rows = ceil_div(entries, predict_chunk<Space>) + 1;
   expect_fits(space, "the partial sums of errors", rows, error_sums * sizeof(double));
-  return ErrorSums<Space>(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::error_sums"), rows,
-                          error_sums);
+  return ErrorSums<Space>(uninitialized(space, "polyad::error_sums"), rows, error_sums);
 }
 
 template <class Space, class Scalar, class Index>
@@ -231,29 +228,25 @@ PredictionErrors errors(Space const& space, FastTuckerModel<Scalar, Space> const
   return detail::summed_errors(space, model, C, TrainingSet<Scalar, Index, Space>(X), sums).means();
 }
 
-#define POLYAD_INTERMEDIATES(Scalar)                                                                   \
-  template void form_intermediates(Kokkos::DefaultExecutionSpace const&,                               \
-                                   FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&, int, \
-                                   FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&);      \
-  template FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> make_intermediates(                   \
-      Kokkos::DefaultExecutionSpace const&, FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&)
-#define POLYAD_PREDICT(Scalar, Index)                                                   \
-  template void predict(Kokkos::DefaultExecutionSpace const&,                           \
-                        FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,  \
-                        FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,   \
-                        CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-                        Kokkos::View<Scalar*, Kokkos::DefaultExecutionSpace::device_type> const&)
-#define POLYAD_ERRORS(Scalar, Index)                                                                       \
-  template PredictionErrors errors(Kokkos::DefaultExecutionSpace const&,                                   \
-                                   FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,          \
-                                   FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,           \
-                                   CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,         \
-                                   ErrorSums<Kokkos::DefaultExecutionSpace> const&);                       \
-  template SummedErrors detail::summed_errors(                                                             \
-      Kokkos::DefaultExecutionSpace const&, FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&, \
-      FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,                                        \
-      TrainingSet<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                                    \
-      ErrorSums<Kokkos::DefaultExecutionSpace> const&, double)
+#define POLYAD_INTERMEDIATES(Scalar)                                                                         \
+  template void form_intermediates(CompiledSpace const&, FastTuckerModel<Scalar, CompiledSpace> const&, int, \
+                                   FactorMatrices<Scalar, CompiledSpace> const&);                            \
+  template FactorMatrices<Scalar, CompiledSpace> make_intermediates(                                         \
+      CompiledSpace const&, FastTuckerModel<Scalar, CompiledSpace> const&)
+#define POLYAD_PREDICT(Scalar, Index)                                                        \
+  template void predict(CompiledSpace const&, FastTuckerModel<Scalar, CompiledSpace> const&, \
+                        FactorMatrices<Scalar, CompiledSpace> const&,                        \
+                        CooTensor<Scalar, Index, CompiledSpace> const&,                      \
+                        Kokkos::View<Scalar*, CompiledSpace::device_type> const&)
+#define POLYAD_ERRORS(Scalar, Index)                                                                    \
+  template PredictionErrors errors(CompiledSpace const&, FastTuckerModel<Scalar, CompiledSpace> const&, \
+                                   FactorMatrices<Scalar, CompiledSpace> const&,                        \
+                                   CooTensor<Scalar, Index, CompiledSpace> const&,                      \
+                                   ErrorSums<CompiledSpace> const&);                                    \
+  template SummedErrors detail::summed_errors(                                                          \
+      CompiledSpace const&, FastTuckerModel<Scalar, CompiledSpace> const&,                              \
+      FactorMatrices<Scalar, CompiledSpace> const&, TrainingSet<Scalar, Index, CompiledSpace> const&,   \
+      ErrorSums<CompiledSpace> const&, double)
 POLYAD_EACH_SCALAR(, POLYAD_INTERMEDIATES);
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_PREDICT);
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_ERRORS);

@@ -110,7 +110,7 @@ void share_facts(RunRanks const& ranks, FastTuckerState& state) {
     resize(list_per_mode);
     for (auto& numbers : list_per_mode) list(numbers);
   };
-  auto const errors = [&](StateErrors& set) {
+  auto const errors = [&](PredictionErrors& set) {
     number(set.entries);
     number(set.rmse);
     number(set.mae);
@@ -190,18 +190,6 @@ FastTuckerOptions with_chosen(FastTuckerOptions options, FastTuckerState const& 
     options.bias.drift.push_back(drift);
   }
   return options;
-}
-
-StateErrors state_errors(PredictionErrors const& errors) {
-  return {errors.entries, errors.rmse, errors.mae};
-}
-
-PredictionErrors errors_of(StateErrors const& errors) {
-  PredictionErrors result;
-  result.entries = errors.entries;
-  result.rmse    = errors.rmse;
-  result.mae     = errors.mae;
-  return result;
 }
 
 }  // namespace polyad::detail

@@ -30,9 +30,6 @@ void expect_asked(FastTuckerState const& state, std::string const& asked);
 void put_chosen(FastTuckerOptions const& chosen, FastTuckerState& state);
 [[nodiscard]] FastTuckerOptions with_chosen(FastTuckerOptions options, FastTuckerState const& state);
 
-[[nodiscard]] StateErrors state_errors(PredictionErrors const& errors);
-[[nodiscard]] PredictionErrors errors_of(StateErrors const& errors);
-
 /// Copies a vector of biases to the host. Waits.
 template <class Scalar, class Space>
 std::vector<double> biases_to_host(Space const& space, BiasVector<Scalar, Space> const& bias) {

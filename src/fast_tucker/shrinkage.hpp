@@ -23,7 +23,6 @@
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>
-#include <string>
 #include <vector>
 
 #include "dense/transposed_product.hpp"

@@ -209,12 +209,11 @@ void fill_start(Space const& space, FastTuckerModel<Scalar, Space> const& model,
   detail::fill_start_of_rows(space, model, deviation, seed, targets, {});
 }
 
-#define POLYAD_FILL_START(Scalar)                                                                          \
-  template void detail::fill_start_of_rows(                                                                \
-      Kokkos::DefaultExecutionSpace const&, FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&, \
-      double, std::uint64_t, std::span<RowTarget const>, std::span<count_t const>);                        \
-  template void fill_start(Kokkos::DefaultExecutionSpace const&,                                           \
-                           FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&, double,          \
+#define POLYAD_FILL_START(Scalar)                                                                       \
+  template void detail::fill_start_of_rows(                                                             \
+      CompiledSpace const&, FastTuckerModel<Scalar, CompiledSpace> const&, double, std::uint64_t,       \
+      std::span<RowTarget const>, std::span<count_t const>);                                            \
+  template void fill_start(CompiledSpace const&, FastTuckerModel<Scalar, CompiledSpace> const&, double, \
                            std::uint64_t, std::span<RowTarget const>)
 POLYAD_EACH_SCALAR(, POLYAD_FILL_START);
 

@@ -45,8 +45,7 @@ CooTensor<Scalar, Index, Space> scaled_entries(Space const& space, CooTensor<Sca
   using Values = typename CooTensor<Scalar, Index, Space>::values_type;
   if (X.nnz() == 0) return X;
   expect_fits(space, "scaled values", X.nnz(), sizeof(Scalar));
-  Values const values(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::scaled_values"),
-                      X.nnz());
+  Values const values(uninitialized(space, "polyad::scaled_values"), X.nnz());
   scale_numbers(space, factor, static_cast<Scalar const*>(X.values().data()), values.data(), X.nnz(), 1, 1);
   return {X.extents(), X.indices(), values};
 }
@@ -120,22 +119,18 @@ void scale_predictions(Space const& space, double factor, FastTuckerModel<Scalar
   space.fence("polyad::scale_predictions");
 }
 
-#define POLYAD_VALUE_SCALE(Scalar, Index)                                                               \
-  template double value_scale(Kokkos::DefaultExecutionSpace const&,                                     \
-                              CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,           \
-                              FastTuckerOptions const&);                                                \
-  template FastTuckerData<Scalar, Index, Kokkos::DefaultExecutionSpace> scaled(                         \
-      Kokkos::DefaultExecutionSpace const&,                                                             \
-      FastTuckerData<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, double);                     \
-  template double detail::value_scale(Kokkos::DefaultExecutionSpace const&,                             \
-                                      TrainingSet<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-                                      FastTuckerOptions const&, RunRanks const&);                       \
-  template TrainingSet<Scalar, Index, Kokkos::DefaultExecutionSpace> detail::scaled(                    \
-      Kokkos::DefaultExecutionSpace const&,                                                             \
-      TrainingSet<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, double)
-#define POLYAD_SCALE_PREDICTIONS(Scalar)                                                   \
-  template void scale_predictions(Kokkos::DefaultExecutionSpace const&, double,            \
-                                  FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace>&, \
+#define POLYAD_VALUE_SCALE(Scalar, Index)                                                           \
+  template double value_scale(CompiledSpace const&, CooTensor<Scalar, Index, CompiledSpace> const&, \
+                              FastTuckerOptions const&);                                            \
+  template FastTuckerData<Scalar, Index, CompiledSpace> scaled(                                     \
+      CompiledSpace const&, FastTuckerData<Scalar, Index, CompiledSpace> const&, double);           \
+  template double detail::value_scale(CompiledSpace const&,                                         \
+                                      TrainingSet<Scalar, Index, CompiledSpace> const&,             \
+                                      FastTuckerOptions const&, RunRanks const&);                   \
+  template TrainingSet<Scalar, Index, CompiledSpace> detail::scaled(                                \
+      CompiledSpace const&, TrainingSet<Scalar, Index, CompiledSpace> const&, double)
+#define POLYAD_SCALE_PREDICTIONS(Scalar)                                                                 \
+  template void scale_predictions(CompiledSpace const&, double, FastTuckerModel<Scalar, CompiledSpace>&, \
                                   std::span<RowTarget const>)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_VALUE_SCALE);
 POLYAD_EACH_SCALAR(, POLYAD_SCALE_PREDICTIONS);

@@ -5,7 +5,6 @@
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>
-#include <cstddef>
 #include <vector>
 
 #include "fit/double_double.hpp"
@@ -73,8 +72,7 @@ std::vector<DoubleDouble> exact_gram(Space const& space, FactorMatrix<Scalar, Sp
   count_t const most   = std::clamp<count_t>(sums_that_fit / (rank * rank), 1, 1024);
   count_t const chunks = std::min(ceil_div(A.extent(0), gram_rows_in_type), most);
   expect_fits(space, "Gram matrices for the fit", chunks * rank * rank, sizeof(DoubleDouble));
-  decltype(Kernel::sums) const sums(
-      Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::exact_gram"), chunks, rank, rank);
+  decltype(Kernel::sums) const sums(uninitialized(space, "polyad::exact_gram"), chunks, rank, rank);
   count_t const blocks = ceil_div(rank, Kernel::block);
   Kokkos::parallel_for(
       "polyad::exact_gram",

@@ -27,7 +27,7 @@ Fit cp_fit_in(Space const& space, FormatInterface<Scalar, Space> const& X,
   }
   sum_over_ranks(ranks, grams);
   Kokkos::View<double*, typename Space::device_type> const weights(
-      Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::fit_weights"), model.weights.size());
+      uninitialized(space, "polyad::fit_weights"), model.weights.size());
   auto const host = Kokkos::create_mirror_view(weights);
   std::copy(model.weights.begin(), model.weights.end(), host.data());
   Kokkos::deep_copy(space, weights, host);

@@ -27,10 +27,9 @@ template <class Scalar, class Space>
 [[nodiscard]] Fit measure_cp_fit(Space const& space, FormatInterface<Scalar, Space> const& X,
                                  StoredCp<Scalar, Space> const& model, double scale, RankSums const& ranks);
 
-#define POLYAD_MEASURE_CP_FIT(Scalar)                                                                      \
-  template Fit measure_cp_fit(                                                                             \
-      Kokkos::DefaultExecutionSpace const&, FormatInterface<Scalar, Kokkos::DefaultExecutionSpace> const&, \
-      StoredCp<Scalar, Kokkos::DefaultExecutionSpace> const&, double, RankSums const&)
+#define POLYAD_MEASURE_CP_FIT(Scalar)                                                              \
+  template Fit measure_cp_fit(CompiledSpace const&, FormatInterface<Scalar, CompiledSpace> const&, \
+                              StoredCp<Scalar, CompiledSpace> const&, double, RankSums const&)
 POLYAD_EACH_SCALAR(extern, POLYAD_MEASURE_CP_FIT);
 
 }  // namespace polyad::detail

@@ -73,7 +73,7 @@ struct SumProducts {
 template <class T, class Space>
 Numbers<T, Space> numbers_of(Space const& space, char const* label, count_t count) {
   expect_fits(space, label, count, sizeof(T));
-  return Numbers<T, Space>(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, std::string(label)), count);
+  return Numbers<T, Space>(uninitialized(space, label), count);
 }
 
 template <class Space>

@@ -31,10 +31,9 @@ template <class Scalar, class Space>
                                      StoredTucker<Scalar, Space> const& model, double scale,
                                      RankSums const& ranks);
 
-#define POLYAD_MEASURE_TUCKER_FIT(Scalar)                                                                  \
-  template Fit measure_tucker_fit(                                                                         \
-      Kokkos::DefaultExecutionSpace const&, FormatInterface<Scalar, Kokkos::DefaultExecutionSpace> const&, \
-      StoredTucker<Scalar, Kokkos::DefaultExecutionSpace> const&, double, RankSums const&)
+#define POLYAD_MEASURE_TUCKER_FIT(Scalar)                                                              \
+  template Fit measure_tucker_fit(CompiledSpace const&, FormatInterface<Scalar, CompiledSpace> const&, \
+                                  StoredTucker<Scalar, CompiledSpace> const&, double, RankSums const&)
 POLYAD_EACH_SCALAR(extern, POLYAD_MEASURE_TUCKER_FIT);
 
 }  // namespace polyad::detail

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <limits>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "fit/model_values.hpp"
@@ -171,13 +170,33 @@ void evaluate(Space const& space, TuckerModel<Scalar, Space> const& model,
     launch_values(space, tucker_value<full_block, Space>(held.rows, ranks, core), X, out);
 }
 
+}  // namespace
+
 template <class Space, class Model, class Scalar, class Index>
-PredictionErrors errors_of_model(Space const& space, Model const& model,
-                                 CooTensor<Scalar, Index, Space> const& X) {
+  requires HasValues<Model, Scalar, Space>
+void predict(Space const& space, Model const& model, CooTensor<Scalar, Index, Space> const& places,
+             EntryNumbers<Scalar, Space> const& values) {
+  POLYAD_EXPECTS(values.extent(0) == places.nnz(), "room for ", values.extent(0), " values of ", places.nnz(),
+                 " entries");
+  evaluate(space, model, places, ValueOutputs<Scalar>{values.data(), nullptr, nullptr});
+}
+
+template <class Space, class Model, class Scalar, class Index>
+  requires HasValues<Model, Scalar, Space>
+void residuals(Space const& space, Model const& model, CooTensor<Scalar, Index, Space> const& X,
+               EntryNumbers<Scalar, Space> const& residuals) {
+  POLYAD_EXPECTS(residuals.extent(0) == X.nnz(), "room for ", residuals.extent(0), " residuals of ", X.nnz(),
+                 " entries");
+  evaluate(space, model, X, ValueOutputs<Scalar>{nullptr, residuals.data(), nullptr});
+}
+
+template <class Space, class Model, class Scalar, class Index>
+  requires HasValues<Model, Scalar, Space>
+PredictionErrors errors(Space const& space, Model const& model, CooTensor<Scalar, Index, Space> const& X) {
   count_t const chunks = ceil_div(X.nnz(), value_chunk<Space>);
   expect_fits(space, "the partial sums of errors", chunks, 3 * sizeof(double));
-  Kokkos::View<double*, typename Space::device_type> const sums(
-      Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::error_sums"), 3 * chunks);
+  Kokkos::View<double*, typename Space::device_type> const sums(uninitialized(space, "polyad::error_sums"),
+                                                                3 * chunks);
   evaluate(space, model, X, ValueOutputs<Scalar>{nullptr, nullptr, sums.data()});
   auto const host = Kokkos::create_mirror_view(Kokkos::HostSpace(), sums);
   Kokkos::deep_copy(space, host, sums);
@@ -195,67 +214,16 @@ PredictionErrors errors_of_model(Space const& space, Model const& model,
           absolutes / count};
 }
 
-}  // namespace
-
-template <class Space, class Scalar, class Index>
-void predict(Space const& space, Ktensor<Scalar, Space> const& model,
-             CooTensor<Scalar, Index, Space> const& places, EntryNumbers<Scalar, Space> const& values) {
-  POLYAD_EXPECTS(values.extent(0) == places.nnz(), "room for ", values.extent(0), " values of ", places.nnz(),
-                 " entries");
-  evaluate(space, model, places, ValueOutputs<Scalar>{values.data(), nullptr, nullptr});
-}
-
-template <class Space, class Scalar, class Index>
-void predict(Space const& space, TuckerModel<Scalar, Space> const& model,
-             CooTensor<Scalar, Index, Space> const& places, EntryNumbers<Scalar, Space> const& values) {
-  POLYAD_EXPECTS(values.extent(0) == places.nnz(), "room for ", values.extent(0), " values of ", places.nnz(),
-                 " entries");
-  evaluate(space, model, places, ValueOutputs<Scalar>{values.data(), nullptr, nullptr});
-}
-
-template <class Space, class Scalar, class Index>
-void residuals(Space const& space, Ktensor<Scalar, Space> const& model,
-               CooTensor<Scalar, Index, Space> const& X, EntryNumbers<Scalar, Space> const& residuals) {
-  POLYAD_EXPECTS(residuals.extent(0) == X.nnz(), "room for ", residuals.extent(0), " residuals of ", X.nnz(),
-                 " entries");
-  evaluate(space, model, X, ValueOutputs<Scalar>{nullptr, residuals.data(), nullptr});
-}
-
-template <class Space, class Scalar, class Index>
-void residuals(Space const& space, TuckerModel<Scalar, Space> const& model,
-               CooTensor<Scalar, Index, Space> const& X, EntryNumbers<Scalar, Space> const& residuals) {
-  POLYAD_EXPECTS(residuals.extent(0) == X.nnz(), "room for ", residuals.extent(0), " residuals of ", X.nnz(),
-                 " entries");
-  evaluate(space, model, X, ValueOutputs<Scalar>{nullptr, residuals.data(), nullptr});
-}
-
-template <class Space, class Scalar, class Index>
-PredictionErrors errors(Space const& space, Ktensor<Scalar, Space> const& model,
-                        CooTensor<Scalar, Index, Space> const& X) {
-  return errors_of_model(space, model, X);
-}
-
-template <class Space, class Scalar, class Index>
-PredictionErrors errors(Space const& space, TuckerModel<Scalar, Space> const& model,
-                        CooTensor<Scalar, Index, Space> const& X) {
-  return errors_of_model(space, model, X);
-}
-
-#define POLYAD_MODEL_VALUES_OF(Model, Scalar, Index)                                      \
-  template void predict(Kokkos::DefaultExecutionSpace const&,                             \
-                        Model<Scalar, Kokkos::DefaultExecutionSpace> const&,              \
-                        CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,   \
-                        EntryNumbers<Scalar, Kokkos::DefaultExecutionSpace> const&);      \
-  template void residuals(Kokkos::DefaultExecutionSpace const&,                           \
-                          Model<Scalar, Kokkos::DefaultExecutionSpace> const&,            \
-                          CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-                          EntryNumbers<Scalar, Kokkos::DefaultExecutionSpace> const&);    \
-  template PredictionErrors errors(Kokkos::DefaultExecutionSpace const&,                  \
-                                   Model<Scalar, Kokkos::DefaultExecutionSpace> const&,   \
-                                   CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&)
-#define POLYAD_MODEL_VALUES(Scalar, Index)        \
-  POLYAD_MODEL_VALUES_OF(Ktensor, Scalar, Index); \
-  POLYAD_MODEL_VALUES_OF(TuckerModel, Scalar, Index)
-POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_MODEL_VALUES);
+#define POLYAD_MODEL_VALUES_OF(Model, Scalar, Index)                                          \
+  template void predict(CompiledSpace const&, Model<Scalar, CompiledSpace> const&,            \
+                        CooTensor<Scalar, Index, CompiledSpace> const&,                       \
+                        EntryNumbers<Scalar, CompiledSpace> const&);                          \
+  template void residuals(CompiledSpace const&, Model<Scalar, CompiledSpace> const&,          \
+                          CooTensor<Scalar, Index, CompiledSpace> const&,                     \
+                          EntryNumbers<Scalar, CompiledSpace> const&);                        \
+  template PredictionErrors errors(CompiledSpace const&, Model<Scalar, CompiledSpace> const&, \
+                                   CooTensor<Scalar, Index, CompiledSpace> const&)
+POLYAD_EACH_OF(Ktensor, POLYAD_MODEL_VALUES_OF);
+POLYAD_EACH_OF(TuckerModel, POLYAD_MODEL_VALUES_OF);
 
 }  // namespace polyad

@@ -26,9 +26,7 @@ void for_each_block(Space const& space, FormatInterface<Scalar, Space> const& X,
   // The end of a run must not fail for lack of memory: a smaller block also works.
   count_t const fitting = available_memory(space) / 4 / (order * sizeof(count_t) + sizeof(Scalar));
   count_t const count   = std::min(X.nnz(), std::clamp<count_t>(fitting, 1, cells_at_a_time));
-  auto const made       = [&](char const* label) {
-    return Kokkos::view_alloc(space, Kokkos::WithoutInitializing, std::string(label));
-  };
+  auto const made       = [&](char const* label) { return uninitialized(space, label); };
   Block const room{decltype(Block::indices)(made("polyad::cell_indices"), count, order),
                    decltype(Block::values)(made("polyad::cell_values"), count)};
   for (count_t first = 0; first < X.nnz(); first += count) {

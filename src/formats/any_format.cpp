@@ -382,25 +382,18 @@ std::vector<FormatShape> detail::try_shapes(Space const& space, CooTensor<Scalar
 }
 
 // The whole class is not instantiated: its other members are compiled where they are used.
-#define POLYAD_ANY_FORMAT(Scalar, Index)                                                                    \
-  template AnyFormat<Scalar, Kokkos::DefaultExecutionSpace>                                                 \
-  AnyFormat<Scalar, Kokkos::DefaultExecutionSpace>::build(                                                  \
-      Kokkos::DefaultExecutionSpace const&, CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-      AnyFormatOptions const&);                                                                             \
-  template AnyFormat<Scalar, Kokkos::DefaultExecutionSpace>                                                 \
-  AnyFormat<Scalar, Kokkos::DefaultExecutionSpace>::build(                                                  \
-      Kokkos::DefaultExecutionSpace const&,                                                                 \
-      TensorSource<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, AnyFormatOptions const&);          \
-  template AnyFormat<Scalar, Kokkos::DefaultExecutionSpace>                                                 \
-  AnyFormat<Scalar, Kokkos::DefaultExecutionSpace>::stream(                                                 \
-      Kokkos::DefaultExecutionSpace const&,                                                                 \
-      CooTensor<Scalar, Index, AnyFormat<Scalar, Kokkos::DefaultExecutionSpace>::host_space> const&,        \
-      AnyFormatOptions const&);                                                                             \
-  template FormatBytes detail::format_bytes<Scalar, Index>(                                                 \
-      Kokkos::DefaultExecutionSpace const&, Extents const&, count_t, AnyFormatOptions const&);              \
-  template std::vector<FormatShape> detail::try_shapes(                                                     \
-      Kokkos::DefaultExecutionSpace const&, CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-      std::string const&, count_t)
+#define POLYAD_ANY_FORMAT(Scalar, Index)                                                                   \
+  template AnyFormat<Scalar, CompiledSpace> AnyFormat<Scalar, CompiledSpace>::build(                       \
+      CompiledSpace const&, CooTensor<Scalar, Index, CompiledSpace> const&, AnyFormatOptions const&);      \
+  template AnyFormat<Scalar, CompiledSpace> AnyFormat<Scalar, CompiledSpace>::build(                       \
+      CompiledSpace const&, TensorSource<Scalar, Index, CompiledSpace> const&, AnyFormatOptions const&);   \
+  template AnyFormat<Scalar, CompiledSpace> AnyFormat<Scalar, CompiledSpace>::stream(                      \
+      CompiledSpace const&, CooTensor<Scalar, Index, AnyFormat<Scalar, CompiledSpace>::host_space> const&, \
+      AnyFormatOptions const&);                                                                            \
+  template FormatBytes detail::format_bytes<Scalar, Index>(CompiledSpace const&, Extents const&, count_t,  \
+                                                           AnyFormatOptions const&);                       \
+  template std::vector<FormatShape> detail::try_shapes(                                                    \
+      CompiledSpace const&, CooTensor<Scalar, Index, CompiledSpace> const&, std::string const&, count_t)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_ANY_FORMAT);
 
 }  // namespace polyad

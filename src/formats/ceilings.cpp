@@ -41,7 +41,7 @@ public:
         m_accesses(accesses),
         m_table(make_factor_matrix<Scalar>(space, "polyad::ceiling_table", table_rows, columns)),
         m_sums(make_factor_matrix<Scalar>(space, "polyad::ceiling_sums", ceil_div(accesses, 16), columns)),
-        m_rows(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::ceiling_rows"), accesses) {
+        m_rows(uninitialized(space, "polyad::ceiling_rows"), accesses) {
     Kokkos::deep_copy(space, m_table, Scalar(1));
   }
 

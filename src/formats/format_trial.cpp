@@ -117,9 +117,8 @@ TrialPlan plan_trial(std::vector<FormatCandidate>& candidates, FormatTrial trial
   return plan;
 }
 
-#define POLYAD_TRY_CANDIDATE(Scalar, Index)                                                            \
-  template bool try_candidate(Kokkos::DefaultExecutionSpace const&,                                    \
-                              CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, count_t, \
+#define POLYAD_TRY_CANDIDATE(Scalar, Index)                                                                  \
+  template bool try_candidate(CompiledSpace const&, CooTensor<Scalar, Index, CompiledSpace> const&, count_t, \
                               std::vector<int>, FormatCandidate&, std::function<void(char const*)> const&)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_TRY_CANDIDATE);
 

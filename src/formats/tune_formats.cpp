@@ -74,15 +74,13 @@ FormatComparison tune_formats(Space const& space, CooTensor<Scalar, Index, Space
   return comparison;
 }
 
-#define POLYAD_TUNE_FORMATS(Scalar, Index)                                                                   \
-  template FormatComparison estimate_formats<Scalar, Index>(Kokkos::DefaultExecutionSpace const&,            \
-                                                            AnyFormatOptions const&, count_t);               \
-  template FormatComparison estimate_formats(Kokkos::DefaultExecutionSpace const&,                           \
-                                             CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-                                             AnyFormatOptions const&);                                       \
-  template FormatComparison tune_formats(Kokkos::DefaultExecutionSpace const&,                               \
-                                         CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,     \
-                                         AnyFormatOptions const&)
+#define POLYAD_TUNE_FORMATS(Scalar, Index)                                                                 \
+  template FormatComparison estimate_formats<Scalar, Index>(CompiledSpace const&, AnyFormatOptions const&, \
+                                                            count_t);                                      \
+  template FormatComparison estimate_formats(                                                              \
+      CompiledSpace const&, CooTensor<Scalar, Index, CompiledSpace> const&, AnyFormatOptions const&);      \
+  template FormatComparison tune_formats(                                                                  \
+      CompiledSpace const&, CooTensor<Scalar, Index, CompiledSpace> const&, AnyFormatOptions const&)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_TUNE_FORMATS);
 
 }  // namespace polyad

@@ -11,7 +11,6 @@
 //   Result take_result(bool is_start)     once, in the end; is_start: no iteration of this run has ended
 #pragma once
 
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "run/run_ranks.hpp"
 
-#include <cmath>
 #include <limits>
 #include <new>
 #include <stdexcept>

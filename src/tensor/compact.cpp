@@ -294,8 +294,7 @@ CompactTensor<CooTensor<Scalar, Index, Space>> compact(Space const& space,
   Indices copy;
   auto rows = compact_modes<Index, Space>(space, X.indices(), X.extents(), rule, [&] {
     expect_fits(space, "the renumbered coordinates", X.indices().size(), sizeof(Index));
-    copy = Indices(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::compact_indices"), X.nnz(),
-                   X.indices().extent(1));
+    copy = Indices(uninitialized(space, "polyad::compact_indices"), X.nnz(), X.indices().extent(1));
     Kokkos::deep_copy(space, copy, X.indices());
     return copy;
   });
@@ -362,10 +361,9 @@ FactorMatrix<Scalar, Space> look_up_rows(Space const& space, FactorMatrix<Scalar
   return result;
 }
 
-#define POLYAD_COMPACT(Scalar, Index)                                                                       \
-  template CompactTensor<CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace>> compact(                  \
-      Kokkos::DefaultExecutionSpace const&, CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-      CompactRule const&)
+#define POLYAD_COMPACT(Scalar, Index)                                      \
+  template CompactTensor<CooTensor<Scalar, Index, CompiledSpace>> compact( \
+      CompiledSpace const&, CooTensor<Scalar, Index, CompiledSpace> const&, CompactRule const&)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_COMPACT);
 template std::vector<StoredRows> compact_coordinates(std::span<std::uint32_t>, Extents const&,
                                                      CompactRule const&);
@@ -373,19 +371,18 @@ template std::vector<StoredRows> compact_coordinates(std::span<std::uint64_t>, E
                                                      CompactRule const&);
 template RowNumbers<Kokkos::DefaultExecutionSpace> row_numbers(Kokkos::DefaultExecutionSpace const&,
                                                                std::vector<StoredRows> const&, int);
-#define POLYAD_STORED_ROWS(Scalar)                                                                           \
-  template void fill_random(Kokkos::DefaultExecutionSpace const&,                                            \
-                            FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,                    \
-                            std::vector<StoredRows> const&, std::uint64_t);                                  \
-  template void detail::fill_stored_rows<Scalar>(Kokkos::DefaultExecutionSpace const&,                       \
-                                                 FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, \
-                                                 std::vector<StoredRows> const&, std::uint64_t, int);        \
-  template void detail::fill_numbered_rows<Scalar>(                                                          \
-      Kokkos::DefaultExecutionSpace const&, FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&,      \
-      std::vector<std::uint64_t> const&, std::uint64_t, int);                                                \
-  template FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> look_up_rows<Scalar>(                         \
-      Kokkos::DefaultExecutionSpace const&, FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&,      \
-      StoredRows const&, StoredRows const&)
+#define POLYAD_STORED_ROWS(Scalar)                                                                         \
+  template void fill_random(CompiledSpace const&, FactorMatrices<Scalar, CompiledSpace> const&,            \
+                            std::vector<StoredRows> const&, std::uint64_t);                                \
+  template void detail::fill_stored_rows<Scalar>(CompiledSpace const&,                                     \
+                                                 FactorMatrix<Scalar, CompiledSpace> const&,               \
+                                                 std::vector<StoredRows> const&, std::uint64_t, int);      \
+  template void detail::fill_numbered_rows<Scalar>(CompiledSpace const&,                                   \
+                                                   FactorMatrix<Scalar, CompiledSpace> const&,             \
+                                                   std::vector<std::uint64_t> const&, std::uint64_t, int); \
+  template FactorMatrix<Scalar, CompiledSpace> look_up_rows<Scalar>(                                       \
+      CompiledSpace const&, FactorMatrix<Scalar, CompiledSpace> const&, StoredRows const&,                 \
+      StoredRows const&)
 POLYAD_EACH_SCALAR(, POLYAD_STORED_ROWS);
 
 }  // namespace polyad

@@ -206,13 +206,13 @@ PlantedTensor<Scalar, Index, Space> planted_tensor(Space const& space, Extents c
   return planted;
 }
 
-#define POLYAD_POWER_LAW_TENSOR(Scalar, Index)                                       \
-  template CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> power_law_tensor( \
-      Kokkos::DefaultExecutionSpace const&, Extents const&, count_t, PowerLawOptions const&)
+#define POLYAD_POWER_LAW_TENSOR(Scalar, Index)                                                            \
+  template CooTensor<Scalar, Index, CompiledSpace> power_law_tensor(CompiledSpace const&, Extents const&, \
+                                                                    count_t, PowerLawOptions const&)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_POWER_LAW_TENSOR);
-#define POLYAD_PLANTED_TENSOR(Scalar, Index)                                           \
-  template PlantedTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> planted_tensor( \
-      Kokkos::DefaultExecutionSpace const&, Extents const&, count_t, count_t, std::uint64_t)
+#define POLYAD_PLANTED_TENSOR(Scalar, Index)                                                                \
+  template PlantedTensor<Scalar, Index, CompiledSpace> planted_tensor(CompiledSpace const&, Extents const&, \
+                                                                      count_t, count_t, std::uint64_t)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_PLANTED_TENSOR);
 
 }  // namespace polyad

@@ -154,7 +154,7 @@ Permutation<Ordinal, Space> linear_order(Space const& space, CooTensor<Scalar, I
   POLYAD_EXPECTS(nnz <= std::numeric_limits<Ordinal>::max(), nnz, " nonzeros need 64-bit positions");
   expect_fits(space, "the sort into the linear order", nnz, 2 * (sizeof(std::uint64_t) + sizeof(Ordinal)));
   auto const permutation = identity_permutation<Ordinal>(space, nnz);
-  Keys const keys(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::linear_keys"), nnz);
+  Keys const keys(uninitialized(space, "polyad::linear_keys"), nnz);
   for (int w = 0; w < layout.words(); ++w) {
     Kokkos::parallel_for("polyad::linear_keys",
                          Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, nnz),

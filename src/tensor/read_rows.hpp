@@ -5,7 +5,6 @@
 #include <Kokkos_Core.hpp>
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "polyad/core/types.hpp"

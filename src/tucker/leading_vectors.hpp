@@ -14,7 +14,6 @@
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "dense/gram.hpp"

@@ -180,12 +180,11 @@ void plan_tucker(MemoryPlan& plan, Space const& space, Extents const& extents, O
   plan_hooi<Scalar>(plan, space, extents, rows, options, owned.by_mpi);
 }
 
-#define POLYAD_PLAN_TUCKER(Scalar, Index)                                                       \
-  template void plan_tucker<Scalar, Index>(MemoryPlan&, Kokkos::DefaultExecutionSpace const&,   \
-                                           Extents const&, count_t, TuckerOptions const&, bool, \
-                                           MemoryPlan::Held);                                   \
-  template void plan_tucker<Scalar, Index>(MemoryPlan&, Kokkos::DefaultExecutionSpace const&,   \
-                                           Extents const&, OwnedRows const&, TuckerOptions const&)
+#define POLYAD_PLAN_TUCKER(Scalar, Index)                                                              \
+  template void plan_tucker<Scalar, Index>(MemoryPlan&, CompiledSpace const&, Extents const&, count_t, \
+                                           TuckerOptions const&, bool, MemoryPlan::Held);              \
+  template void plan_tucker<Scalar, Index>(MemoryPlan&, CompiledSpace const&, Extents const&,          \
+                                           OwnedRows const&, TuckerOptions const&)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_PLAN_TUCKER);
 
 }  // namespace polyad

@@ -4,13 +4,11 @@
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <filesystem>
 #include <iterator>
 #include <limits>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -426,26 +424,24 @@ TuckerResult<Scalar, Space> tucker(Space const& space, AnyFormat<Scalar, Space> 
   return tucker(space, TensorByRank<Scalar, Space>(space, X), options, callback);
 }
 
-#define POLYAD_TUCKER(Scalar)                                                                             \
-  template TuckerStart<Scalar, Kokkos::DefaultExecutionSpace> random_tucker_start(                        \
-      Kokkos::DefaultExecutionSpace const&, Extents const&, TuckerOptions const&);                        \
-  template TuckerResult<Scalar, Kokkos::DefaultExecutionSpace> tucker(                                    \
-      Kokkos::DefaultExecutionSpace const&, AnyFormat<Scalar, Kokkos::DefaultExecutionSpace> const&,      \
-      TuckerOptions const&, TuckerStart<Scalar, Kokkos::DefaultExecutionSpace> const&,                    \
-      TuckerCallback const&);                                                                             \
-  template TuckerResult<Scalar, Kokkos::DefaultExecutionSpace> tucker(                                    \
-      Kokkos::DefaultExecutionSpace const&, AnyFormat<Scalar, Kokkos::DefaultExecutionSpace> const&,      \
-      TuckerOptions const&, TuckerStart<Scalar, Kokkos::DefaultExecutionSpace>&&, TuckerCallback const&); \
-  template TuckerResult<Scalar, Kokkos::DefaultExecutionSpace> tucker(                                    \
-      Kokkos::DefaultExecutionSpace const&, AnyFormat<Scalar, Kokkos::DefaultExecutionSpace> const&,      \
-      TuckerOptions const&, TuckerCallback const&);                                                       \
-  template TuckerResult<Scalar, Kokkos::DefaultExecutionSpace> tucker(                                    \
-      Kokkos::DefaultExecutionSpace const&, TensorByRank<Scalar, Kokkos::DefaultExecutionSpace> const&,   \
-      TuckerOptions const&, TuckerCallback const&)
-#define POLYAD_HOSVD_TUCKER_START(Scalar, Index)                                                            \
-  template TuckerStart<Scalar, Kokkos::DefaultExecutionSpace> hosvd_tucker_start(                           \
-      Kokkos::DefaultExecutionSpace const&, CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-      TuckerOptions const&)
+#define POLYAD_TUCKER(Scalar)                                                                           \
+  template TuckerStart<Scalar, CompiledSpace> random_tucker_start(CompiledSpace const&, Extents const&, \
+                                                                  TuckerOptions const&);                \
+  template TuckerResult<Scalar, CompiledSpace> tucker(                                                  \
+      CompiledSpace const&, AnyFormat<Scalar, CompiledSpace> const&, TuckerOptions const&,              \
+      TuckerStart<Scalar, CompiledSpace> const&, TuckerCallback const&);                                \
+  template TuckerResult<Scalar, CompiledSpace> tucker(                                                  \
+      CompiledSpace const&, AnyFormat<Scalar, CompiledSpace> const&, TuckerOptions const&,              \
+      TuckerStart<Scalar, CompiledSpace>&&, TuckerCallback const&);                                     \
+  template TuckerResult<Scalar, CompiledSpace> tucker(CompiledSpace const&,                             \
+                                                      AnyFormat<Scalar, CompiledSpace> const&,          \
+                                                      TuckerOptions const&, TuckerCallback const&);     \
+  template TuckerResult<Scalar, CompiledSpace> tucker(CompiledSpace const&,                             \
+                                                      TensorByRank<Scalar, CompiledSpace> const&,       \
+                                                      TuckerOptions const&, TuckerCallback const&)
+#define POLYAD_HOSVD_TUCKER_START(Scalar, Index)                  \
+  template TuckerStart<Scalar, CompiledSpace> hosvd_tucker_start( \
+      CompiledSpace const&, CooTensor<Scalar, Index, CompiledSpace> const&, TuckerOptions const&)
 POLYAD_EACH_SCALAR(, POLYAD_TUCKER);
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_HOSVD_TUCKER_START);
 

@@ -90,4 +90,10 @@ extern template count_t available_memory(Kokkos::DefaultExecutionSpace const&);
 extern template count_t available_memory(Kokkos::DefaultHostExecutionSpace const&);
 #endif
 
+/// For an array that a kernel fills: Array(uninitialized(space, "polyad::name"), length).
+template <class Space>
+[[nodiscard]] auto uninitialized(Space const& space, std::string const& label) {
+  return Kokkos::view_alloc(space, Kokkos::WithoutInitializing, label);
+}
+
 }  // namespace polyad

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// StopReason: why a driver's run ended. RestartSummary: how one of several runs ended. Free of Kokkos.
+// StopReason: why a driver's run ended. RestartSummary: how one of several runs ended. PredictionErrors: how
+// far a model is from given values. Free of Kokkos.
 #pragma once
 
 #include <cstdint>
@@ -48,6 +49,14 @@ struct RestartSummary {
   StopReason reason;       // diverged if the run broke down
   double seconds    = 0;   // time of its iterations, including that of concurrent runs
   std::string error = {};  // the text of its NumericalError if it broke down; else empty
+};
+
+/// Errors over `entries` observations; zero if there are none, not finite if a prediction is not.
+struct PredictionErrors {
+  std::uint64_t entries                          = 0;
+  double rmse                                    = 0;
+  double mae                                     = 0;
+  bool operator==(PredictionErrors const&) const = default;
 };
 
 }  // namespace polyad

@@ -151,12 +151,10 @@ template <class Update, class... Args>
   return update;
 }
 
-#define POLYAD_SUM_UPDATE(Scalar)                                                      \
-  template void sum_update(Kokkos::DefaultExecutionSpace const&,                       \
-                           ModeProblem<Kokkos::DefaultExecutionSpace> const&,          \
-                           FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, \
-                           FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, \
-                           UpdateSums<Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_SUM_UPDATE(Scalar)                                                   \
+  template void sum_update(CompiledSpace const&, ModeProblem<CompiledSpace> const&, \
+                           FactorMatrix<Scalar, CompiledSpace> const&,              \
+                           FactorMatrix<Scalar, CompiledSpace> const&, UpdateSums<CompiledSpace> const&)
 POLYAD_EACH_SCALAR(extern, POLYAD_SUM_UPDATE);
 
 }  // namespace polyad

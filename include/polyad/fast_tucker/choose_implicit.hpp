@@ -67,11 +67,11 @@ template <class Scalar, class Index, class Space>
                                              EvaluationOptions ranking              = {},
                                              ImplicitSearchCallback const& callback = {});
 
-#define POLYAD_CHOOSE_IMPLICIT(Scalar, Index)                                                               \
-  template ImplicitChoice choose_implicit(                                                                  \
-      Kokkos::DefaultExecutionSpace const&, CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-      CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, FastTuckerOptions const&, bool,       \
-      EvaluationOptions, ImplicitSearchCallback const&)
+#define POLYAD_CHOOSE_IMPLICIT(Scalar, Index)                                                            \
+  template ImplicitChoice choose_implicit(                                                               \
+      CompiledSpace const&, CooTensor<Scalar, Index, CompiledSpace> const&,                              \
+      CooTensor<Scalar, Index, CompiledSpace> const&, FastTuckerOptions const&, bool, EvaluationOptions, \
+      ImplicitSearchCallback const&)
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_CHOOSE_IMPLICIT);
 
 }  // namespace polyad

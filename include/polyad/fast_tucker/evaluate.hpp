@@ -37,11 +37,10 @@ template <class Scalar, class Index, class Space>
                                   EvaluationOptions const& options,
                                   CooTensor<Scalar, Index, Space> const& seen);
 
-#define POLYAD_EVALUATE(Scalar, Index)                                                                     \
-  template Evaluation evaluate(                                                                            \
-      Kokkos::DefaultExecutionSpace const&, FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&, \
-      CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, EvaluationOptions const&,            \
-      CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_EVALUATE(Scalar, Index)                                                                   \
+  template Evaluation evaluate(CompiledSpace const&, FastTuckerModel<Scalar, CompiledSpace> const&,      \
+                               CooTensor<Scalar, Index, CompiledSpace> const&, EvaluationOptions const&, \
+                               CooTensor<Scalar, Index, CompiledSpace> const&)
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_EVALUATE);
 
 }  // namespace polyad

@@ -51,7 +51,7 @@ template <class Space, class Scalar, class Index>
     CooTensor<Scalar, Index, Space> const& places) {
   expect_fits(space, "the predictions", places.nnz(), sizeof(Scalar));
   Kokkos::View<Scalar*, typename Space::device_type> const predictions(
-      Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::predictions"), places.nnz());
+      uninitialized(space, "polyad::predictions"), places.nnz());
   predict(space, model, make_intermediates(space, model), places, predictions);
   return predictions;
 }

@@ -157,7 +157,7 @@ template <class F>
   if (rank > full_block) {
     expect_fits(space, "the residuals", format.nnz(), sizeof(Scalar));
     workspace.residuals = Kokkos::View<Scalar*, typename F::space_type::device_type>(
-        Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::residuals"), format.nnz());
+        uninitialized(space, "polyad::residuals"), format.nnz());
   }
   return workspace;
 }

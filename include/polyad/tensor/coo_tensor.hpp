@@ -60,12 +60,9 @@ template <class Scalar, class Index, class Space>
   using Tensor        = CooTensor<Scalar, Index, Space>;
   count_t const order = extents.order();
   expect_fits(space, "the tensor's coordinates and values", nnz, sizeof(Scalar) + order * sizeof(Index));
-  return Tensor(
-      extents,
-      typename Tensor::indices_type(
-          Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::coo_indices"), nnz, order),
-      typename Tensor::values_type(
-          Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::coo_values"), nnz));
+  return Tensor(extents,
+                typename Tensor::indices_type(uninitialized(space, "polyad::coo_indices"), nnz, order),
+                typename Tensor::values_type(uninitialized(space, "polyad::coo_values"), nnz));
 }
 
 /// Copies a tensor from host arrays: `indices` holds P x N numbers, row-major, from 0. Waits for `space`.
@@ -134,13 +131,12 @@ template <class HostSpace, class Scalar, class Index, class Space>
   }
 }
 
-#define POLYAD_UPLOAD(Scalar, Index)                                       \
-  template CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> upload( \
-      Kokkos::DefaultExecutionSpace const&, Extents const&, std::span<Index const>, std::span<double const>)
+#define POLYAD_UPLOAD(Scalar, Index)                                                            \
+  template CooTensor<Scalar, Index, CompiledSpace> upload(CompiledSpace const&, Extents const&, \
+                                                          std::span<Index const>, std::span<double const>)
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_UPLOAD);
-#define POLYAD_NORM_SQUARED(Scalar, Index)                           \
-  template double norm_squared(Kokkos::DefaultExecutionSpace const&, \
-                               CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_NORM_SQUARED(Scalar, Index) \
+  template double norm_squared(CompiledSpace const&, CooTensor<Scalar, Index, CompiledSpace> const&)
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_NORM_SQUARED);
 
 }  // namespace polyad

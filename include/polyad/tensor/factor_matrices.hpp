@@ -96,14 +96,12 @@ void copy_matrix(Space const& space, FactorMatrix<Scalar, Space> const& to,
   Kokkos::deep_copy(space, to, from);
 }
 
-#define POLYAD_ZERO_MATRIX(Scalar)                                \
-  template void zero_matrix(Kokkos::DefaultExecutionSpace const&, \
-                            FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_ZERO_MATRIX(Scalar) \
+  template void zero_matrix(CompiledSpace const&, FactorMatrix<Scalar, CompiledSpace> const&)
 POLYAD_EACH_SCALAR(extern, POLYAD_ZERO_MATRIX);
-#define POLYAD_COPY_MATRIX(Scalar)                                                      \
-  template void copy_matrix(Kokkos::DefaultExecutionSpace const&,                       \
-                            FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, \
-                            FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_COPY_MATRIX(Scalar)                                                            \
+  template void copy_matrix(CompiledSpace const&, FactorMatrix<Scalar, CompiledSpace> const&, \
+                            FactorMatrix<Scalar, CompiledSpace> const&)
 POLYAD_EACH_SCALAR(extern, POLYAD_COPY_MATRIX);
 
 }  // namespace detail
@@ -253,8 +251,7 @@ inline constexpr bool host_reaches_matrices =
 template <class Scalar, class Space>
 auto make_unpadded(Space const& space, FactorMatrix<Scalar, Space> const& matrix) {
   return Kokkos::View<Scalar**, Kokkos::LayoutRight, typename Space::device_type>(
-      Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::unpadded"), matrix.extent(0),
-      matrix.extent(1));
+      uninitialized(space, "polyad::unpadded"), matrix.extent(0), matrix.extent(1));
 }
 
 }  // namespace detail
@@ -300,21 +297,20 @@ void from_host(Space const& space, std::vector<double> const& data,
   }
 }
 
-#define POLYAD_MAKE_FACTOR_MATRIX(Scalar)                                                  \
-  template FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> make_factor_matrix<Scalar>( \
-      Kokkos::DefaultExecutionSpace const&, std::string const&, count_t, count_t)
+#define POLYAD_MAKE_FACTOR_MATRIX(Scalar)                                  \
+  template FactorMatrix<Scalar, CompiledSpace> make_factor_matrix<Scalar>( \
+      CompiledSpace const&, std::string const&, count_t, count_t)
 POLYAD_EACH_SCALAR(extern, POLYAD_MAKE_FACTOR_MATRIX);
-#define POLYAD_FILL_RANDOM(Scalar)                                \
-  template void fill_random(Kokkos::DefaultExecutionSpace const&, \
-                            FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, std::uint64_t)
+#define POLYAD_FILL_RANDOM(Scalar) \
+  template void fill_random(CompiledSpace const&, FactorMatrices<Scalar, CompiledSpace> const&, std::uint64_t)
 POLYAD_EACH_SCALAR(extern, POLYAD_FILL_RANDOM);
-#define POLYAD_TO_HOST(Scalar)                                                       \
-  template std::vector<double> to_host<Scalar>(Kokkos::DefaultExecutionSpace const&, \
-                                               FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_TO_HOST(Scalar)                                       \
+  template std::vector<double> to_host<Scalar>(CompiledSpace const&, \
+                                               FactorMatrix<Scalar, CompiledSpace> const&)
 POLYAD_EACH_SCALAR(extern, POLYAD_TO_HOST);
-#define POLYAD_FROM_HOST(Scalar)                                                                    \
-  template void from_host<Scalar>(Kokkos::DefaultExecutionSpace const&, std::vector<double> const&, \
-                                  FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_FROM_HOST(Scalar)                                                    \
+  template void from_host<Scalar>(CompiledSpace const&, std::vector<double> const&, \
+                                  FactorMatrix<Scalar, CompiledSpace> const&)
 POLYAD_EACH_SCALAR(extern, POLYAD_FROM_HOST);
 
 }  // namespace polyad

@@ -12,14 +12,9 @@
 #include <string>
 #include <vector>
 
-namespace polyad {
+#include "polyad/core/stop_reason.hpp"
 
-/// Root mean square and mean absolute error of a set.
-struct StateErrors {
-  std::uint64_t entries = 0;
-  double rmse = 0, mae = 0;
-  bool operator==(StateErrors const&) const = default;
-};
+namespace polyad {
 
 /// Matrices are row-major; floats where precision is f32.
 struct FastTuckerState {
@@ -45,7 +40,7 @@ struct FastTuckerState {
   bool has_choice          = false;       // whether a search chose the options
   std::uint64_t candidates = 0;
   double choice_s          = 0;
-  StateErrors choice_biases, choice_model;
+  PredictionErrors choice_biases, choice_model;
   std::uint64_t choice_epochs = 0;            // the epochs that the search chose
   std::vector<std::uint64_t> left_to_biases;  // one per mode, or none (FastTuckerChoice::left_to_biases)
 
@@ -57,8 +52,8 @@ struct FastTuckerState {
 
   std::uint64_t epoch      = 0;  // epochs done so far
   std::uint64_t kept_epoch = 0;
-  double best              = 0;            // validation RMSE of the kept epoch, with patience
-  std::array<StateErrors, 3> kept_errors;  // training, validation and test set; 0 entries before epoch 1
+  double best              = 0;                 // validation RMSE of the kept epoch, with patience
+  std::array<PredictionErrors, 3> kept_errors;  // training, validation and test set; 0 entries before epoch 1
   std::vector<std::vector<double>> factors, cores, intermediates;  // A^(n), B^(n), C^(n)
   std::vector<double> squares;                                     // als only: N x R
   std::vector<std::vector<double>> moments;  // adam only, per mode: means and squares of A^(n), then of B^(n)

@@ -60,8 +60,7 @@ inline void expect_permutation_of(count_t nnz, count_t length) {
 template <class Ordinal, class Space>
 [[nodiscard]] Permutation<Ordinal, Space> identity_permutation(Space const& space, count_t length) {
   expect_fits(space, "a permutation of the nonzeros", length, sizeof(Ordinal));
-  Permutation<Ordinal, Space> permutation(
-      Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::permutation"), length);
+  Permutation<Ordinal, Space> permutation(uninitialized(space, "polyad::permutation"), length);
   Kokkos::parallel_for("polyad::iota",
                        Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, length),
                        detail::Iota<Permutation<Ordinal, Space>>{permutation});
@@ -80,7 +79,7 @@ void sort_by_mode(Space const& space, CooTensor<Scalar, Index, Space> const& ten
   expect_mode(mode, tensor.extents());
   detail::expect_permutation_of(nnz, permutation.extent(0));
   expect_fits(space, "the sort's keys", nnz, sizeof(Index));
-  Keys const keys(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::sort_keys"), nnz);
+  Keys const keys(uninitialized(space, "polyad::sort_keys"), nnz);
   Kokkos::parallel_for("polyad::gather_keys",
                        Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, nnz),
                        detail::GatherKeys<Indices, Permutation<Ordinal, Space>, Keys>{
@@ -101,7 +100,7 @@ void sort_by_modes(Space const& space, CooTensor<Scalar, Index, Space> const& te
   detail::expect_permutation_of(nnz, permutation.extent(0));
   expect_fits(space, "the sort's keys", nnz, sizeof(std::uint64_t));
   Kokkos::View<std::uint64_t*, typename Space::device_type> const keys(
-      Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::sort_keys"), nnz);
+      uninitialized(space, "polyad::sort_keys"), nnz);
   for (int end = count; end > 0;) {
     int begin = end;
     int total = 0;
@@ -138,16 +137,14 @@ void sort_by_other_modes(Space const& space, CooTensor<Scalar, Index, Space> con
   sort_by_modes(space, tensor, modes, count, permutation);
 }
 
-#define POLYAD_IDENTITY_PERMUTATION(Ordinal)                                                  \
-  template Permutation<Ordinal, Kokkos::DefaultExecutionSpace> identity_permutation<Ordinal>( \
-      Kokkos::DefaultExecutionSpace const&, count_t)
+#define POLYAD_IDENTITY_PERMUTATION(Ordinal) \
+  template Permutation<Ordinal, CompiledSpace> identity_permutation<Ordinal>(CompiledSpace const&, count_t)
 extern POLYAD_IDENTITY_PERMUTATION(std::uint32_t);
 extern POLYAD_IDENTITY_PERMUTATION(std::uint64_t);
-#define POLYAD_SORT_BY_MODES(Scalar, Index)                                                   \
-  template void sort_by_modes(Kokkos::DefaultExecutionSpace const&,                           \
-                              CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-                              Kokkos::Array<int, max_order> const&, int,                      \
-                              Kokkos::View<Index*, Kokkos::DefaultExecutionSpace::device_type> const&)
+#define POLYAD_SORT_BY_MODES(Scalar, Index)                                                         \
+  template void sort_by_modes(CompiledSpace const&, CooTensor<Scalar, Index, CompiledSpace> const&, \
+                              Kokkos::Array<int, max_order> const&, int,                            \
+                              Kokkos::View<Index*, CompiledSpace::device_type> const&)
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_SORT_BY_MODES);
 
 }  // namespace polyad

@@ -129,13 +129,12 @@ template <class Scalar, class Index, class Space>
   return {merged, nnz - distinct};
 }
 
-#define POLYAD_SUM_DUPLICATES(Scalar, Index)                                                     \
-  template Deduplicated<CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace>> sum_duplicates( \
-      Kokkos::DefaultExecutionSpace const&, CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_SUM_DUPLICATES(Scalar, Index)                                     \
+  template Deduplicated<CooTensor<Scalar, Index, CompiledSpace>> sum_duplicates( \
+      CompiledSpace const&, CooTensor<Scalar, Index, CompiledSpace> const&)
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_SUM_DUPLICATES);
-#define POLYAD_COUNT_DUPLICATES(Scalar, Index)                            \
-  template count_t count_duplicates(Kokkos::DefaultExecutionSpace const&, \
-                                    CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_COUNT_DUPLICATES(Scalar, Index) \
+  template count_t count_duplicates(CompiledSpace const&, CooTensor<Scalar, Index, CompiledSpace> const&)
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_COUNT_DUPLICATES);
 
 }  // namespace polyad

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/command_line/checks.hpp"
 
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <system_error>
 
 #include "polyad/core/error.hpp"
@@ -11,8 +13,13 @@
 
 namespace polyad::cli {
 
-void refuse(std::string const& text) {
-  throw UsageError(text);
+void expect_not_negative(char const* option, double number) {
+  if (!(number >= 0) || std::isinf(number)) refuse("{} takes a number of at least 0, not {}", option, number);
+}
+
+void expect_range(std::vector<double> const& clip) {
+  if (!clip.empty() && !(clip[0] <= clip[1]))
+    refuse("--clip takes LOWEST,HIGHEST, not {}", fmt::join(clip, ","));
 }
 
 // std::filesystem::equivalent cannot compare pipes.

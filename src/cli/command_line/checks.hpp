@@ -5,17 +5,22 @@
 #include <filesystem>
 #include <initializer_list>
 #include <string>
+#include <vector>
+
+#include "cli/streams/refuse.hpp"
 
 namespace polyad::cli {
-
-/// \throws UsageError
-[[noreturn]] void refuse(std::string const& text);
 
 /// Whether two names denote one thing that exists: a file, a pipe or a device.
 [[nodiscard]] bool same_node(std::filesystem::path const& a, std::filesystem::path const& b);
 
 /// Whether two names denote the same file, which need not exist.
 [[nodiscard]] bool same_file(std::filesystem::path const& a, std::filesystem::path const& b);
+
+/// Refuses a number below 0, NaN and infinity. \throws UsageError
+void expect_not_negative(char const* option, double number);
+/// The two numbers of --clip are a range, or there are none. \throws UsageError
+void expect_range(std::vector<double> const& clip);
 
 /// For outputs that are always .npz: the name ends so, or is stdout, unless that is a terminal. An empty name
 /// passes. \param what  the output, for the message; throws UsageError

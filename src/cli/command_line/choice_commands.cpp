@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <limits>
-#include <string>
 
 #include "cli/command_line/checks.hpp"
 #include "cli/command_line/command.hpp"
@@ -14,13 +13,12 @@ namespace polyad::cli {
 namespace {
 
 void add_shared(Command& command, EstimateOptions& options) {
-  add_tensor(command, options.tensor, options.index_base);
-  add_duplicates(command, options.duplicates, {"sum", "last", "error"});
+  add_summed_tensor(command, options);
   add_rank(command, options.rank, "Number of components")->required();
   command
-      .add_option("-i,--iterations", options.iterations, "Iterations of CP-ALS among which a build is shared")
+      .add_option("-i,--iterations N", options.iterations,
+                  "Iterations of CP-ALS among which a build is shared")
       ->check(CLI::Range(1, std::numeric_limits<int>::max()))
-      ->type_name("N")
       ->capture_default_str();
   add_precision(command, options.precision);
   add_device_memory(command, options.device_memory,

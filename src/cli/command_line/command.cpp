@@ -25,28 +25,27 @@ Command::Command(CLI::App& app, std::string const& name, std::string const& desc
 
 CLI::Option* Command::add_choice(std::string const& names, std::string& value,
                                  std::vector<std::string> const& words, std::string const& meaning) {
-  return add_option(names, value, meaning)
+  bool const has_type = names.find(' ') != std::string::npos;
+  return add_option(has_type ? names : fmt::format("{} {}", names, fmt::join(words, "|")), value, meaning)
       ->check(CLI::IsMember(words))
-      ->type_name(fmt::format("{}", fmt::join(words, "|")))
       ->capture_default_str();
-}
-
-CLI::Option* Command::add_flag(std::string const& names, bool& value, std::string const& meaning) {
-  auto* const option     = m_app->add_flag(names, value, meaning);
-  constexpr auto takes   = std::string_view("no-");
-  std::string const name = option->get_lnames().front();
-  bool const is_reversed = names.starts_with('!');
-  list(is_reversed && name.starts_with(takes) ? listed_as(name.substr(takes.size()), value)
-       : is_reversed ? [listed = name_in_report(*option),
-                        &value](OptionList& list) { list.emplace_back(listed, !value); }
-                     : listed_as(name_in_report(*option), value));
-  return option;
 }
 
 CLI::Option* Command::add_flag(std::string const& names, bool& value, std::string const& meaning,
                                Listing listing) {
-  list(std::move(listing));
-  return m_app->add_flag(names, value, meaning);
+  auto* const option     = m_app->add_flag(names, value, meaning);
+  constexpr auto takes   = std::string_view("no-");
+  std::string const name = option->get_lnames().front();
+  bool const is_reversed = names.starts_with('!');
+  if (listing)
+    list(std::move(listing));
+  else if (is_reversed && name.starts_with(takes))
+    list(listed_as(name.substr(takes.size()), value));
+  else if (is_reversed)
+    list([listed = name_in_report(*option), &value](OptionList& list) { list.emplace_back(listed, !value); });
+  else
+    list(listed_as(name_in_report(*option), value));
+  return option;
 }
 
 CLI::Option* Command::add_flag_with_text(std::string const& name, std::string& value,
@@ -56,13 +55,6 @@ CLI::Option* Command::add_flag_with_text(std::string const& name, std::string& v
     if (value == "true") value = usual;  // CLI11's text for a flag without one
   });
   list(listed_as(name_in_report(*option), value));
-  return option;
-}
-
-CLI::Option* Command::add_input(std::string const& names, std::filesystem::path& path,
-                                std::string const& meaning) {
-  auto* const option = add_option(names, path, meaning);
-  reads(option->get_name(), path);
   return option;
 }
 
@@ -84,13 +76,6 @@ void Command::refuse_old(std::string const& name,
 
 void Command::reads(std::string const& option, std::filesystem::path& path) {
   m_inputs.push_back({option, &path});
-}
-
-CLI::Option* Command::add_output(std::string const& names, std::filesystem::path& path,
-                                 std::string const& meaning) {
-  auto* const option = add_option(names, path, meaning);
-  m_outputs.push_back({option->get_name(), &path});
-  return option;
 }
 
 CLI::Option* Command::add_output(std::string const& names, std::filesystem::path& path,

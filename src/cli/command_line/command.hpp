@@ -7,14 +7,14 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <array>
 #include <concepts>
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <optional>
+#include <stdexcept>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "cli/options/file_options.hpp"
@@ -28,7 +28,8 @@ using Listing = std::function<void(OptionList& list)>;
 /// For options that the report has elsewhere.
 inline void unlisted(OptionList&) {}
 
-/// Lists a value with its own type; a std::optional without a value is left out.
+/// Lists a value with its own type; a std::optional without a value is left out. A list or an enumeration
+/// needs a Listing of its own.
 template <class T>
 void list_value(OptionList& list, std::string const& name, T const& value) {
   if constexpr (requires { value.has_value(); }) {
@@ -37,8 +38,10 @@ void list_value(OptionList& list, std::string const& name, T const& value) {
     list.emplace_back(name, value.string());
   } else if constexpr (std::same_as<T, int>) {
     list.emplace_back(name, std::int64_t{value});
-  } else {
+  } else if constexpr (std::constructible_from<OptionValue, T const&>) {
     list.emplace_back(name, value);
+  } else {
+    throw std::logic_error("the report needs to know how it lists " + name);
   }
 }
 
@@ -70,22 +73,26 @@ public:
   ///                `app` parses
   Command(CLI::App& app, std::string const& name, std::string const& description, CommonOptions& common);
 
-  /// As CLI11's, but with numbers as numbers.hpp reads them. The report lists the value by the option's
-  /// long name, with _ for -.
+  /// As CLI11's, but with numbers as numbers.hpp reads them.
+  /// \param names    "-r,--rank R": a blank separates the names from what help calls the value
+  /// \param listing  its entry in the report; empty: the value by the option's long name, with _ for -
   template <class T>
-  CLI::Option* add_option(std::string const& names, T& value, std::string const& meaning) {
-    auto* const option = m_app->add_option(names, value, meaning);
+  CLI::Option* add_option(std::string const& names, T& value, std::string const& meaning,
+                          Listing listing = {}) {
+    auto const blank   = std::min(names.find(' '), names.size());
+    auto* const option = m_app->add_option(names.substr(0, blank), value, meaning);
+    option->type_name(blank < names.size() ? names.substr(blank + 1) : "");
     settle_numbers<T>(*option);
-    list(listed_as(name_in_report(*option), value));
+    list(listing ? std::move(listing) : listed_as(name_in_report(*option), value));
     return option;
   }
 
-  /// The same with an entry of its own in the report, or none.
+  /// Numbers or words between commas. The report lists them as one text.
   template <class T>
-  CLI::Option* add_option(std::string const& names, T& value, std::string const& meaning, Listing listing) {
-    list(std::move(listing));
-    auto* const option = m_app->add_option(names, value, meaning);
-    settle_numbers<T>(*option);
+  CLI::Option* add_list(std::string const& names, std::vector<T>& values, std::string const& meaning,
+                        std::string const& between = ",") {
+    auto* const option = add_option(names, values, meaning, unlisted)->delimiter(',');
+    list(listed_as(name_in_report(*option), values, between));
     return option;
   }
 
@@ -100,17 +107,16 @@ public:
 
   /// A flag. "!--no-x" takes x back, and the report lists it as x. "!--x" makes its value false, and the
   /// report lists whether it is given.
-  CLI::Option* add_flag(std::string const& names, bool& value, std::string const& meaning);
-  CLI::Option* add_flag(std::string const& names, bool& value, std::string const& meaning, Listing listing);
+  CLI::Option* add_flag(std::string const& names, bool& value, std::string const& meaning,
+                        Listing listing = {});
 
   /// A flag that may have a text attached by =. Without one the value becomes `usual`.
   CLI::Option* add_flag_with_text(std::string const& name, std::string& value, std::string const& usual,
                                   std::string const& meaning);
 
   /// An option that names an input; - means stdin. As add_option otherwise.
-  CLI::Option* add_input(std::string const& names, std::filesystem::path& path, std::string const& meaning);
   CLI::Option* add_input(std::string const& names, std::filesystem::path& path, std::string const& meaning,
-                         Listing listing);
+                         Listing listing = {});
 
   /// Refuses an option that has gone, whatever its value. \param advice  what to write instead of this value
   void refuse_old(std::string const& name, std::function<std::string(std::string const& value)> advice);
@@ -119,9 +125,8 @@ public:
   void reads(std::string const& option, std::filesystem::path& path);
 
   /// An option that names an output; - means stdout.
-  CLI::Option* add_output(std::string const& names, std::filesystem::path& path, std::string const& meaning);
   CLI::Option* add_output(std::string const& names, std::filesystem::path& path, std::string const& meaning,
-                          Listing listing);
+                          Listing listing = {});
 
   /// Replaces - by the names of stdin and stdout. Refuses two outputs on stdout and two inputs from one pipe.
   /// If an output is stdout, the command's results go to stderr. Comes after the options.

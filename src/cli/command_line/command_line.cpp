@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/command_line/command_line.hpp"
 
-#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -14,7 +13,6 @@
 
 #include "cli/command_line/checks.hpp"
 #include "cli/command_line/command.hpp"
-#include "cli/command_line/constraint_options.hpp"
 #include "cli/command_line/declarations.hpp"
 #include "cli/command_line/declared_options.hpp"
 #include "cli/command_line/shared_options.hpp"
@@ -115,8 +113,7 @@ std::string one_line(std::string text) {
 }  // namespace
 
 void declare(Command& command, CpdOptions& options) {
-  add_tensor(command, options.tensor, options.index_base);
-  add_duplicates(command, options.duplicates, {"sum", "last", "error"});
+  add_summed_tensor(command, options);
   add_drop_zeros(command, options.drop_zeros);
   CpAlsOptions& of_run = options;
   add_declared(command, of_run);
@@ -131,10 +128,9 @@ void declare(Command& command, CpdOptions& options) {
   command.add_flag("--tune", options.tune, "With --format auto: try all formats that fit, on this tensor");
   add_precision(command, options.precision);
   command
-      .add_option("--init", options.init,
+      .add_option("--init random|nvecs|FILE", options.init,
                   "Start: random; nvecs, the leading left singular vectors of the unfolded tensor; or the "
                   "factors of a model file, without its weights")
-      ->type_name("random|nvecs|FILE")
       ->capture_default_str();
   command.reads("--init", options.start);
   command.after_parsing([&options] {
@@ -145,12 +141,9 @@ void declare(Command& command, CpdOptions& options) {
       "Maximum memory to use on the device, in bytes or as 8G. A host backend simulates a device. A tensor "
       "that does not fit is streamed");
   command
-      .add_option("--grid", options.grid,
-                  "On several ranks (mpirun): the number of parts of each mode; unset: what sends least",
-                  listed_as("grid", options.grid, " x "))
-      ->delimiter(',')
-      ->check(CLI::Range(1, std::numeric_limits<int>::max()))
-      ->type_name("P1,P2,...");
+      .add_list("--grid P1,P2,...", options.grid,
+                "On several ranks (mpirun): the number of parts of each mode; unset: what sends least", " x ")
+      ->check(CLI::Range(1, std::numeric_limits<int>::max()));
   add_deterministic(command, options.deterministic,
                     "factors in every run on one device, and on a host with any number of threads");
   add_output(command, options.output,
@@ -160,8 +153,7 @@ void declare(Command& command, CpdOptions& options) {
 }
 
 void declare(Command& command, StatsOptions& options) {
-  add_tensor(command, options.tensor, options.index_base);
-  add_duplicates(command, options.duplicates, {"sum", "last", "error"});
+  add_summed_tensor(command, options);
   add_common(command);
   command.footer("Example: polyad stats uber.tns.xz");
 }

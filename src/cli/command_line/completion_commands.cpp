@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <initializer_list>
 #include <string>
-#include <string_view>
 
 #include "cli/command_line/checks.hpp"
 #include "cli/command_line/command.hpp"
 #include "cli/command_line/declarations.hpp"
 #include "cli/command_line/declared_options.hpp"
-#include "cli/command_line/evaluation/split_options.hpp"
-#include "cli/command_line/folding/fold_in_options.hpp"
 #include "cli/command_line/shared_options.hpp"
 #include "polyad/formats/capability.hpp"
 
@@ -61,35 +56,12 @@ void add_cold_start(Command& command, ColdStart& cold_start) {
                  "Unknown indices: refuse them, or bias: predict by the known biases");
 }
 
-void add_clip(Command& command, std::vector<double>& clip, std::string const& meaning) {
-  command
-      .add_option("--clip", clip, meaning,
-                  [&clip](OptionList& list) {
-                    list.emplace_back("clip_lowest", clip.empty() ? -INFINITY : clip[0]);
-                    list.emplace_back("clip_highest", clip.empty() ? INFINITY : clip[1]);
-                  })
-      ->delimiter(',')
-      ->expected(2)
-      ->type_name("LOWEST,HIGHEST");
-}
-
-void expect_range(std::vector<double> const& clip) {
-  if (!clip.empty() && !(clip[0] <= clip[1]))
-    refuse(fmt::format("--clip takes LOWEST,HIGHEST, not {}", fmt::join(clip, ",")));
-}
-
-/// Refuses a number below 0, NaN and infinity.
-void expect_from_zero(char const* option, double number) {
-  if (!(number >= 0) || std::isinf(number))
-    refuse(fmt::format("{} takes a number of at least 0, not {}", option, number));
-}
-
 /// The options that recommend and similar have in common.
 template <class Asked>
 void add_rows_of_mode(Command& command, Asked& options) {
-  command.add_input("MODEL", options.model, "A model of fast-tucker (.npz)")->required()->type_name("");
+  command.add_input("MODEL", options.model, "A model of fast-tucker (.npz)")->required();
   add_mode(command, options.mode, "The mode whose rows you want", 0);
-  command.add_option("-n,--count", options.count, "Number of rows")->type_name("N")->capture_default_str();
+  command.add_option("-n,--count N", options.count, "Number of rows")->capture_default_str();
   add_index_base(command, "--index-base", options.index_base,
                  "Number of the first row, 0 or 1; unset: as in the model's training set");
 }
@@ -129,28 +101,22 @@ void declare(Command& command, TrainOptions& options) {
   add_tensor(command, options.tensor, options.index_base,
              "Observed entries, zeros too, in any form; others are unknown; - is stdin");
   add_duplicates(command, options.duplicates, {"keep", "sum", "last", "error"});
-  command.add_input("--test", options.test, "Entries to report errors on")->type_name("FILE");
-  command.add_option("--split", options.split, "Hold out this share of the entries to report errors on")
-      ->type_name("SHARE");
+  command.add_input("--test FILE", options.test, "Entries to report errors on");
+  command.add_option("--split SHARE", options.split,
+                     "Hold out this share of the entries to report errors on");
   add_splits(command, options);
+  command.add_option("--validate SHARE", options.validate,
+                     "Hold out this share of the training entries for --patience, chosen like the test set");
   command
-      .add_option("--validate", options.validate,
-                  "Hold out this share of the training entries for --patience, chosen like the test set")
-      ->type_name("SHARE");
-  command
-      .add_option("-j,--factor-columns", options.columns,
+      .add_option("-j,--factor-columns J[,J...]", options.columns,
                   "Columns of the factors: one number, or one per mode; unset: the rank",
                   listed_as("columns", options.columns, ","))
-      ->delimiter(',')
-      ->type_name("J[,J...]");
-  command
-      .add_option("-r,--rank", options.typed_rank,
-                  "Rank of the core; unset: the largest J, or chosen if -j is unset too")
-      ->type_name("R");
-  command.add_choice("--optimizer", options.optimizer_name, names_of_optimizers(), summaries_of_optimizers())
-      ->type_name("NAME");
-  command.add_option("--lr", options.learning_rate, "Learning rate of adam, and of sgd's factors")
-      ->type_name("X")
+      ->delimiter(',');
+  command.add_option("-r,--rank R", options.typed_rank,
+                     "Rank of the core; unset: the largest J, or chosen if -j is unset too");
+  command.add_choice("--optimizer NAME", options.optimizer_name, names_of_optimizers(),
+                     summaries_of_optimizers());
+  command.add_option("--lr X", options.learning_rate, "Learning rate of adam, and of sgd's factors")
       ->capture_default_str();
   FastTuckerOptions& of_run = options;
   add_declared(command, of_run);
@@ -161,52 +127,37 @@ void declare(Command& command, TrainOptions& options) {
   for (char const* const of_biases : {"--bias-sweeps", "--bias-reg"})
     implicit->excludes(command.option(of_biases));
   command.after_parsing([&options] { settle(options); });  // after the flag has its text
-  auto* const ridge =
-      command
-          .add_option("--reg", options.ridge,
-                      fmt::format("Ridge of a row of a factor, in place of --shrink; adam and sgd take {}, "
-                                  "--implicit 2.5 ALPHA, or 0.5 ALPHA beyond two modes",
-                                  usual_ridge),
-                      [&options](OptionList& list) {
-                        bool const is_chosen = options.shrinks() || (options.implicit && !options.ridge);
-                        list.emplace_back("reg", is_chosen ? 0.0 : options.ridge.value_or(usual_ridge));
-                      })
-          ->type_name("X");
+  auto* const ridge = command.add_option(
+      "--reg X", options.ridge,
+      fmt::format("Ridge of a row of a factor, in place of --shrink; adam and sgd take {}, "
+                  "--implicit 2.5 ALPHA, or 0.5 ALPHA beyond two modes",
+                  usual_ridge),
+      [&options](OptionList& list) {
+        bool const is_chosen = options.shrinks() || (options.implicit && !options.ridge);
+        list.emplace_back("reg", is_chosen ? 0.0 : options.ridge.value_or(usual_ridge));
+      });
   command
-      .add_option("--shrink", options.shrink,
+      .add_option("--shrink X[,S[,ONE]]", options.shrink,
                   "als: draw rows to zero as X observations of 0 would; unset: chosen",
                   [&options](OptionList& list) {
                     list.emplace_back("shrink", options.shrinks() ? shrinkage_text(options) : "");
                   })
       ->delimiter(',')
       ->expected(1, 3)
-      ->excludes(ridge)
-      ->type_name("X[,S[,ONE]]");
+      ->excludes(ridge);
   command
-      .add_option("--targets", options.target_names,
-                  "als: what rows of each mode are drawn to: zero, one, out; unset: chosen",
-                  listed_as("targets", options.target_names, ","))
-      ->delimiter(',')
-      ->check(CLI::IsMember({"zero", "one", "out"}))
-      ->type_name("T,T,...");
+      .add_list("--targets T,T,...", options.target_names,
+                "als: what rows of each mode are drawn to: zero, one, out; unset: chosen")
+      ->check(CLI::IsMember({"zero", "one", "out"}));
   command
-      .add_option("--time-mode", options.time_mode_text,
+      .add_option("--time-mode MODE", options.time_mode_text,
                   "The mode of time, its number or name: the other modes' biases drift over it; -1: none",
-                  [&options](OptionList& list) { list_mode(list, "time_mode", options.time_mode_text); })
-      ->type_name("MODE")
+                  listed_mode("time_mode", options.time_mode_text))
       ->capture_default_str();
-  command
-      .add_option("--time-bins", options.time_bins,
-                  "Time bins of each mode's drift, one number or one per mode; unset: chosen",
-                  listed_as("time_bins", options.time_bins, ","))
-      ->delimiter(',')
-      ->type_name("B[,B...]");
-  command
-      .add_option("--time-reg", options.time_damping,
-                  "Damp the drift in each bin as X entries would; 30 with --time-bins",
-                  listed_as("time_reg", options.time_damping, ","))
-      ->delimiter(',')
-      ->type_name("X[,X...]");
+  command.add_list("--time-bins B[,B...]", options.time_bins,
+                   "Time bins of each mode's drift, one number or one per mode; unset: chosen");
+  command.add_list("--time-reg X[,X...]", options.time_damping,
+                   "Damp the drift in each bin as X entries would; 30 with --time-bins");
   add_clip(command, options.clip, "Clip predictions to this range");
   add_cold_start(command, options.cold_start);
   add_format(command, options.format,
@@ -221,9 +172,7 @@ void declare(Command& command, TrainOptions& options) {
 }
 
 void declare(Command& command, PredictOptions& options) {
-  command.add_input("MODEL", options.model, "A model of fast-tucker, cpd or tucker")
-      ->required()
-      ->type_name("");
+  command.add_input("MODEL", options.model, "A model of fast-tucker, cpd or tucker")->required();
   add_tensor(command, options.places, options.index_base,
              "Entries to predict: a line with N indices for each, or a tensor; predictions are compared with "
              "its values",
@@ -234,38 +183,28 @@ void declare(Command& command, PredictOptions& options) {
                  "Unknown rows: refuse them; bias: predict by the known biases (fast-tucker, unless typed); "
                  "zero: the value is 0 (cpd, tucker)");
   add_output(command, options.output, "Write the entries with their predictions")->required();
-  command
-      .add_output("--residuals", options.residuals,
-                  "Write the entries with what is left of their values: the value less the prediction")
-      ->type_name("FILE");
+  command.add_output("--residuals FILE", options.residuals,
+                     "Write the entries with what is left of their values: the value less the prediction");
   add_common(command);
   command.footer("Example: polyad predict model.npz wanted.tns -o predicted.tns");
 }
 
 void declare(Command& command, RecommendOptions& options) {
   add_rows_of_mode(command, options);
-  command
-      .add_option("--for", options.at, "The row of each other mode, its number or name, or * to average",
-                  listed_as("for", options.at, ","))
-      ->type_name("I,J,...");
-  command
-      .add_input("--for-file", options.file,
-                 "A file of queries, one per line: rows with blanks or commas between them")
-      ->type_name("FILE");
-  command
-      .add_input("--seen", options.seen, "Leave out the rows that this file has together with these indices")
-      ->type_name("FILE");
+  command.add_option("--for I,J,...", options.at,
+                     "The row of each other mode, its number or name, or * to average",
+                     listed_as("for", options.at, ","));
+  command.add_input("--for-file FILE", options.file,
+                    "A file of queries, one per line: rows with blanks or commas between them");
+  command.add_input("--seen FILE", options.seen,
+                    "Leave out the rows that this file has together with these indices");
   add_max_memory(command);
-  command
-      .add_input(
-          "--ratings", options.ratings,
-          "Entries of new users, who get rows from them; without --for, all of them get recommendations")
-      ->type_name("FILE");
-  command
-      .add_option("--user-mode", options.users,
-                  "The mode of these users, its number or name; unset: 0, or 1 with --mode 0",
-                  [&options](OptionList& list) { list_mode(list, "user_mode", options.users); })
-      ->type_name("MODE");
+  command.add_input(
+      "--ratings FILE", options.ratings,
+      "Entries of new users, who get rows from them; without --for, all of them get recommendations");
+  command.add_option("--user-mode MODE", options.users,
+                     "The mode of these users, its number or name; unset: 0, or 1 with --mode 0",
+                     listed_mode("user_mode", options.users));
   command.add_flag("--rank-seen", options.rank_seen, "Recommend what --ratings has of a user, too");
   add_fold_in(command, options.fold);
   add_table(command);
@@ -279,9 +218,8 @@ void declare(Command& command, RecommendOptions& options) {
 
 void declare(Command& command, SimilarOptions& options) {
   add_rows_of_mode(command, options);
-  command.add_option("--index", options.index, "The row to compare the others with, its number or name")
-      ->type_name("I");
-  command.add_input("--for-file", options.file, "A file of such rows, one per line")->type_name("FILE");
+  command.add_option("--index I", options.index, "The row to compare the others with, its number or name");
+  command.add_input("--for-file FILE", options.file, "A file of such rows, one per line");
   add_output(command, options.output, "Write the rows and their cosines, .npz for numpy");
   print_unless_written(command, options.output);
   add_common(command);
@@ -293,14 +231,14 @@ void check(TrainOptions const& options) {
   if (options.max_epochs == 0) refuse("-i takes 1 epoch or more, not 0");
   for (auto const columns : options.columns)
     if (columns == 0) refuse("-j takes numbers of at least 1: a factor has at least one column");
-  expect_from_zero("--reg", options.ridge.value_or(0));
-  for (double const number : options.time_damping) expect_from_zero("--time-reg", number);
+  expect_not_negative("--reg", options.ridge.value_or(0));
+  for (double const number : options.time_damping) expect_not_negative("--time-reg", number);
   bool const has_time = options.time_mode_text != "-1";
   if (!has_time && !(options.time_bins.empty() && options.time_damping.empty()))
     refuse("--time-bins and --time-reg require --time-mode");
   if (options.time_bins.empty() && !options.time_damping.empty()) refuse("--time-reg requires --time-bins");
   if (has_time && !options.biases) refuse("--time-mode is about biases: not with --no-biases");
-  for (double const number : options.shrink) expect_from_zero("--shrink", number);
+  for (double const number : options.shrink) expect_not_negative("--shrink", number);
   if (!options.shrink.empty() && options.implicit)
     refuse("--implicit takes --reg: --shrink counts a row's entries, and here all cells of a row count");
   if (!options.shrink.empty() && !options.shrinks()) refuse("--shrink is for als without --reg-per-entry");
@@ -309,10 +247,10 @@ void check(TrainOptions const& options) {
     refuse("--targets is for " + optimizer_names([](auto const& facts) { return facts.draws_rows; }, "and"));
   for (double const number : {options.learning_rate, options.sgd.core_step})
     if (!(number > 0) || std::isinf(number))
-      refuse(fmt::format("--lr and --core-lr take numbers above 0, not {}", number));
+      refuse("--lr and --core-lr take numbers above 0, not {}", number);
   for (double const share : {options.split, options.validate})
     if (!(share >= 0 && share < 1))
-      refuse(fmt::format("--split and --validate take shares from 0 to less than 1, not {}", share));
+      refuse("--split and --validate take shares from 0 to less than 1, not {}", share);
   check_splits(options);
   if ((options.patience > 0) != (options.validate > 0))
     refuse("--patience and --validate need each other: the held-out entries tell the best epoch");

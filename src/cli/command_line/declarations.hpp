@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The commands' options: how they are declared, and what they exclude, a pair of functions for each command.
+// The commands' options: how they are declared, and what they exclude, a pair of functions for each command,
+// and parts of them that are written elsewhere.
 #pragma once
+
+#include <string>
+#include <vector>
 
 #include "cli/command_line/command.hpp"
 #include "cli/options/options.hpp"
@@ -50,5 +54,25 @@ void check(MttkrpOptions const& options);
 void check(EstimateOptions const& options);
 void check(TuneOptions const& options);
 void check(InfoOptions const& options);
+
+/// The options of cpd for bounds and penalties: --nonnegative, --lower, --upper, --l1, --ridge and --inner
+void add_constraints(Command& command, CpdOptions& options);
+
+/// The options of fast-tucker that say how a test set is held out.
+void add_splits(Command& command, TrainOptions& options);
+/// \throws UsageError
+void check_splits(TrainOptions const& options);
+
+/// alpha of --implicit=ALPHA. \throws UsageError
+[[nodiscard]] double typed_alpha(std::string const& typed);
+
+/// The members that --shrink gives, and the defaults of the others.
+[[nodiscard]] Shrinkage typed_shrinkage(std::vector<double> const& numbers);
+
+/// The words of --targets.
+[[nodiscard]] std::vector<RowTarget> typed_targets(std::vector<std::string> const& words);
+
+/// --implicit, --reg, --reg-per-entry, --shrink, --targets and --bias-reg
+void add_fold_in(Command& command, TypedFoldIn& options);
 
 }  // namespace polyad::cli

@@ -1,52 +1,40 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/command_line/declared_options.hpp"
 
-#include <fmt/format.h>
-
 #include <cmath>
 #include <string>
 #include <string_view>
 
-#include "cli/command_line/checks.hpp"
+#include "cli/streams/refuse.hpp"
 
 namespace polyad::cli {
 
 namespace {
 
-/// "-i,--iterations N" as "-i,--iterations" and "N".
-struct ToolName {
-  explicit ToolName(OptionRow const& row) : names(row.tool) {
-    auto const blank = names.find(' ');
-    if (blank == std::string::npos) return;
-    placeholder = names.substr(blank + 1);
-    names.resize(blank);
-  }
-  /// The first of the names, which messages use.
-  [[nodiscard]] std::string first() const { return names.substr(0, names.find(',')); }
-
-  std::string names, placeholder;
-};
+/// "-i" of "-i,--iterations N", for messages.
+std::string first_name(OptionRow const& row) {
+  std::string const names = row.tool;
+  return names.substr(0, names.find_first_of(", "));
+}
 
 /// Refuses a value below the minimum, and infinity unless it is the default.
 template <class Number>
 void check_number(Command& command, OptionRow const& row, Number& number) {
   bool const may_be_infinite = std::isinf(static_cast<double>(number));
-  command.after_parsing([row, name = ToolName(row).first(), &number, may_be_infinite] {
+  command.after_parsing([row, name = first_name(row), &number, may_be_infinite] {
     double const value = static_cast<double>(number);
     if (std::isnan(value) || value < row.least || (std::isinf(value) && !may_be_infinite))
-      refuse(fmt::format("{} takes a number of at least {}, not {}", name, row.least, number));
+      refuse("{} takes a number of at least {}, not {}", name, row.least, number);
   });
 }
 
 template <class Number>
 void add_number(Command& command, OptionRow const& row, Number& number) {
-  ToolName const name(row);
   std::string_view const member = row.name;
-  auto* const option = member == "seed" ? command.add_option(name.names, number, row.help, unlisted)
-                       : member == "time_limit_s"
-                           ? command.add_option(name.names, number, row.help, listed_as(row.name, number))
-                           : command.add_option(name.names, number, row.help);
-  option->type_name(name.placeholder);
+  auto* const option            = command.add_option(row.tool, number, row.help,
+                                                     member == "seed"           ? Listing(unlisted)
+                                                     : member == "time_limit_s" ? listed_as(row.name, number)
+                                                                                : Listing());
   if (!std::isinf(static_cast<double>(number))) option->capture_default_str();
   check_number(command, row, number);
 }
@@ -66,7 +54,7 @@ void add_row(Command& command, OptionRow const& row, std::uint64_t& number) {
 void add_row(Command& command, OptionRow const& row, double& number) {
   if (std::string_view(row.name) == "time_limit_s")
     command.after_parsing([&number] {
-      if (!(number > 0)) refuse(fmt::format("--time-limit takes seconds, more than 0, not {}", number));
+      if (!(number > 0)) refuse("--time-limit takes seconds, more than 0, not {}", number);
     });
   add_number(command, row, number);
 }
@@ -77,10 +65,10 @@ void add_row(Command& command, OptionRow const& row, bool& flag) {
 }
 
 void add_row(Command& command, OptionRow const& row, std::filesystem::path& file) {
-  ToolName const name(row);
-  auto* const option = row.is_input ? command.add_input(name.names, file, row.help)
-                                    : command.add_output(name.names, file, row.help);
-  option->type_name(name.placeholder);
+  if (row.is_input)
+    command.add_input(row.tool, file, row.help);
+  else
+    command.add_output(row.tool, file, row.help);
 }
 
 }  // namespace polyad::cli

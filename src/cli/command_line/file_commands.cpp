@@ -25,12 +25,13 @@ std::string const& writable_dialects() {
 }
 
 void add_dialect(Command& command, std::string& to) {
-  command.add_option("--to", to, "Dialect to write, unless the ending (" + io::endings_text() + ") says it")
+  command
+      .add_option("--to " + writable_dialects(), to,
+                  "Dialect to write, unless the ending (" + io::endings_text() + ") says it")
       ->check([](std::string const& name) {
         return io::writable_dialect(name) ? std::string()
                                           : "'" + name + "' is not one of " + writable_dialects();
-      })
-      ->type_name(writable_dialects());
+      });
 }
 
 /// Requires an ending that implies a dialect, or --to.
@@ -52,8 +53,7 @@ void declare(Command& command, ConvertOptions& options) {
   add_input(command, options.input, "keep");
   command
       .add_output("OUTPUT", options.output, "The file to write, in full or not at all; - writes to stdout")
-      ->required()
-      ->type_name("");
+      ->required();
   add_dialect(command, options.to);
   add_precision(command, options.precision, "the values in .pten and .npz: f32 rounds them");
   add_index_base(command, "--output-base", options.output_base,
@@ -68,9 +68,8 @@ void declare(Command& command, ConvertOptions& options) {
 
 void declare(Command& command, CheckOptions& options) {
   add_tensor(command, options.input.path, options.input.index_base);
-  command
-      .add_output("--fix", options.fixed, "Write the tensor with duplicates summed and the others left out")
-      ->type_name("FILE");
+  command.add_output("--fix FILE", options.fixed,
+                     "Write the tensor with duplicates summed and the others left out");
   command.add_flag("--force", options.force,
                    "That file may be TENSOR, which is replaced once it is complete");
   add_common(command);
@@ -80,14 +79,11 @@ void declare(Command& command, CheckOptions& options) {
 }
 
 void declare(Command& command, CompareOptions& options) {
-  command.add_input("A", options.a, "A model (.ktns, .npz) or a tensor")->required()->type_name("");
+  command.add_input("A", options.a, "A model (.ktns, .npz) or a tensor")->required();
   command.add_input("B", options.b, "Another model or tensor; if A is a model, a tensor here gives its fit")
-      ->required()
-      ->type_name("");
-  command
-      .add_option("--at-least", options.at_least,
-                  "Exit with status 8 below this factor match score (unset: 0.99) or fit (unset: any)")
-      ->type_name("X");
+      ->required();
+  command.add_option("--at-least X", options.at_least,
+                     "Exit with status 8 below this factor match score (unset: 0.99) or fit (unset: any)");
   add_index_base(command, "--index-base", options.index_base,
                  "Number of the first row in texts; unset: as the model says, or as the files show");
   add_max_memory(command);
@@ -104,31 +100,22 @@ void declare(Command& command, CompareOptions& options) {
 void declare(Command& command, GenOptions& options) {
   command.add_option("KIND", options.kind, "uniform, power-law, low-rank or ratings")
       ->required()
-      ->check(CLI::IsMember({"uniform", "power-law", "low-rank", "ratings"}))
-      ->type_name("");
-  command
-      .add_option("-d,--dims", options.dims, "The extents, separated by commas",
-                  listed_as("dims", options.dims, " x "))
-      ->required()
-      ->delimiter(',')
-      ->type_name("I,J,...");
-  command
-      .add_option("-n,--nnz", options.nnz, "About how many nonzeros; not for low-rank, which fills blocks")
-      ->type_name("N");
+      ->check(CLI::IsMember({"uniform", "power-law", "low-rank", "ratings"}));
+  command.add_list("-d,--dims I,J,...", options.dims, "The extents, separated by commas", " x ")->required();
+  command.add_option("-n,--nnz N", options.nnz,
+                     "About how many nonzeros; not for low-rank, which fills blocks");
   add_rank(command, options.rank, "Components of low-rank and ratings")->capture_default_str();
   command
-      .add_option("--skew", options.skew,
+      .add_option("--skew X", options.skew,
                   "For power-law and ratings: the k-th most frequent row has a share ~ k^-X")
-      ->type_name("X")
       ->capture_default_str();
-  command.add_option("--noise", options.noise, "For ratings: the standard deviation around the planted mean")
-      ->type_name("X")
+  command
+      .add_option("--noise X", options.noise, "For ratings: the standard deviation around the planted mean")
       ->capture_default_str();
   add_seed(command, options.seed, "all random numbers");
   add_output(command, options.output, "The tensor to write")->required();
   add_dialect(command, options.to);
-  command.add_output("--model", options.model, "Write the model that low-rank was made of")
-      ->type_name("FILE");
+  command.add_output("--model FILE", options.model, "Write the model that low-rank was made of");
   add_common(command);
   command.footer("Example: polyad gen power-law -d 1000,500,200 -n 100000 -o made.pten");
 }
@@ -136,9 +123,7 @@ void declare(Command& command, GenOptions& options) {
 void declare(Command& command, MttkrpOptions& options) {
   add_input(command, options.input, "sum");
   add_mode(command, options.mode_text, "The mode that is left", 1);
-  command.add_input("--factors", options.factors, "The model; only its factors are used")
-      ->required()
-      ->type_name("FILE");
+  command.add_input("--factors FILE", options.factors, "The model; only its factors are used")->required();
   add_output(command, options.output, "The matrix, as .npz with the array 'mttkrp' of shape (I_m, R)")
       ->required();
   add_common(command);
@@ -176,10 +161,8 @@ void check(GenOptions const& options) {
     refuse("gen " + options.kind + " needs -n, the number of nonzeros");
   if (!options.model.empty() && options.kind != "low-rank") refuse("--model is for gen low-rank");
   if (!options.model.empty()) static_cast<void>(io::model_kind(options.model));
-  if (!(options.skew >= 0) || std::isinf(options.skew))
-    refuse(fmt::format("--skew takes a number of at least 0, not {}", options.skew));
-  if (!(options.noise >= 0) || std::isinf(options.noise))
-    refuse(fmt::format("--noise takes a number of at least 0, not {}", options.noise));
+  expect_not_negative("--skew", options.skew);
+  expect_not_negative("--noise", options.noise);
   if (same_file(options.output, options.model)) refuse("-o and --model name the same file");
   for (auto const& path : {options.output, options.model})
     if (same_file(path, options.common.report)) refuse("--report would overwrite an output");

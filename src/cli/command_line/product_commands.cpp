@@ -5,7 +5,6 @@
 #include "cli/command_line/command.hpp"
 #include "cli/command_line/declarations.hpp"
 #include "cli/command_line/declared_options.hpp"
-#include "cli/command_line/folding/fold_in_options.hpp"
 #include "cli/command_line/shared_options.hpp"
 #include "polyad/io/model_file.hpp"
 #include "polyad/io/tensor_file.hpp"
@@ -19,15 +18,13 @@ constexpr auto matrices = "values and matrices: f32 or f64";
 }  // namespace
 
 void declare(Command& command, TtmOptions& options) {
-  add_tensor(command, options.tensor, options.index_base);
-  add_duplicates(command, options.duplicates, {"sum", "last", "error"});
+  add_summed_tensor(command, options);
   add_mode(command, options.mode_text, "The mode that is multiplied", 1);
   command
-      .add_input("--matrix", options.matrix,
+      .add_input("--matrix FILE", options.matrix,
                  "The array 'matrix' of this .npz, with a row for each row of the mode",
                  listed_as("matrices", options.matrix))  // as ttmc's
-      ->required()
-      ->type_name("FILE");
+      ->required();
   add_precision(command, options.precision, matrices);
   add_output(command, options.output, "The product, a tensor file; its ending names the kind")->required();
   add_common(command);
@@ -35,14 +32,12 @@ void declare(Command& command, TtmOptions& options) {
 }
 
 void declare(Command& command, TtmcOptions& options) {
-  add_tensor(command, options.tensor, options.index_base);
-  add_duplicates(command, options.duplicates, {"sum", "last", "error"});
+  add_summed_tensor(command, options);
   add_mode(command, options.mode_text, "The mode that stays", 1);
   command
-      .add_input("--matrices", options.matrices,
+      .add_input("--matrices FILE", options.matrices,
                  "The arrays 'factor_0', 'factor_1', ... of this .npz: a model, or what tucker writes")
-      ->required()
-      ->type_name("FILE");
+      ->required();
   add_precision(command, options.precision, matrices);
   add_output(command, options.output,
              "The product, the array 'matrix' of an .npz: a row for each row of the mode, a column for each "
@@ -53,14 +48,10 @@ void declare(Command& command, TtmcOptions& options) {
 }
 
 void declare(Command& command, TuckerOptions& options) {
-  add_tensor(command, options.tensor, options.index_base);
-  add_duplicates(command, options.duplicates, {"sum", "last", "error"});
+  add_summed_tensor(command, options);
   command
-      .add_option("-r,--ranks", options.ranks, "The ranks of the modes, separated by commas",
-                  listed_as("ranks", options.ranks, " x "))
-      ->required()
-      ->delimiter(',')
-      ->type_name("R1,R2,...");
+      .add_list("-r,--ranks R1,R2,...", options.ranks, "The ranks of the modes, separated by commas", " x ")
+      ->required();
   polyad::TuckerOptions& of_run = options;
   add_declared(command, of_run);
   add_precision(command, options.precision, matrices);
@@ -75,8 +66,7 @@ void declare(Command& command, ProjectOptions& options) {
   command
       .add_input("MODEL", options.model,
                  "A model of cpd or fast-tucker: its other modes, bounds and penalties stay")
-      ->required()
-      ->type_name("");
+      ->required();
   options.input.duplicates = "sum";
   add_tensor(command, options.input.path, options.input.index_base);
   add_duplicates(command, options.input.duplicates, {"sum", "keep", "last", "error"});

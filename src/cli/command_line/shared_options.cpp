@@ -2,6 +2,7 @@
 #include "cli/command_line/shared_options.hpp"
 
 #include <charconv>
+#include <cmath>
 #include <memory>
 #include <string>
 #include <utility>
@@ -17,14 +18,23 @@ constexpr int most_threads = 4096;
 
 void add_bytes(Command& command, std::string const& name, std::optional<std::uint64_t>& bytes,
                std::string const& meaning) {
-  command.add_option(name, bytes, meaning)->transform(CLI::Validator(settle_bytes, ""))->type_name("BYTES");
+  command.add_option(name + " BYTES", bytes, meaning)->transform(CLI::Validator(settle_bytes, ""));
+}
+
+/// The number that is all of the text.
+std::optional<std::int64_t> whole_number(std::string const& text) {
+  std::int64_t number   = 0;
+  auto const* const end = text.data() + text.size();
+  auto const parsed     = std::from_chars(text.data(), end, number);
+  if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
+  return number;
 }
 
 using Table = io::DelimitedOptions;
 
 /// An option for tables of text.
 struct TableOption {
-  char const *name, *in_report, *type;
+  char const *names, *in_report;
   void (*settle)(Table& table, std::string const& typed);
   char const* meaning;
 };
@@ -34,23 +44,23 @@ void set_columns(Table& table, std::string const& typed) {
 }
 
 constexpr TableOption table_options[] = {
-    {"--delimiter", "delimiter", "NAME",
+    {"--delimiter NAME", "delimiter",
      [](Table& table, std::string const& typed) { table.delimiter = io::delimiter(typed); },
      "Delimiter of a table of text: comma, tab, semicolon, pipe, colons, blanks; unset: by the first lines"},
-    {"--header", "header", "yes|no",
+    {"--header yes|no", "header",
      [](Table& table, std::string const& typed) {
        if (typed != "yes" && typed != "no")
          refuse("--header takes yes or no, not '" + printable(typed) + "'");
        table.header = typed == "yes";
      },
      "Whether the first line of a table names the columns; unset: by the first lines"},
-    {"--columns", "table_columns", "NAME,NAME,...", set_columns,
+    {"--columns NAME,NAME,...", "table_columns", set_columns,
      "The columns of a table to read, by name or by number, counted from 0"},
-    {"--value", "value_column", "NAME", [](Table& table, std::string const& typed) { table.value = typed; },
+    {"--value NAME", "value_column", [](Table& table, std::string const& typed) { table.value = typed; },
      "The column of a table that holds the values; none: each line counts 1"},
-    {"--time", "time_column", "NAME", [](Table& table, std::string const& typed) { table.time = typed; },
+    {"--time NAME", "time_column", [](Table& table, std::string const& typed) { table.time = typed; },
      "A column of a table with times: seconds or milliseconds since 1970, or ISO dates"},
-    {"--time-unit", "time_unit", "hour|day|week|month|year",
+    {"--time-unit hour|day|week|month|year", "time_unit",
      [](Table& table, std::string const& typed) { table.time_unit = io::time_unit(typed); },
      "The steps of --time, in UTC"},
 };
@@ -59,13 +69,11 @@ constexpr TableOption table_options[] = {
 
 void add_common(Command& command) {
   CommonOptions& common = command.common();
-  command.add_output("--report", common.report, "Write a report in JSON to this file", unlisted)
-      ->type_name("FILE");
+  command.add_output("--report FILE", common.report, "Write a report in JSON to this file", unlisted);
   command
-      .add_option("-t,--threads", common.threads,
+      .add_option("-t,--threads N", common.threads,
                   "Threads of the host, for reading and computing; all cores unless given")
-      ->check(CLI::Range(1, most_threads))
-      ->type_name("N");
+      ->check(CLI::Range(1, most_threads));
   command.add_flag("-v,--verbose", common.verbose, "Say on stderr what is being done", unlisted);
   command.add_flag("-q,--quiet", common.quiet,
                    "No progress and no notes on stderr; warnings, errors and the results stay", unlisted);
@@ -87,10 +95,10 @@ void add_table(Command& command) {
   std::string const group = command.name() == "convert" ? "Options" : "";
   for (TableOption const& one : table_options) {
     auto const typed   = std::make_shared<std::string>();  // lives as long as the steps
-    auto* const option = command.add_option(one.name, *typed, one.meaning, [typed, &one](OptionList& list) {
+    auto* const option = command.add_option(one.names, *typed, one.meaning, [typed, &one](OptionList& list) {
       if (!typed->empty()) list.emplace_back(one.in_report, *typed);
     });
-    option->type_name(one.type)->group(group);
+    option->group(group);
     command.after_parsing([typed, &table, &one] {
       if (!typed->empty()) one.settle(table, *typed);
     });
@@ -102,14 +110,19 @@ void add_table(Command& command) {
 
 void add_tensor(Command& command, std::filesystem::path& tensor, int& index_base, std::string const& meaning,
                 std::string const& base_meaning) {
-  command.add_input("TENSOR", tensor, meaning, unlisted)->required()->type_name("");
+  command.add_input("TENSOR", tensor, meaning, unlisted)->required();
   add_index_base(command, "--index-base", index_base, base_meaning);
   add_max_memory(command);
   add_table(command);
 }
 
+void add_summed_tensor(Command& command, SummedTensorOptions& options) {
+  add_tensor(command, options.tensor, options.index_base);
+  add_duplicates(command, options.duplicates, {"sum", "last", "error"});
+}
+
 void add_index_base(Command& command, std::string const& name, int& index_base, std::string const& meaning) {
-  command.add_option(name, index_base, meaning)->check(CLI::IsMember({"0", "1"}))->type_name("0|1");
+  command.add_option(name + " 0|1", index_base, meaning)->check(CLI::IsMember({"0", "1"}));
 }
 
 void add_duplicates(Command& command, std::string& duplicates, std::vector<std::string> const& allowed) {
@@ -126,16 +139,16 @@ CLI::Option* add_rank(Command& command, std::uint64_t& rank, std::string const& 
   command.after_parsing([&rank] {
     if (rank == 0) refuse("the rank must be at least 1");
   });
-  return command.add_option("-r,--rank", rank, meaning)->type_name("R");
+  return command.add_option("-r,--rank R", rank, meaning);
 }
 
 void add_seed(Command& command, std::uint64_t& seed, std::string const& of) {
-  command.add_option("--seed", seed, "Seed of " + of, unlisted)->type_name("S")->capture_default_str();
+  command.add_option("--seed S", seed, "Seed of " + of, unlisted)->capture_default_str();
   command.after_parsing([&seed, &common = command.common()] { common.seed = seed; });
 }
 
 void add_format(Command& command, std::string& format, std::string const& meaning) {
-  command.add_option("--format", format, meaning)->type_name("NAME")->capture_default_str();
+  command.add_option("--format NAME", format, meaning)->capture_default_str();
 }
 
 void add_precision(Command& command, std::string& precision, std::string const& of) {
@@ -150,33 +163,38 @@ void add_deterministic(Command& command, bool& deterministic, std::string const&
   command.add_flag("--deterministic", deterministic, "Sum in a fixed order: the same " + gives);
 }
 
-void list_mode(OptionList& list, std::string const& name, std::string const& text) {
-  std::int64_t number   = 0;
-  auto const* const end = text.data() + text.size();
-  auto const parsed     = std::from_chars(text.data(), end, number);
-  if (parsed.ec == std::errc() && parsed.ptr == end)
-    list.emplace_back(name, number);
-  else
-    list.emplace_back(name, text);
+Listing listed_mode(std::string name, std::string const& text) {
+  return [name = std::move(name), &text](OptionList& list) {
+    auto const number = whole_number(text);
+    list.emplace_back(name, number ? OptionValue(*number) : OptionValue(text));
+  };
 }
 
 void add_mode(Command& command, std::string& mode, std::string const& meaning, int old_base) {
   command
-      .add_option("--mode", mode, meaning + ": its number, from 0, or its name",
-                  [&mode](OptionList& list) { list_mode(list, "mode", mode); })
-      ->required()
-      ->type_name("MODE");
+      .add_option("--mode MODE", mode, meaning + ": its number, from 0, or its name",
+                  listed_mode("mode", mode))
+      ->required();
   command.refuse_old("-m", [old_base](std::string const& typed) {
-    int number            = 0;
-    auto const* const end = typed.data() + typed.size();
-    auto const parsed     = std::from_chars(typed.data(), end, number);
-    bool const is_number  = parsed.ec == std::errc() && parsed.ptr == end && number >= old_base;
-    return "--mode " + (is_number ? std::to_string(number - old_base) : old_base == 0 ? typed : "N");
+    auto const number = whole_number(typed);
+    bool const is_old = number && *number >= old_base;
+    return "--mode " + (is_old ? std::to_string(*number - old_base) : old_base == 0 ? typed : "N");
   });
 }
 
+void add_clip(Command& command, std::vector<double>& clip, std::string const& meaning) {
+  command
+      .add_option("--clip LOWEST,HIGHEST", clip, meaning,
+                  [&clip](OptionList& list) {
+                    list.emplace_back("clip_lowest", clip.empty() ? -INFINITY : clip[0]);
+                    list.emplace_back("clip_highest", clip.empty() ? INFINITY : clip[1]);
+                  })
+      ->delimiter(',')
+      ->expected(2);
+}
+
 CLI::Option* add_output(Command& command, std::filesystem::path& output, std::string const& meaning) {
-  return command.add_output("-o,--output", output, meaning + "; - writes to stdout")->type_name("FILE");
+  return command.add_output("-o,--output FILE", output, meaning + "; - writes to stdout");
 }
 
 }  // namespace polyad::cli

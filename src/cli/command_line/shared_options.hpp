@@ -34,6 +34,9 @@ void add_table(Command& command);
 void add_tensor(Command& command, std::filesystem::path& tensor, int& index_base,
                 std::string const& meaning = any_tensor, std::string const& base_meaning = any_base);
 
+/// add_tensor and --duplicates
+void add_summed_tensor(Command& command, SummedTensorOptions& options);
+
 /// Adds an option for the number of the first row, 0 or 1.
 void add_index_base(Command& command, std::string const& name, int& index_base, std::string const& meaning);
 
@@ -42,15 +45,14 @@ template <class Value>
 void add_cold_start(Command& command, Value& cold_start, std::map<std::string, ColdStart> const& words,
                     std::string const& meaning) {
   command
-      .add_option("--cold-start", cold_start, meaning,
+      .add_option("--cold-start HOW", cold_start, meaning,
                   [words, &cold_start](OptionList& list) {
                     std::string listed;
                     for (auto const& [word, how] : words)
                       if (cold_start == how) listed = word;
                     list.emplace_back("cold_start", listed);
                   })
-      ->transform(CLI::CheckedTransformer(words))
-      ->type_name("HOW");
+      ->transform(CLI::CheckedTransformer(words));
 }
 
 /// --duplicates, with the values that the command allows
@@ -82,7 +84,10 @@ void add_deterministic(Command& command, bool& deterministic, std::string const&
 void add_mode(Command& command, std::string& mode, std::string const& meaning, int old_base);
 
 /// A mode as the report lists it: as a number if it is one.
-void list_mode(OptionList& list, std::string const& name, std::string const& text);
+[[nodiscard]] Listing listed_mode(std::string name, std::string const& text);
+
+/// --clip, two numbers or none
+void add_clip(Command& command, std::vector<double>& clip, std::string const& meaning);
 
 /// -o
 CLI::Option* add_output(Command& command, std::filesystem::path& output, std::string const& meaning);

@@ -7,13 +7,11 @@
 #include <cstdint>
 #include <limits>
 #include <string>
-#include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "cli/commands/commands.hpp"
-#include "cli/report/file_name_format.hpp"
 #include "cli/streams/messages.hpp"
+#include "cli/streams/refuse.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "cli/tensors/write_output.hpp"
 #include "polyad/core/error.hpp"
@@ -109,8 +107,7 @@ int run(CheckOptions const& options, Report& report) {
     io::drop_values(tensor, [](double value) { return !std::isfinite(value); });
     io::merge_duplicates(tensor, io::Duplicates::sum);
     io::drop_values(tensor, [](double value) { return value == 0; });  // sums, too
-    if (tensor.nnz() == 0)
-      throw InputError(options.input.path.string(), 0, 0, "has no nonzeros left after the fixes");
+    if (tensor.nnz() == 0) refuse_file(options.input.path, "has no nonzeros left after the fixes");
     report.result = facts;
     text += "\n" + write_output(options.fixed, tensor, "",
                                 {.threads    = options.common.threads,

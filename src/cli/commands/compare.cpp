@@ -6,15 +6,14 @@
 #include <cmath>
 #include <numeric>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "cli/commands/commands.hpp"
 #include "cli/names/match_stored.hpp"
 #include "cli/names/row_texts.hpp"
-#include "cli/report/file_name_format.hpp"
 #include "cli/streams/messages.hpp"
+#include "cli/streams/refuse.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/clean_list.hpp"
@@ -39,9 +38,7 @@ int verdict(bool same) {
 
 void expect_same_extents(CompareOptions const& options, std::vector<std::uint64_t> const& a,
                          std::vector<std::uint64_t> const& b) {
-  if (a != b)
-    throw InputError(options.b.string(), 0, 0,
-                     fmt::format("is {}, but {} is {}", dims_text(b), options.a.string(), dims_text(a)));
+  if (a != b) refuse_file(options.b, "is {}, but {} is {}", dims_text(b), options.a.string(), dims_text(a));
 }
 
 int compare_models(CompareOptions const& options, Operand& first, Operand& second, Report& report) {
@@ -80,10 +77,7 @@ int compare_fit(CompareOptions const& options, Operand& of_model, Operand& of_te
   auto const& extents  = is_tucker ? tucker.extents : cp.extents;
   auto const& names    = is_tucker ? tucker.names : cp.names;
   auto const tensor    = read_tensor_of(options, of_tensor, of_model, names, extents, report);
-  if (extents != tensor.extents)
-    throw InputError(of_model.path.string(), 0, 0,
-                     fmt::format("holds a model of {}, but the tensor is {}", dims_text(extents),
-                                 dims_text(tensor.extents)));
+  expect_extents(of_model.path, extents, tensor.extents);
   double const fit = is_tucker ? io::fit_of_model(tensor, tucker) : io::fit_of_model(tensor, cp);
   show("tensor   {}: {}\n", FileName(of_tensor.path), tensor_text(*report.input));
   show("model    {}\nfit      {:.9f}\n",
@@ -158,15 +152,14 @@ void expect_same_base(CompareOptions const& options, io::TensorFile const& a, io
   if (options.index_base >= 0 || !shows_base(a) || !shows_base(b) ||
       a.report.index_base == b.report.index_base)
     return;
-  throw UsageError(
-      fmt::format("{} seems to count from {}, but {} from {}: say with --index-base what both count from, or "
-                  "convert one of them",
-                  options.a.string(), a.report.index_base, options.b.string(), b.report.index_base));
+  refuse(
+      "{} seems to count from {}, but {} from {}: say with --index-base what both count from, or "
+      "convert one of them",
+      options.a.string(), a.report.index_base, options.b.string(), b.report.index_base);
 }
 
 int compare_tensors(CompareOptions const& options, Operand& first, Operand& second, Report& report) {
-  if (options.at_least)
-    throw UsageError("--at-least is for models: two tensors are the same, or they are not");
+  if (options.at_least) refuse("--at-least is for models: two tensors are the same, or they are not");
   auto const read = [&](Operand& operand) {
     return read_input_file(
         operand.file,

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // polyad convert: a tensor in another dialect.
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cstdio>
 
 #include "cli/commands/commands.hpp"
-#include "cli/report/file_name_format.hpp"
 #include "cli/streams/messages.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "cli/tensors/write_output.hpp"

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <optional>
 #include <utility>
 
@@ -12,25 +11,23 @@
 #include "cli/drivers/factor.hpp"
 #include "cli/names/row_texts.hpp"
 #include "cli/names/settle_modes.hpp"
-#include "cli/report/file_name_format.hpp"
 #include "cli/report/host_facts.hpp"
 #include "cli/run/interrupt.hpp"
 #include "cli/run/ranks.hpp"
 #include "cli/run/session.hpp"
 #include "cli/streams/messages.hpp"
-#include "cli/streams/note_unkept.hpp"
 #include "cli/streams/progress.hpp"
+#include "cli/streams/refuse.hpp"
 #include "cli/streams/run_files.hpp"
+#include "cli/tensors/compact_list.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "cli/tensors/read_on_ranks.hpp"
-#include "cli/tensors/show_stored_rows.hpp"
 #include "cli/typed_text/mode_constraints.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/model_defect.hpp"
 #include "polyad/core/quantity_text.hpp"
 #include "polyad/formats/capability.hpp"
-#include "polyad/io/atomic_file.hpp"
 #include "polyad/io/checkpoint.hpp"
 #include "polyad/io/model_file.hpp"
 
@@ -42,8 +39,7 @@ std::optional<io::HostKtensor> read_start(CpdOptions const& options) {
   if (!starts_from_file(options)) return std::nullopt;
   io::HostKtensor start = io::read_model(options.start);
   if (start.rank() != options.rank)
-    throw InputError(options.start.string(), 0, 0,
-                     fmt::format("holds a model of rank {}, not {}", start.rank(), options.rank));
+    refuse_file(options.start, "holds a model of rank {}, not {}", start.rank(), options.rank);
   return start;
 }
 
@@ -88,7 +84,7 @@ void summarise(CpdOptions const& options, Report const& report, double seconds) 
   if (!report.format->because.empty())
     show("format   {} because {}\n", report.format->chosen, report.format->because);
   show("fit      {} after {} iterations ({})\n", fit_text(result.fit, result.fit_error), result.iterations,
-       result.reason);
+       to_string(result.reason));
   if (result.gram_fallbacks > 0)
     show("updates  {} took the pseudo-inverse: the Gram matrix was singular\n", result.gram_fallbacks);
   summarise_constraints(result);
@@ -130,8 +126,7 @@ void warn_of_negative_values(std::vector<Constraints> const& constraints, io::Co
   }
   if (negative > 0)
     say("polyad: warning: all modes are nonnegative, and negative values have {:.3g} % of the tensor's "
-        "squared "
-        "norm: the model cannot reach them\n",
+        "squared norm: the model cannot reach them\n",
         100 * negative / all);
 }
 
@@ -159,14 +154,13 @@ void warn_of_defect(CpdOptions const& options, CpdReport const& result) {
 /// Refuses options that this number of ranks does not support.
 void expect_ranks_suit(CpdOptions const& options) {
   if (ranks().size == 1 && std::ranges::any_of(options.grid, [](int p) { return p > 1; }))
-    throw UsageError(fmt::format("--grid {} is for several ranks: start a build with MPI by mpirun",
-                                 fmt::join(options.grid, ",")));
+    refuse("--grid {} is for several ranks: start a build with MPI by mpirun", fmt::join(options.grid, ","));
   if (options.init == "nvecs") expect_one_rank("--init nvecs works on");
   if (options.tune) expect_one_rank("--tune works on");
 }
 
 TensorInput input_of(CpdOptions const& options) {
-  auto input       = input_to_sum(options.tensor, options.index_base, options.duplicates);
+  auto input       = input_to_sum(options);
   input.drop_zeros = options.drop_zeros;
   return input;
 }
@@ -199,7 +193,7 @@ int run(CpdOptions const& given, Report& report) {
   auto const resumed_file              = open_run_files(options);
   auto const resumed_format            = read_resumed_format(options);
   std::optional<io::HostKtensor> start = read_start(options);
-  RunSession session(options.common, options.device_memory);
+  RunSession session(options.common, report, options.device_memory);
   report.process_bytes = peak_memory_bytes();
   auto tensor          = read_on_ranks(input_of(options), options.common, report);
   settle_modes(options, tensor, *report.input, start);
@@ -207,8 +201,8 @@ int run(CpdOptions const& given, Report& report) {
     expect_same_rows(start->names.labels, options.start.string(), report.input->labels,
                      options.tensor.string());
   warn_of_negative_values(constraints_of_modes(options.constraints, tensor.order()), tensor);
-  note_unkept(options.common, {options.output, options.checkpoint}, "-o, --report or --checkpoint");
-  report.backend = session.begin().backend();
+  note_unkept(options);
+  session.begin();
   double seconds = 0;
   SaveModel save;
   {

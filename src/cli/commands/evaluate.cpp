@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,13 +12,12 @@
 #include "cli/drivers/ranking.hpp"
 #include "cli/names/read_for_model.hpp"
 #include "cli/names/row_texts.hpp"
-#include "cli/report/file_name_format.hpp"
 #include "cli/run/ranks.hpp"
 #include "cli/run/session.hpp"
 #include "cli/streams/messages.hpp"
+#include "cli/streams/refuse.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "polyad/core/device.hpp"
-#include "polyad/core/error.hpp"
 #include "polyad/io/atomic_file.hpp"
 
 namespace polyad::cli {
@@ -151,7 +149,7 @@ void settle(EvaluateOptions& options, io::HostFastTucker& model) {
   evaluation.average_contexts = options.contexts == "average";
   evaluation.per_user         = !options.output.empty();
   if (evaluation.user_mode == evaluation.item_mode)
-    throw UsageError(fmt::format("--mode and --user-mode are both mode {}", evaluation.item_mode));
+    refuse("--mode and --user-mode are both mode {}", evaluation.item_mode);
   if (options.clip.empty()) return;
   model.lowest  = options.clip[0];
   model.highest = options.clip[1];
@@ -168,9 +166,7 @@ int run(EvaluateOptions const& given, Report& report) {
   auto model = io::read_fast_tucker(options.model);
   settle(options, model);
   auto const& evaluation = options.evaluation;
-  std::optional<Session> session;
-  auto const start_session = [&] { session.emplace(options.common.threads, options.common.verbose); };
-  if (ranks().size > 1) start_session();  // ranks exchange what they read
+  RunSession session(options.common, report);
   int const base = base_of_model(model.names, options.index_base, options.model);
   auto test      = read_part_for_model(options.test, base, model.names, model.extents, options.common);
   report.input   = test.facts;
@@ -180,8 +176,7 @@ int run(EvaluateOptions const& given, Report& report) {
   if (!options.seen.empty())
     seen = read_part_for_model(options.seen, base, test.names, test.file.tensor.extents, options.common)
                .file.tensor;
-  if (!session) start_session();
-  report.backend   = session->backend();
+  session.begin();
   auto const found = evaluate_model(model, evaluation, std::move(test.file.tensor), std::move(seen));
   if (!is_root) return 0;
   report.input->nnz = found.entries;

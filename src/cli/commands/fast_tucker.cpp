@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -16,22 +14,20 @@
 #include "cli/drivers/completion.hpp"
 #include "cli/names/read_for_model.hpp"
 #include "cli/names/row_texts.hpp"
-#include "cli/report/file_name_format.hpp"
 #include "cli/report/host_facts.hpp"
 #include "cli/run/interrupt.hpp"
 #include "cli/run/ranks.hpp"
 #include "cli/run/session.hpp"
 #include "cli/splits/held_out_sets.hpp"
 #include "cli/streams/messages.hpp"
-#include "cli/streams/note_unkept.hpp"
 #include "cli/streams/progress.hpp"
+#include "cli/streams/refuse.hpp"
 #include "cli/streams/run_files.hpp"
 #include "cli/tensors/entries.hpp"
 #include "cli/tensors/read_on_ranks.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/quantity_text.hpp"
-#include "polyad/io/atomic_file.hpp"
 #include "polyad/io/checkpoint.hpp"
 #include "polyad/io/tensor_file.hpp"
 
@@ -44,11 +40,10 @@ namespace {
 void expect_known_base(TrainOptions const& options, InputReport const& train, InputReport const& test) {
   if (train.knows_base || options.index_base >= 0) return;
   if (!test.is_text || test.base == 0 || !train.labels.empty() || !test.labels.empty()) return;
-  throw UsageError(
-      fmt::format("{} counts from 0, but {} has no index 0: does it count from 0, too, or from 1, as the "
-                  "text of which the "
-                  "training set was made? Say so by --index-base",
-                  options.tensor.string(), options.test.string()));
+  refuse(
+      "{} counts from 0, but {} has no index 0: does it count from 0, too, or from 1, as the text of which "
+      "the training set was made? Say so by --index-base",
+      options.tensor.string(), options.test.string());
 }
 
 /// The test set, whose rows are those of the training set. On several ranks each has a part of it; if rows
@@ -94,23 +89,20 @@ CompletionSets read_sets(TrainOptions& options, Report& report, std::vector<std:
   sets.names = report.input->names();
   if (options.index_base >= 0 && report.input->knows_base && !report.input->table &&
       report.input->base != options.index_base)
-    throw UsageError(fmt::format("{} says that it counts from {}, but --index-base is {}", file,
-                                 report.input->base, options.index_base));
-  if (sets.train.order() < 2) throw InputError(file, 0, 0, "has one mode only; FastTucker needs two or more");
+    refuse("{} says that it counts from {}, but --index-base is {}", file, report.input->base,
+           options.index_base);
+  if (sets.train.order() < 2) refuse_file(file, "has one mode only; FastTucker needs two or more");
   if (options.columns.size() > 1 && options.columns.size() != sets.train.extents.size())
-    throw UsageError(
-        fmt::format("-j gives {} numbers for {} modes", options.columns.size(), sets.train.order()));
+    refuse("-j gives {} numbers for {} modes", options.columns.size(), sets.train.order());
   if (!options.targets.empty() && options.targets.size() != sets.train.extents.size())
-    throw UsageError(
-        fmt::format("--targets gives {} words for {} modes", options.targets.size(), sets.train.order()));
+    refuse("--targets gives {} words for {} modes", options.targets.size(), sets.train.order());
   std::size_t const order = sets.train.order();
   if (options.time_mode_text != "-1")
     options.bias.time_mode =
         mode_on_ranks(options.time_mode_text, sets.names.labels, sets.train.order(), "--time-mode");
   for (std::size_t const numbers : {options.time_bins.size(), options.time_damping.size()})
     if (numbers > 1 && numbers != order)
-      throw UsageError(
-          fmt::format("--time-bins and --time-reg take one number or {}, not {}", order, numbers));
+      refuse("--time-bins and --time-reg take one number or {}, not {}", order, numbers);
   EntriesForModel test;
   if (!options.test.empty()) {
     test = read_test(options, *report.input);
@@ -135,7 +127,7 @@ CompletionSets read_sets(TrainOptions& options, Report& report, std::vector<std:
     sets.cold                      = gather_on_rank_0(std::move(sets.cold));
   }
   report.input->nnz = sums_of_ranks(sets.train.nnz()).all;
-  if (report.input->nnz == 0) throw InputError(file, 0, 0, "leaves no entry to learn from");
+  if (report.input->nnz == 0) refuse_file(file, "leaves no entry to learn from");
   stop_if_interrupted("reading the entries");
   return sets;
 }
@@ -150,8 +142,7 @@ void warn_of_single_times(TrainOptions const& options, io::CoordinateList const&
   std::uint64_t const distinct = std::unique(times.begin(), times.end()) - times.begin();
   if (2 * distinct <= train.nnz()) return;
   say("polyad: warning: {} entries have {} different times in mode {}, so that nothing can be learned of "
-      "most times. "
-      "Take longer steps; of a table, --time COLUMN --time-unit day makes some\n",
+      "most times. Take longer steps; of a table, --time COLUMN --time-unit day makes some\n",
       train.nnz(), distinct, mode);
 }
 
@@ -164,8 +155,7 @@ std::string advice_on_rates(TrainOptions const& options, CompletionReport const&
     return "";
   return fmt::format(
       " (the defaults suit ratings, which are about 1 off mean and biases, and these values are {} off: "
-      "divide "
-      "both rates by 10 until it learns, or take --optimizer als)",
+      "divide both rates by 10 until it learns, or take --optimizer als)",
       error_text(biases->second.rmse));
 }
 
@@ -342,8 +332,7 @@ std::optional<RankingChoice> choose_implicit_options(TrainOptions& options, io::
                                                      bool sums) {
   if (!options.chooses_by_ranking) return std::nullopt;
   if (!options.resume.empty())
-    throw UsageError(
-        "--resume continues with the options of the checkpoint's run: name its alpha by --implicit");
+    refuse("--resume continues with the options of the checkpoint's run: name its alpha by --implicit");
   std::optional<Progress> progress;
   if (ranks().rank == 0) progress.emplace(options.max_epochs, options.time_limit_s, options.common.quiet);
   auto const choice              = choose_by_ranking(options, train, sums, [&](RankingChoice const& best) {
@@ -361,8 +350,7 @@ std::optional<RankingChoice> choose_implicit_options(TrainOptions& options, io::
 void show_choice(RankingChoice const& choice) {
   show(
       "chosen   --implicit={:g} --reg {:g} -r {}: NDCG@10 {:.4f} +- {:.4f} on the last entries of {} rows of "
-      "mode "
-      "0 ({} candidates in {}{})\n",
+      "mode 0 ({} candidates in {}{})\n",
       choice.alpha, choice.ridge, choice.rank, choice.ndcg, 1.96 * choice.ndcg_error, choice.users,
       choice.candidates, duration_text(choice.seconds),
       choice.reason == "converged" ? "" : ", ended early: " + choice.reason);
@@ -371,14 +359,12 @@ void show_choice(RankingChoice const& choice) {
 /// Refuses options that several ranks do not support.
 void expect_distributed(TrainOptions const& options) {
   if (!options.optimizer_facts().runs_on_ranks)
-    throw UsageError(fmt::format(
-        "--optimizer {} works on one rank only so far: take {}, or start polyad without mpirun",
-        options.optimizer_name, optimizer_names([](auto const& facts) { return facts.runs_on_ranks; })));
+    refuse("--optimizer {} works on one rank only so far: take {}, or start polyad without mpirun",
+           options.optimizer_name, optimizer_names([](auto const& facts) { return facts.runs_on_ranks; }));
   if (options.split_time > 0 || !options.split_last.empty() || !options.split_rows.empty())
-    throw UsageError(
+    refuse(
         "--split-time, --split-last and --split-rows are for one rank only so far: start polyad without "
-        "mpirun "
-        "for them, or leave them out");
+        "mpirun for them, or leave them out");
 }
 
 }  // namespace
@@ -397,7 +383,7 @@ int run(TrainOptions const& given, Report& report) {
   finish_files_in_spite_of_signals();  // checkpoints
   auto const resumed_file = open_run_files(options);
   auto resumed            = read_facts(options);
-  RunSession session(options.common, options.device_memory);
+  RunSession session(options.common, report, options.device_memory);
   report.process_bytes = peak_memory_bytes();
   std::vector<std::string> splits;
   auto sets = read_sets(options, report, splits);
@@ -407,10 +393,10 @@ int run(TrainOptions const& given, Report& report) {
   auto cold = std::exchange(sets.cold, {});
   if (options.implicit)
     for (double& x : cold.values) x = x > 0 ? 1 : 0;  // the targets, as of all other entries
-  note_unkept(options.common, {options.output, options.checkpoint}, "-o, --report or --checkpoint");
+  note_unkept(options);
   warn_of_single_times(options, sets.train);
   warn_of_cold(cold.nnz());
-  report.backend    = session.begin().backend();
+  session.begin();
   auto const chosen = choose_implicit_options(options, sets.train, sums_later);
   double seconds    = 0;
   CompletedModel model;

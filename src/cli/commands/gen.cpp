@@ -5,7 +5,6 @@
 #include <string>
 
 #include "cli/commands/commands.hpp"
-#include "cli/report/file_name_format.hpp"
 #include "cli/run/session.hpp"
 #include "cli/streams/messages.hpp"
 #include "cli/tensors/generate.hpp"
@@ -21,8 +20,7 @@ int run(GenOptions const& options, Report& report) {
   expect_usable_device();
   io::expect_writable(options.output);
   if (!options.model.empty()) io::expect_writable(options.model);
-  Session const session(options.common.threads, options.common.verbose);
-  report.backend  = session.backend();
+  Session const session(options.common, report);
   auto const made = generate(options);
   FactsReport facts;
   facts.facts   = {{"nnz", made.tensor.nnz()}};

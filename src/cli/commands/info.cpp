@@ -2,12 +2,14 @@
 // polyad info: the facts about this build, and whether it can run here.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "cli/commands/commands.hpp"
-#include "cli/drivers/factor.hpp"
-#include "cli/drivers/map_of_ranks.hpp"
 #include "cli/report/git_hash.hpp"
 #include "cli/report/host_facts.hpp"
 #include "cli/run/ranks.hpp"
@@ -27,6 +29,22 @@ std::string compressions() {
   for (auto const kind : {io::Compression::gzip, io::Compression::xz, io::Compression::zstd})
     if (io::can_unpack(kind)) names += (names.empty() ? "" : ", ") + std::string(io::to_string(kind));
   return names.empty() ? "none" : names;
+}
+
+/// "rank 2  node7, device 0 (NVIDIA H200)" for each rank. All ranks call it together; it needs a Session.
+std::vector<std::string> map_of_ranks() {
+  DeviceFacts const device = probe_device();
+  std::string own          = "rank " + std::to_string(ranks().rank) + "  " + host_name();
+  if (auto const devices = static_cast<int>(device.addresses.size()); devices > 0)
+    own += ", device " + std::to_string(ranks().local_rank % devices) + " (" + device.name + ")";
+
+  // The texts of all ranks have the same number of words, padded with zeros.
+  std::vector<std::uint64_t> words(32, 0);
+  own.resize(std::min(own.size(), words.size() * sizeof(std::uint64_t) - 1));
+  std::memcpy(words.data(), own.data(), own.size());
+  std::vector<std::string> lines;
+  for (auto const& text : of_all_ranks(words)) lines.emplace_back(reinterpret_cast<char const*>(text.data()));
+  return lines;
 }
 
 }  // namespace
@@ -55,8 +73,7 @@ int run(InfoOptions const& options, Report& report) {
   static_cast<void>(flush_results());  // a device that fails may end the process
   expect_usable_device();
 
-  Session const session(options.common.threads, options.common.verbose);
-  report.backend = session.backend();
+  Session const session(options.common, report);
   show("concurrency   {}\n", report.backend->concurrency);
   if (ranks().size > 1)
     for (auto const& line : map_of_ranks()) show("              {}\n", line);

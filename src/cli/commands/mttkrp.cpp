@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // polyad mttkrp: the matricised tensor times the Khatri-Rao product of a model's factors.
-#include <fmt/format.h>
-
 #include <utility>
 
 #include "cli/commands/commands.hpp"
-#include "cli/drivers/mttkrp_product.hpp"
+#include "cli/drivers/products.hpp"
 #include "cli/names/match_stored.hpp"
 #include "cli/names/row_texts.hpp"
-#include "cli/report/file_name_format.hpp"
 #include "cli/run/session.hpp"
 #include "cli/streams/messages.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "cli/tensors/write_output.hpp"
 #include "polyad/core/device.hpp"
-#include "polyad/core/error.hpp"
 #include "polyad/io/array_npz.hpp"
 #include "polyad/io/atomic_file.hpp"
 #include "polyad/io/model_file.hpp"
@@ -33,14 +29,10 @@ int run(MttkrpOptions const& given, Report& report) {
                                           options.factors.string());
   auto tensor              = std::move(file.tensor);
   report.input->dims       = tensor.extents;
-  if (model.extents != tensor.extents)
-    throw InputError(options.factors.string(), 0, 0,
-                     fmt::format("holds a model of {}, but the tensor is {}", dims_text(model.extents),
-                                 dims_text(tensor.extents)));
+  expect_extents(options.factors, model.extents, tensor.extents);
   options.mode             = mode_of_text(options.mode_text, names.labels, tensor.order(), "--mode");
   std::uint64_t const rows = tensor.extents[options.mode];
-  Session const session(options.common.threads, options.common.verbose);
-  report.backend = session.backend();
+  Session const session(options.common, report);
   io::HostArray const product{{rows, model.rank()},
                               mttkrp_product(std::move(tensor), model, options.mode, report)};
   write_product(options.output, "mttkrp", product, false, names, options.mode);

@@ -12,13 +12,12 @@
 #include "cli/names/read_for_model.hpp"
 #include "cli/names/row_texts.hpp"
 #include "cli/names/write_entries.hpp"
-#include "cli/report/file_name_format.hpp"
 #include "cli/run/session.hpp"
 #include "cli/streams/messages.hpp"
+#include "cli/streams/refuse.hpp"
 #include "cli/tensors/entries.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "polyad/core/device.hpp"
-#include "polyad/core/error.hpp"
 #include "polyad/io/atomic_file.hpp"
 #include "polyad/io/input_file.hpp"
 
@@ -28,7 +27,7 @@ namespace {
 
 int predict_completion(io::HostFastTucker model, PredictOptions const& options, Report& report) {
   if (options.cold_start == ColdStart::zero)
-    throw UsageError("--cold-start zero is for models of cpd and tucker: take bias");
+    refuse("--cold-start zero is for models of cpd and tucker: take bias");
   bool const by_biases   = options.cold_start.value_or(ColdStart::bias) == ColdStart::bias;
   std::string const file = options.places.string();
   if (!options.clip.empty()) {
@@ -54,8 +53,7 @@ int predict_completion(io::HostFastTucker model, PredictOptions const& options, 
   warn_of_cold(result.cold);
   result.mean   = model.mean;
   result.reason = "done";
-  Session const session(options.common.threads, options.common.verbose);
-  report.backend            = session.backend();
+  Session const session(options.common, report);
   auto const predictions    = predict_entries(model, std::move(inside));
   std::uint64_t next_inside = 0;
   std::vector<double> all(places.nnz());

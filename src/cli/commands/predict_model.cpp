@@ -12,9 +12,9 @@
 #include "cli/names/read_for_model.hpp"
 #include "cli/names/row_texts.hpp"
 #include "cli/names/write_entries.hpp"
-#include "cli/report/file_name_format.hpp"
 #include "cli/run/session.hpp"
 #include "cli/streams/messages.hpp"
+#include "cli/streams/refuse.hpp"
 #include "cli/tensors/entries.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "polyad/core/error.hpp"
@@ -97,8 +97,7 @@ void show_predictions(std::size_t entries, CompletionReport&& result, Report& re
 
 int predict_model(ValuedModel const& model, PredictOptions const& options, Report& report) {
   if (options.cold_start == ColdStart::bias)
-    throw UsageError(
-        fmt::format("--cold-start bias is for models of fast-tucker: {} has no biases", model.text));
+    refuse("--cold-start bias is for models of fast-tucker: {} has no biases", model.text);
   int const base         = base_of_model(model.names, options.index_base, options.model);
   std::string const file = options.places.string();
   auto entries =
@@ -117,9 +116,8 @@ int predict_model(ValuedModel const& model, PredictOptions const& options, Repor
   if (result.cold > 0)
     say("polyad: {} entries have a row that the model does not have: their value is 0\n", result.cold);
 
-  Session const session(options.common.threads, options.common.verbose);
-  report.backend = session.backend();
-  auto values    = values_at(model, places, result.cold);
+  Session const session(options.common, report);
+  auto values = values_at(model, places, result.cold);
   expect_finite(values, "the model's value", file);
   if (!options.clip.empty())
     for (double& value : values) value = std::min(std::max(value, options.clip[0]), options.clip[1]);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // polyad project: rows of one mode of a model for the slices of a tensor, while its other modes stay.
-#include <fmt/format.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -12,10 +10,10 @@
 #include "cli/drivers/products.hpp"
 #include "cli/names/match_stored.hpp"
 #include "cli/names/row_texts.hpp"
-#include "cli/report/file_name_format.hpp"
 #include "cli/run/ranks.hpp"
 #include "cli/run/session.hpp"
 #include "cli/streams/messages.hpp"
+#include "cli/streams/refuse.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
@@ -33,23 +31,15 @@ void fit_to_model(io::CoordinateList& tensor, io::HostKtensor const& model, Proj
   for (std::size_t n = 0; n < tensor.extents.size(); ++n) {
     if (n == static_cast<std::size_t>(options.mode)) continue;
     if (tensor.extents[n] > model.extents[n])
-      throw InputError(options.input.path.string(), 0, 0,
-                       fmt::format("is {}, but the model {}: only mode {} may have other rows",
-                                   dims_text(tensor.extents), dims_text(model.extents), options.mode));
+      refuse_file(options.input.path, "is {}, but the model {}: only mode {} may have other rows",
+                  dims_text(tensor.extents), dims_text(model.extents), options.mode);
     tensor.extents[n] = model.extents[n];
   }
 }
 
 int project_cp(io::HostKtensor model, ProjectOptions options, Report& report) {
   expect_cp_options(options);
-  options.input.index_base_of_text = model.names.index_base;
-  auto file                        = read_input_file(options.input, options.common, report);
-  if (file.tensor.extents.size() != model.extents.size())
-    throw InputError(
-        options.input.path.string(), 0, 0,
-        fmt::format("has {} modes, and the model {}", file.tensor.extents.size(), model.extents.size()));
-  auto const& labels = model.names.labels.empty() ? report.input->labels : model.names.labels;
-  options.mode       = mode_of_text(options.mode_text, labels, file.tensor.order(), "--mode");
+  auto file   = read_slices(options, model.names.index_base, model.names, model.extents.size(), report);
   auto names  = match_stored(file, model.names, model.extents, options.mode, options.input.path.string(),
                              options.model.string());
   auto tensor = std::move(file.tensor);
@@ -57,9 +47,8 @@ int project_cp(io::HostKtensor model, ProjectOptions options, Report& report) {
   fit_to_model(tensor, model, options);
   std::size_t const mode   = options.mode;
   std::uint64_t const rows = tensor.extents[mode];
-  Session const session(options.common.threads, options.common.verbose);
-  report.backend = session.backend();
-  auto found     = project_rows(std::move(tensor), model, options.mode, options.precision, report);
+  Session const session(options.common, report);
+  auto found = project_rows(std::move(tensor), model, options.mode, options.precision, report);
 
   model.extents[mode] = rows;
   model.factors[mode] = std::move(found.rows);
@@ -77,6 +66,17 @@ int project_cp(io::HostKtensor model, ProjectOptions options, Report& report) {
 
 }  // namespace
 
+io::TensorFile read_slices(ProjectOptions& options, int base, io::RowNames const& names, std::size_t order,
+                           Report& report) {
+  options.input.index_base_of_text = base;
+  auto file                        = read_input_file(options.input, options.common, report);
+  if (file.tensor.extents.size() != order)
+    refuse_file(options.input.path, "has {} modes, and the model {}", file.tensor.extents.size(), order);
+  auto const& labels = names.labels.empty() ? report.input->labels : names.labels;
+  options.mode       = mode_of_text(options.mode_text, labels, file.tensor.order(), "--mode");
+  return file;
+}
+
 int run(ProjectOptions const& options, Report& report) {
   expect_usable_device();
   if (ranks().rank == 0) io::expect_writable(options.output);
@@ -84,7 +84,7 @@ int run(ProjectOptions const& options, Report& report) {
   if (file.kind() == io::InputFile::Kind::fast_tucker_model)
     return project_completion(file.read_fast_tucker(), options, report);
   if (ranks().size > 1)
-    throw UsageError(
+    refuse(
         "project runs on several ranks only for models of fast-tucker so far: start this command without "
         "mpirun");
   return project_cp(file.read_model(), options, report);

@@ -25,10 +25,10 @@
 #include "cli/names/read_for_model.hpp"
 #include "cli/names/row_texts.hpp"
 #include "cli/names/words.hpp"
-#include "cli/report/file_name_format.hpp"
 #include "cli/run/ranks.hpp"
 #include "cli/run/session.hpp"
 #include "cli/streams/messages.hpp"
+#include "cli/streams/refuse.hpp"
 #include "cli/tensors/entries.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
@@ -105,7 +105,7 @@ public:
   [[nodiscard]] Queries read(std::filesystem::path const& path) const {
     std::ifstream file(path, std::ios::binary);
     std::string const name = path.string();
-    if (!file || std::filesystem::is_directory(path)) throw InputError(name, 0, 0, "cannot be read");
+    if (!file || std::filesystem::is_directory(path)) refuse_file(name, "cannot be read");
     Queries queries;
     std::string line;
     for (std::uint64_t number = 1; std::getline(file, line); ++number) {
@@ -119,8 +119,8 @@ public:
       }
       add(words, {name, number, 0}, queries);
     }
-    if (file.bad()) throw InputError(name, 0, 0, "cannot be read");
-    if (queries.texts.empty()) throw InputError(name, 0, 0, "holds no query");
+    if (file.bad()) refuse_file(name, "cannot be read");
+    if (queries.texts.empty()) refuse_file(name, "holds no query");
     return queries;
   }
 
@@ -215,17 +215,16 @@ void put(RankedRows const& found, Queries const& queries, int mode, RowTexts con
 /// Several ranks compute rows of new users together. Then rank 0 alone recommends.
 int run(RecommendOptions const& options, Report& report) {
   if (ranks().size > 1 && options.ratings.empty())
-    throw UsageError(
-        "recommend runs on several ranks only for --ratings so far: start this command without mpirun");
+    refuse("recommend runs on several ranks only for --ratings so far: start this command without mpirun");
   expect_usable_device();
   if (ranks().rank == 0) io::expect_writable(options.output);
   auto model     = io::read_fast_tucker(options.model);
   int const mode = mode_of_text(options.mode, model.names.labels, model.order(), "--mode");
   int const base = base_of_model(model.names, options.index_base, options.model);
-  std::optional<Session> session;
+  RunSession session(options.common, report);
   std::optional<NewUsers> users;
   if (!options.ratings.empty()) {
-    session.emplace(options.common.threads, options.common.verbose);
+    session.begin();
     users = fold_new_users(model, options, mode, base, report);
     if (ranks().rank > 0) return 0;
     model                = std::move(users->model);
@@ -255,9 +254,8 @@ int run(RecommendOptions const& options, Report& report) {
     else
       append(seen, users->entries);
   }
-  if (!session) session.emplace(options.common.threads, options.common.verbose);
-  report.backend = session->backend();
-  auto found     = recommend_rows(model, mode, queries.indices, options.count, std::move(seen));
+  session.begin();
+  auto found = recommend_rows(model, mode, queries.indices, options.count, std::move(seen));
   // Only on request: the range of the model would make the best scores equal.
   for (double& score : found.scores)
     if (!options.clip.empty()) score = std::min(std::max(score, options.clip[0]), options.clip[1]);
@@ -284,8 +282,7 @@ int run(SimilarOptions const& options, Report& report) {
   rules.modes  = {mode};
   auto const queries =
       queries_of(options.file, {word_of_index(options.index.value_or(""))}, QueryReader(model, rows, rules));
-  Session const session(options.common.threads, options.common.verbose);
-  report.backend = session.backend();
+  Session const session(options.common, report);
   put(similar_rows(model, mode, queries.indices, options.count), queries, mode, rows, options.output);
   return 0;
 }

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // polyad stats: sizes, sparsity and values of a tensor.
-#include <fmt/format.h>
 
 #include <cmath>
 #include <utility>
 
 #include "cli/commands/commands.hpp"
-#include "cli/report/file_name_format.hpp"
 #include "cli/run/session.hpp"
 #include "cli/streams/messages.hpp"
 #include "cli/tensors/read_input.hpp"
@@ -56,11 +54,9 @@ void print(Report const& report) {
 
 int run(StatsOptions const& options, Report& report) {
   expect_usable_device();
-  auto tensor = read_input(input_to_sum(options.tensor, options.index_base, options.duplicates),
-                           options.common, report);
-  Session const session(options.common.threads, options.common.verbose);
-  report.backend = session.backend();
-  auto facts     = tensor_facts(std::move(tensor), report);
+  auto tensor = read_input(input_to_sum(options), options.common, report);
+  Session const session(options.common, report);
+  auto facts = tensor_facts(std::move(tensor), report);
   if (std::isinf(facts.smallest) || std::isinf(facts.largest))
     throw NumericalError("the sum of nonzeros at one place exceeds the range of a double");
   report.result = std::move(facts);

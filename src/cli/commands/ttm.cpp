@@ -10,13 +10,12 @@
 #include "cli/drivers/products.hpp"
 #include "cli/names/match_stored.hpp"
 #include "cli/names/row_texts.hpp"
-#include "cli/report/file_name_format.hpp"
 #include "cli/run/session.hpp"
 #include "cli/streams/messages.hpp"
+#include "cli/streams/refuse.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "cli/tensors/write_output.hpp"
 #include "polyad/core/device.hpp"
-#include "polyad/core/error.hpp"
 #include "polyad/io/array_npz.hpp"
 #include "polyad/io/atomic_file.hpp"
 #include "polyad/io/input_file.hpp"
@@ -33,22 +32,20 @@ template <class CommandOptions>
 io::TensorFile read_tensor(CommandOptions& options, Report& report, io::RowNames const& names = {}) {
   expect_usable_device();
   io::expect_writable(options.output);
-  auto input               = input_to_sum(options.tensor, options.index_base, options.duplicates);
+  auto input               = input_to_sum(options);
   input.index_base_of_text = names.index_base;
   auto file                = read_input_file(input, options.common, report);
   auto const& labels       = names.labels.empty() ? file.labels : names.labels;
   options.mode             = mode_of_text(options.mode_text, labels, file.tensor.order(), "--mode");
-  if (file.tensor.order() < 2) throw InputError(options.tensor.string(), 0, 0, "has one mode only");
+  if (file.tensor.order() < 2) refuse_file(options.tensor, "has one mode only");
   return file;
 }
 
 void expect_rows(std::filesystem::path const& file, int mode, io::HostArray const& matrix,
                  std::uint64_t rows) {
   if (matrix.shape[0] != rows)
-    throw InputError(file.string(), 0, 0,
-                     fmt::format("the matrix of mode {} has {} rows, not {}", mode, matrix.shape[0], rows));
-  if (matrix.shape[1] == 0)
-    throw InputError(file.string(), 0, 0, fmt::format("the matrix of mode {} has no columns", mode));
+    refuse_file(file, "the matrix of mode {} has {} rows, not {}", mode, matrix.shape[0], rows);
+  if (matrix.shape[1] == 0) refuse_file(file, "the matrix of mode {} has no columns", mode);
 }
 
 /// What else the archive of the matrices says, if they are those of a model.
@@ -72,10 +69,7 @@ FactsOfModel facts_of_model(io::InputFile& file, std::map<int, io::HostArray> co
 void look_up_rows(FactsOfModel const& model, TtmcOptions const& options, io::CoordinateList& tensor) {
   auto const& [extents, rows, names] = model;
   if (rows.empty() || extents.size() != static_cast<std::size_t>(tensor.order())) return;
-  if (extents != tensor.extents)
-    throw InputError(options.matrices.string(), 0, 0,
-                     fmt::format("holds a model of {}, but the tensor is {}", dims_text(extents),
-                                 dims_text(tensor.extents)));
+  expect_extents(options.matrices, extents, tensor.extents);
   io::keep_stored(tensor, rows, options.mode);
 }
 
@@ -108,8 +102,7 @@ int run(TtmOptions const& given, Report& report) {
   auto file              = read_tensor(options, report);
   std::size_t const mode = options.mode;
   expect_rows(options.matrix, options.mode, matrix, file.tensor.extents[mode]);
-  Session const session(options.common.threads, options.common.verbose);
-  report.backend     = session.backend();
+  Session const session(options.common, report);
   auto const product = multiply(options, std::move(file.tensor), matrix, report);
   expect_finite_product(product.values);
   write_product(options, product, std::move(file.labels), *report.input);
@@ -137,12 +130,10 @@ int run(TtmcOptions const& given, Report& report) {
     if (n == options.mode) continue;
     auto const matrix = matrices.find(n);
     if (matrix == matrices.end())
-      throw InputError(options.matrices.string(), 0, 0,
-                       fmt::format("holds no array 'factor_{}', of mode {}", n, n));
+      refuse_file(options.matrices, "holds no array 'factor_{}', of mode {}", n, n);
     expect_rows(options.matrices, n, matrix->second, tensor.extents[n]);
   }
-  Session const session(options.common.threads, options.common.verbose);
-  report.backend     = session.backend();
+  Session const session(options.common, report);
   auto const product = multiply(options, std::move(tensor), matrices, report);
   write_product(options.output, "matrix", product, options.precision == "f32", names, options.mode);
   report.result =

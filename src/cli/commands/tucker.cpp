@@ -1,26 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // polyad tucker: a Tucker decomposition by HOOI.
-#include <fmt/format.h>
 
-#include <cstdio>
 #include <utility>
 
 #include "cli/commands/commands.hpp"
 #include "cli/drivers/products.hpp"
-#include "cli/report/file_name_format.hpp"
 #include "cli/report/host_facts.hpp"
 #include "cli/run/interrupt.hpp"
 #include "cli/run/ranks.hpp"
 #include "cli/run/session.hpp"
 #include "cli/streams/messages.hpp"
-#include "cli/streams/note_unkept.hpp"
 #include "cli/streams/progress.hpp"
+#include "cli/streams/refuse.hpp"
 #include "cli/streams/run_files.hpp"
+#include "cli/tensors/compact_list.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "cli/tensors/read_on_ranks.hpp"
-#include "cli/tensors/show_stored_rows.hpp"
 #include "polyad/core/device.hpp"
-#include "polyad/core/error.hpp"
 #include "polyad/core/quantity_text.hpp"
 
 namespace polyad::cli {
@@ -31,14 +27,12 @@ int run(TuckerOptions const& given, Report& report) {
   expect_usable_device();
   if (options.init != "random") expect_one_rank("--init " + options.init + " works on");
   auto const resumed_file = open_run_files(options);
-  RunSession session(options.common);
+  RunSession session(options.common, report);
   report.process_bytes = peak_memory_bytes();
-  auto tensor          = read_on_ranks(input_to_sum(options.tensor, options.index_base, options.duplicates),
-                                       options.common, report);
-  if (tensor.order() < 2)
-    throw InputError(options.tensor.string(), 0, 0, "has one mode only; Tucker needs two or more");
-  note_unkept(options.common, {options.output, options.checkpoint}, "-o, --report or --checkpoint");
-  report.backend = session.begin().backend();
+  auto tensor          = read_on_ranks(input_to_sum(options), options.common, report);
+  if (tensor.order() < 2) refuse_file(options.tensor, "has one mode only; Tucker needs two or more");
+  note_unkept(options);
+  session.begin();
   double seconds = 0;
   finish_files_in_spite_of_signals();
   {
@@ -53,7 +47,7 @@ int run(TuckerOptions const& given, Report& report) {
     });
   }
   int const signal = signal_of_ranks();
-  auto& result     = std::get<TuckerReport>(report.result);
+  auto& result     = std::get<FitReport>(report.result);
   for (auto const& file : {options.output, options.checkpoint})
     if (!file.empty()) result.files.push_back(file.string());
   show("tensor   {}: {}\n", report.input->path, tensor_text(*report.input));
@@ -62,7 +56,7 @@ int run(TuckerOptions const& given, Report& report) {
        options.precision, report.backend->name, report.backend->concurrency);
   if (report.ranks) show("{}\n", ranks_text(*report.ranks, "nonzeros"));
   show("fit      {} after {} iterations ({})\n", fit_text(result.fit, result.fit_error), result.iterations,
-       result.reason);
+       to_string(result.reason));
   show("time     {} to read, {} to build, {} for the iterations\n", duration_text(report.input->read_s),
        duration_text(report.format->build_s), duration_text(seconds));
   for (auto const& file : result.files) show("wrote    {}\n", file);

@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // polyad tune: tries the formats on a tensor, and can keep the choice.
-#include <fmt/format.h>
 
 #include <utility>
 
 #include "cli/commands/commands.hpp"
 #include "cli/format_choice/formats_of.hpp"
-#include "cli/format_choice/formats_table.hpp"
 #include "cli/format_choice/stored_choice.hpp"
-#include "cli/report/file_name_format.hpp"
 #include "cli/run/session.hpp"
 #include "cli/streams/messages.hpp"
+#include "cli/streams/refuse.hpp"
 #include "cli/tensors/compact_list.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "polyad/core/device.hpp"
-#include "polyad/core/error.hpp"
 #include "polyad/io/atomic_file.hpp"
 
 namespace polyad::cli {
@@ -23,12 +20,9 @@ int run(TuneOptions const& options, Report& report) {
   expect_usable_device();
   if (options.store) io::expect_writable(choice_path(options.tensor));
   // Reads it as cpd does, since the choice is kept for cpd.
-  auto tensor = read_input(input_to_sum(options.tensor, options.index_base, options.duplicates),
-                           options.common, report);
-  if (tensor.order() < 2)
-    throw InputError(options.tensor.string(), 0, 0, "has one mode only; CP needs two or more");
-  Session const session(options.common.threads, options.common.verbose, options.device_memory);
-  report.backend = session.backend();
+  auto tensor = read_input(input_to_sum(options), options.common, report);
+  if (tensor.order() < 2) refuse_file(options.tensor, "has one mode only; CP needs two or more");
+  Session const session(options.common, report, options.device_memory);
   auto const key = choice_key(options.tensor, tensor, *report.backend, options.rank, options.precision);
   static_cast<void>(compact_list(tensor, *report.input));
   FormatsReport formats = tune_formats(options, std::move(tensor), report);

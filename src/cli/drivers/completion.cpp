@@ -40,16 +40,14 @@ CompletedModel complete(TrainOptions const& options, CompletionSets&& sets, Repo
                         OnEpoch const& on_epoch, OnSearch const& on_search,
                         std::optional<FastTuckerState>& resumed) {
   expect_fits_floats(sets.train, options);
-  return with_index_type_on_ranks(sets.train, [&](auto index) {
-    using Index = typename decltype(index)::type;
-    if (options.precision == "f32")
-      return complete_as<float, Index>(options, std::move(sets), report, on_epoch, on_search, resumed);
-    return complete_as<double, Index>(options, std::move(sets), report, on_epoch, on_search, resumed);
+  return with_types(options.precision, needs_wide_index_on_ranks(sets.train), [&](auto scalar, auto index) {
+    return complete_as<decltype(scalar), decltype(index)>(options, std::move(sets), report, on_epoch,
+                                                          on_search, resumed);
   });
 }
 
 std::vector<double> predict_entries(io::HostFastTucker const& model, io::CoordinateList&& places) {
-  return with_index_type(places, [&](auto index) {
+  return with_index_type(needs_wide_index(places), [&](auto index) {
     return predict_as<typename decltype(index)::type>(model, std::move(places));
   });
 }
@@ -73,8 +71,8 @@ double predict_by_biases(io::HostFastTucker const& model, io::CoordinateList con
   return std::min(std::max(prediction, model.lowest), model.highest);
 }
 
-ErrorReport errors_of(io::CoordinateList const& entries, std::vector<double> const& predictions) {
-  ErrorReport report{predictions.size(), 0, 0};
+PredictionErrors errors_of(io::CoordinateList const& entries, std::vector<double> const& predictions) {
+  PredictionErrors report{predictions.size(), 0, 0};
   if (predictions.empty()) return report;
   // Divided by a power of two near the largest of them, so that squares neither overflow nor vanish.
   double largest = 0;

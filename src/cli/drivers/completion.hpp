@@ -30,7 +30,7 @@ using OnEpoch = std::function<bool(IterationReport const&)>;
 /// The progress of a search for the options.
 struct SearchReport {
   int candidates;
-  ErrorReport biases, model;  // on held-out entries; no entries until they are known
+  PredictionErrors biases, model;  // on held-out entries; no entries until they are known
   double seconds;
 };
 /// Called often during a search; false ends it.
@@ -60,7 +60,7 @@ struct CompletedModel {
                                        std::uint64_t p);
 
 /// Errors of predictions, one of each entry.
-[[nodiscard]] ErrorReport errors_of(io::CoordinateList const& entries,
-                                    std::vector<double> const& predictions);
+[[nodiscard]] PredictionErrors errors_of(io::CoordinateList const& entries,
+                                         std::vector<double> const& predictions);
 
 }  // namespace polyad::cli

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <sstream>
@@ -22,7 +21,6 @@
 #include "cli/streams/standard_streams.hpp"
 #include "cli/tensors/device_tensor.hpp"
 #include "cli/tensors/read_on_ranks.hpp"
-#include "cli/tensors/survey_list.hpp"
 #include "polyad/core/device_memory.hpp"
 #include "polyad/core/memory_plan.hpp"
 #include "polyad/distributed/distribute.hpp"
@@ -32,16 +30,12 @@
 
 namespace polyad::cli {
 
-inline ErrorReport to_report(PredictionErrors const& errors) {
-  return {errors.entries, errors.rmse, errors.mae};
-}
-
 /// The errors of the sets that have entries.
 template <class Errors>
 ErrorReports to_reports(Errors const& sets) {
   ErrorReports errors;
   auto const add = [&](char const* name, PredictionErrors const& of_set) {
-    if (of_set.entries > 0) errors[name] = to_report(of_set);
+    if (of_set.entries > 0) errors[name] = of_set;
   };
   add("train", sets.train);
   add("validation", sets.validation);
@@ -131,16 +125,16 @@ CompletionReport report_of(FastTuckerOptions const& options, std::optional<Choic
   if (choice) {
     ChoiceReport& made = report.choice.emplace();  // nvcc 13 does not assign a braced one to the optional
     made.learns        = choice->learns;
-    made.biases        = to_report(choice->biases);
-    made.model         = to_report(choice->model);
+    made.biases        = choice->biases;
+    made.model         = choice->model;
     made.candidates    = choice->candidates;
     made.seconds       = choice->seconds;
     made.bias_damping  = choice->options.bias.damping;
     made.ended_early = choice->reason == StopReason::time_limit || choice->reason == StopReason::interrupted;
     made.reason      = to_string(choice->reason);
     for (auto const& of_class : choice->classes)
-      made.classes.push_back({of_class.mode, of_class.least, to_report(of_class.biases),
-                              to_report(of_class.model), of_class.learns && choice->learns});
+      made.classes.push_back({of_class.mode, of_class.least, of_class.biases, of_class.model,
+                              of_class.learns && choice->learns});
   }
   return report;
 }
@@ -326,7 +320,7 @@ CompletedModel complete_as(TrainOptions const& options, CompletionSets&& sets, R
   auto const data     = distribute(world, to_data<Scalar, Index>(space, std::move(sets), asked, planned));
   FastTuckerCallback const tell = [&](FastTuckerEpoch const& epoch) { return on_epoch(to_report(epoch)); };
   FastTuckerSearchCallback const tell_search = [&](FastTuckerSearch const& search) {
-    return on_search({search.candidates, to_report(search.biases), to_report(search.model), search.seconds});
+    return on_search({search.candidates, search.biases, search.model, search.seconds});
   };
   auto result = fast_tucker(space, data, asked, tell, format, tell_search);
   if (centre != 0) {

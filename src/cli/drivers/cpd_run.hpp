@@ -75,19 +75,13 @@ void report_constraints(CpAlsResult<Scalar, Space> const& result, CpdReport& rep
 template <class Scalar, class Space>
 void report_run(CpAlsResult<Scalar, Space> const& result, double seconds, Report& report) {
   CpdReport summary;
-  summary.fit            = result.fit;
-  summary.fit_error      = result.fit_error;
-  summary.iterations     = result.iterations;
-  summary.weights        = result.model.weights;
-  summary.converged      = result.reason == StopReason::converged;
-  summary.reason         = to_string(result.reason);
-  summary.gram_fallbacks = result.gram_fallbacks;
-  summary.defect         = to_string(result.defect);
+  static_cast<FitReport&>(summary) = {result.fit, result.fit_error, result.reason, result.iterations};
+  summary.weights                  = result.model.weights;
+  summary.gram_fallbacks           = result.gram_fallbacks;
+  summary.defect                   = to_string(result.defect);
   report_constraints(result, summary);
   if (!result.restarts.empty()) {
-    for (auto const& run : result.restarts)
-      summary.restarts.push_back(
-          {run.seed, run.fit, run.iterations, to_string(run.reason), run.seconds, run.error});
+    summary.restarts     = result.restarts;
     summary.best_restart = result.best_restart;
     summary.restarts_s   = seconds;
     report.iterations.clear();  // those of the first start

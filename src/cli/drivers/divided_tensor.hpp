@@ -7,7 +7,6 @@
 #include <string_view>
 #include <utility>
 #include <variant>
-#include <vector>
 
 #include "cli/drivers/cpd_run.hpp"
 #include "cli/format_choice/machine.hpp"
@@ -60,19 +59,16 @@ template <class Scalar>
   Extents const extents{std::span<count_t const>(list.extents)};
   auto const part = part_that_was_read(list);
   PartitionOptions partition;
-  partition.grid       = options.grid;
-  partition.rank       = options.rank;
-  auto const divide_as = [&](auto index) {
+  partition.grid = options.grid;
+  partition.rank = options.rank;
+  // Those of the whole tensor. The coordinates of the ranks' blocks may be narrower.
+  auto const [index_bytes, share] = with_index_type(extents_need_wide_index(list.extents), [&](auto index) {
     using Index        = typename decltype(index)::type;
     auto const indices = take_indices<Index>(list);
     auto const values  = std::exchange(list.values, {});
     return std::pair(sizeof(Index), distribute_narrow<Scalar>(world, extents, std::span<Index const>(indices),
                                                               std::span<double const>(values), partition));
-  };
-  // Those of the whole tensor. The coordinates of the ranks' blocks may be narrower.
-  auto const [index_bytes, share] = extents_need_wide_index(list.extents)
-                                        ? divide_as(std::type_identity<std::uint64_t>{})
-                                        : divide_as(std::type_identity<std::uint32_t>{});
+  });
   return std::visit(
       [&, sent = index_bytes](auto const& of_rank) {
         report.input->nnz = of_rank.nnz;

@@ -14,7 +14,6 @@
 #include "cli/run/communicator.hpp"
 #include "cli/run/interrupt.hpp"
 #include "cli/tensors/compact_list.hpp"
-#include "cli/tensors/read_on_ranks.hpp"
 #include "polyad/cp/cp_als.hpp"
 #include "polyad/io/model_file.hpp"
 #include "polyad/io/saved_models.hpp"

@@ -2,7 +2,6 @@
 #include "cli/drivers/products.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <span>
 #include <string>
 #include <utility>
@@ -40,13 +39,9 @@ CooTensor<Scalar, Index, Space> load(Space const& space, io::CoordinateList&& li
 /// Calls f(space, tensor on the device) for the precision and the coordinates' type.
 template <class F>
 auto with_device_tensor(std::string const& precision, io::CoordinateList&& list, Report& report, F&& f) {
-  return with_index_type(list, [&](auto index) {
-    using Index        = typename decltype(index)::type;
-    auto const as_type = [&](auto scalar) {
-      Space const space;
-      return f(space, load<decltype(scalar), Index>(space, std::move(list), report));
-    };
-    return precision == "f32" ? as_type(float()) : as_type(double());
+  return with_types(precision, needs_wide_index(list), [&](auto scalar, auto index) {
+    Space const space;
+    return f(space, load<decltype(scalar), decltype(index)>(space, std::move(list), report));
   });
 }
 
@@ -114,7 +109,7 @@ struct Prepared {
 template <class Scalar>
 Prepared<Scalar> prepare_whole(TuckerOptions const& options, io::CoordinateList&& list, Report& report) {
   expect_host_holds(list, sizeof(Scalar));
-  return with_index_type(list, [&](auto index) -> Prepared<Scalar> {
+  return with_index_type(needs_wide_index(list), [&](auto index) -> Prepared<Scalar> {
     using Index = typename decltype(index)::type;
     Space const space;
     bool const is_hosvd = options.init == "hosvd";
@@ -139,7 +134,7 @@ template <class Scalar>
 Prepared<Scalar> prepare_part(Communicator<Space> const& world, TuckerOptions const& options,
                               io::CoordinateList&& part, Report& report) {
   report.input->empty_slices = empty_slices_on_ranks(part);
-  return with_index_type_on_ranks(part, [&](auto index) -> Prepared<Scalar> {
+  return with_index_type(needs_wide_index_on_ranks(part), [&](auto index) -> Prepared<Scalar> {
     using Index = typename decltype(index)::type;
     Extents const extents{std::span<count_t const>(part.extents)};
     auto const read       = part_that_was_read(part);
@@ -211,9 +206,7 @@ void decompose(TuckerOptions const& given, io::CoordinateList&& list, Report& re
     auto const result = prepared.start.empty()
                             ? tucker(space, X, options, callback)
                             : tucker(space, X.format(0), options, std::move(prepared.start), callback);
-    report.result     = TuckerReport{
-        result.fit, result.fit_error, result.reason == StopReason::converged, to_string(result.reason),
-        {},         result.iterations};
+    report.result     = FitReport{result.fit, result.fit_error, result.reason, result.iterations};
     report_ranks(report, X.imbalance());
     if (world.rank() == 0 && !options.output.empty())
       save(space, result.model, options.output, report.input->names());

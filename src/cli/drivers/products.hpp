@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The part of `polyad ttm`, `ttmc`, `tucker` and `project` that runs on the backend. Free of Kokkos, so that
-// its callers can be. All need a Session, sum the tensor's duplicates, give the tensor up once it is on the
-// device, and fill in report.input and report.format.
+// The part of `polyad mttkrp`, `ttm`, `ttmc`, `tucker` and `project` that runs on the backend. Free of Kokkos,
+// so that its callers can be. All need a Session, sum the tensor's duplicates, give the tensor up once it is
+// on the device, and fill in report.input and report.format.
 #pragma once
 
 #include <functional>
@@ -30,6 +30,10 @@ namespace polyad::cli {
 /// \param on_iteration  called after each iteration; false ends the run
 void decompose(TuckerOptions const& options, io::CoordinateList&& list, Report& report,
                std::function<bool(IterationReport const&)> const& on_iteration);
+
+/// The MTTKRP of a mode, counted from 0, I_mode x R, row-major. \throws MemoryError
+[[nodiscard]] std::vector<double> mttkrp_product(io::CoordinateList&& tensor, io::HostKtensor const& model,
+                                                 int mode, Report& report);
 
 struct ProjectedRows {
   std::vector<double> rows;  // J x R, row-major

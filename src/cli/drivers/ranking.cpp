@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/drivers/ranking.hpp"
 
-#include <type_traits>
 #include <utility>
 
 #include "cli/run/communicator.hpp"
@@ -31,7 +30,7 @@ RankedRows recommend_rows(io::HostFastTucker const& host, int mode, std::vector<
   options.count    = count;
   options.observed = host.observed;
   if (seen.nnz() == 0) return to_ranked(recommend(space, model, mode, asked, options));
-  return with_index_type(seen, [&](auto index) {
+  return with_index_type(needs_wide_index(seen), [&](auto index) {
     using Index = typename decltype(index)::type;
     return to_ranked(
         recommend(space, model, mode, asked, options, upload_list<double, Index>(space, std::move(seen))));
@@ -54,18 +53,17 @@ Evaluation evaluate_model(io::HostFastTucker const& host, EvaluationOptions opti
   auto const& space = world.space();
   auto const model  = io::to_model<double>(space, host);
   options.observed  = host.observed;
-  auto const run    = [&](auto index) {
+  // Ranks may know different extents: rank 0 alone knows labels.
+  bool const wide_test = needs_wide_index_on_ranks(test), wide_seen = needs_wide_index_on_ranks(seen);
+  bool const is_wide = sums_of_ranks(wide_test || wide_seen ? 1 : 0).all > 0;
+  return with_index_type(is_wide, [&](auto index) {
     using Index      = typename decltype(index)::type;
     using Tensor     = CooTensor<double, Index, Space>;
     bool const knows = seen.nnz() > 0;
     auto const tests = upload_list<double, Index>(space, std::move(test));
     return evaluate(world, model, tests, options,
                     knows ? upload_list<double, Index>(space, std::move(seen)) : Tensor());
-  };
-  // Ranks may know different extents: rank 0 alone knows labels.
-  bool const wide_test = needs_wide_index_on_ranks(test), wide_seen = needs_wide_index_on_ranks(seen);
-  bool const is_wide = sums_of_ranks(wide_test || wide_seen ? 1 : 0).all > 0;
-  return is_wide ? run(std::type_identity<std::uint64_t>{}) : run(std::type_identity<std::uint32_t>{});
+  });
 }
 
 }  // namespace polyad::cli

@@ -3,28 +3,59 @@
 // host memory to be streamed.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "cli/drivers/cpd_run.hpp"
-#include "cli/drivers/model_memory.hpp"
 #include "cli/format_choice/machine.hpp"
 #include "cli/format_choice/stored_choice.hpp"
 #include "cli/memory/loading_bytes.hpp"
 #include "cli/run/interrupt.hpp"
 #include "cli/tensors/device_tensor.hpp"
 #include "cli/tensors/empty_slices.hpp"
-#include "cli/tensors/survey_list.hpp"
 #include "polyad/core/device_memory.hpp"
 #include "polyad/core/quantity_text.hpp"
+#include "polyad/core/rank.hpp"
+#include "polyad/core/spaces.hpp"
+#include "polyad/core/types.hpp"
 #include "polyad/dense/nvecs.hpp"
 #include "polyad/formats/any_format.hpp"
 #include "polyad/formats/tensor_by_rank.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 
 namespace polyad::cli {
+
+/// Refuses a rank whose model alone exceeds the free memory. It counts the factors, the output of the
+/// longest mode, which is freed before the end copies a factor, the Gram matrices, their product and its
+/// scratch.
+/// \throws MemoryError
+template <class Scalar>
+void expect_model_fits(Space const& space, Extents const& extents, count_t rank) {
+  std::string const what = "a model of rank " + std::to_string(rank);
+  auto const order       = static_cast<count_t>(extents.order());
+  count_t rows           = 0;
+  count_t longest        = 0;
+  auto const add         = [&](count_t a, count_t b) {
+    count_t sum = 0;
+    if (__builtin_add_overflow(a, b, &sum)) static_cast<void>(checked_product(what, ~count_t(0), 2));
+    return sum;
+  };
+  for (int n = 0; n < extents.order(); ++n) {
+    rows    = add(rows, extents[n]);
+    longest = std::max(longest, extents[n]);
+  }
+  count_t const columns = output_columns<Scalar, Space>(rank);
+  count_t const dense   = checked_product(
+      what,
+      add(checked_product(what, rows, padded_rank<Scalar>(rank)), checked_product(what, longest, columns)),
+      sizeof(Scalar));
+  count_t const grams = checked_product(what, checked_product(what, rank, rank),
+                                        (order + (rank > 128 ? 4 : 3)) * sizeof(double));
+  expect_fits(space, what, add(dense, grams), 1);
+}
 
 template <class Scalar, class Index>
 class WholeTensor {
@@ -188,7 +219,7 @@ template <class Scalar>
                                                        std::vector<StoredRows> const& rows,
                                                        std::string const& resumed, HostFactors& start,
                                                        Report& report) {
-  return with_index_type(list, [&](auto index) {
+  return with_index_type(needs_wide_index(list), [&](auto index) {
     using Index = typename decltype(index)::type;
     WholeTensor<Scalar, Index> whole(options, std::move(list), rows, report, resumed);
     auto X = whole.build();

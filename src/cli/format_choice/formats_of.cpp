@@ -8,7 +8,6 @@
 #include "cli/memory/loading_bytes.hpp"
 #include "cli/run/interrupt.hpp"
 #include "cli/tensors/device_tensor.hpp"
-#include "cli/tensors/survey_list.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/formats/any_format.hpp"
 
@@ -30,15 +29,6 @@ AnyFormatOptions library_options(EstimateOptions const& options, io::CoordinateL
   return result;
 }
 
-/// Calls f(std::type_identity<Scalar>, std::type_identity<Index>).
-template <class F>
-FormatComparison with_types(EstimateOptions const& options, io::CoordinateList const& tensor, F&& f) {
-  return with_index_type(tensor, [&](auto index) {
-    if (options.precision == "f32") return f(std::type_identity<float>{}, index);
-    return f(std::type_identity<double>{}, index);
-  });
-}
-
 FormatsReport report_of(EstimateOptions const& options, FormatComparison&& found) {
   FormatsReport formats;
   formats.iterations = options.iterations;
@@ -57,9 +47,9 @@ FormatsReport estimate_formats(EstimateOptions const& options, io::CoordinateLis
   auto const wanted    = library_options(options, tensor, backend);
   bool const simulates = options.device_memory.has_value();
   auto formats         = report_of(
-      options, with_types(options, tensor, [&](auto scalar, auto index) {
-        return polyad::estimate_formats<typename decltype(scalar)::type, typename decltype(index)::type>(
-            Space(), wanted, listed_bytes(tensor, simulates));
+      options, with_types(options.precision, needs_wide_index(tensor), [&](auto scalar, auto index) {
+        return polyad::estimate_formats<decltype(scalar), decltype(index)>(Space(), wanted,
+                                                                           listed_bytes(tensor, simulates));
       }));
   if (!runs_on_device()) return formats;
   int const bytes    = options.precision == "f32" ? 4 : 8;
@@ -74,11 +64,11 @@ FormatsReport estimate_formats(EstimateOptions const& options, io::CoordinateLis
 FormatsReport tune_formats(TuneOptions const& options, io::CoordinateList&& tensor, Report& report) {
   auto wanted = library_options(options, tensor, *report.backend);
   if (!options.format.empty()) wanted.format = options.format;
-  return report_of(options, with_types(options, tensor, [&](auto scalar, auto index) {
+  bool const is_wide = needs_wide_index(tensor);
+  return report_of(options, with_types(options.precision, is_wide, [&](auto scalar, auto index) {
                      Space const space;
-                     auto const coo =
-                         to_device<typename decltype(scalar)::type, typename decltype(index)::type>(
-                             space, std::move(tensor), *report.input);
+                     auto const coo = to_device<decltype(scalar), decltype(index)>(space, std::move(tensor),
+                                                                                   *report.input);
                      stop_if_interrupted("reading the tensor");
                      return polyad::tune_formats(space, coo, wanted);
                    }));

@@ -2,7 +2,7 @@
 // The library calls of estimate and tune. Free of Kokkos; each needs a Session.
 #pragma once
 
-#include "cli/options/choice_options.hpp"
+#include "cli/options/options.hpp"
 #include "cli/report/report.hpp"
 #include "polyad/io/coordinate_list.hpp"
 
@@ -19,5 +19,10 @@ namespace polyad::cli {
 
 /// The lines above the table.
 void print_choice(Report const& report, EstimateOptions const& options);
+
+/// A line for each format, the best first: bytes, needed memory, build time, the time of each mode and of an
+/// iteration. The last column adds an iteration's share of the build. Times are measured if possible;
+/// predicted times have a tilde.
+void print_formats(FormatsReport const& formats);
 
 }  // namespace polyad::cli

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/names/match_stored.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <utility>
 
-#include "polyad/core/error.hpp"
+#include "cli/streams/refuse.hpp"
 #include "polyad/core/printable.hpp"
 #include "polyad/io/match_rows.hpp"
 
@@ -21,6 +19,13 @@ bool all_have_names(io::Labels const& labels) {
 }
 
 }  // namespace
+
+void expect_extents(std::filesystem::path const& model, std::vector<std::uint64_t> const& of_model,
+                    std::vector<std::uint64_t> const& of_tensor) {
+  if (of_model != of_tensor)
+    refuse_file(model, "holds a model of {}, but the tensor is {}", fmt::join(of_model, " x "),
+                fmt::join(of_tensor, " x "));
+}
 
 io::RowNames with_own_rows(io::TensorFile const& file, io::RowNames names,
                            std::vector<std::uint64_t>& extents, int own_mode) {
@@ -57,11 +62,9 @@ io::RowNames match_stored(io::TensorFile& file, io::RowNames const& names, std::
   auto const unknown = io::match_rows(file, known, extents, tensor);
   for (std::size_t n = 0; n < unknown.size(); ++n)
     if (unknown[n].has_rows())
-      throw InputError(
-          tensor, 0, 0,
-          fmt::format("has {} rows of mode {}{} that {} does not have, such as '{}'", unknown[n].rows(), n,
-                      unknown[n].name.empty() ? "" : " (" + printable(unknown[n].name) + ")", model,
-                      printable(unknown[n].label(0))));
+      refuse_file(tensor, "has {} rows of mode {}{} that {} does not have, such as '{}'", unknown[n].rows(),
+                  n, unknown[n].name.empty() ? "" : " (" + printable(unknown[n].name) + ")", model,
+                  printable(unknown[n].label(0)));
   return with_base();
 }
 

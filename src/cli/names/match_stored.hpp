@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,11 @@ namespace polyad::cli {
 [[nodiscard]] io::RowNames match_stored(io::TensorFile& file, io::RowNames const& names,
                                         std::vector<std::uint64_t> extents, int own_mode,
                                         std::string const& tensor, std::string const& model);
+
+/// \param model  its file
+/// \throws InputError unless the extents of the model are the tensor's
+void expect_extents(std::filesystem::path const& model, std::vector<std::uint64_t> const& of_model,
+                    std::vector<std::uint64_t> const& of_tensor);
 
 /// The model's names with the tensor's own rows in a mode. `extents` gets their number. The tensor itself
 /// stays.

@@ -8,13 +8,12 @@
 #include <string>
 #include <utility>
 
-#include "cli/report/file_name_format.hpp"
 #include "cli/run/ranks.hpp"
 #include "cli/streams/messages.hpp"
+#include "cli/streams/refuse.hpp"
 #include "cli/tensors/entries.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "cli/tensors/read_on_ranks.hpp"
-#include "polyad/core/error.hpp"
 #include "polyad/core/printable.hpp"
 #include "polyad/io/match_rows.hpp"
 
@@ -32,8 +31,7 @@ io::CoordinateList with_last_index(io::CoordinateList&& list, int base, std::str
     for (int n = 0; n < list.order(); ++n) indices.push_back(index_of(list, p, n));
     double const number = list.values[p] - base;
     if (!(number >= 0 && number < 0x1p53) || number != std::floor(number))
-      throw InputError(file, 0, 0,
-                       fmt::format("entry {} ends with {}, which is not an index", p + 1, list.values[p]));
+      refuse_file(file, "entry {} ends with {}, which is not an index", p + 1, list.values[p]);
     indices.push_back(static_cast<std::uint64_t>(number));
     top = std::max(top, indices.back() + 1);
     places.values.push_back(0);
@@ -89,8 +87,7 @@ EntriesForModel match_to_model(io::TensorFile&& file, InputReport&& facts, int b
   }
   result.facts.dims = tensor.extents;
   if (tensor.extents.size() != extents.size())
-    throw InputError(path, 0, 0,
-                     fmt::format("has {} modes, but the model has {}", tensor.order(), extents.size()));
+    refuse_file(path, "has {} modes, but the model has {}", tensor.order(), extents.size());
   auto known         = names;
   known.index_base   = base;
   auto const unknown = io::match_rows(result.file, known, extents, path);

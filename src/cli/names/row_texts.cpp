@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cli/run/ranks.hpp"
+#include "cli/streams/refuse.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/printable.hpp"
 
@@ -41,16 +42,15 @@ int base_of_model(io::RowNames const& names, int index_base, std::filesystem::pa
 int mode_of_text(std::string const& text, io::Labels const& labels, int order, std::string const& option) {
   if (auto const number = number_of(text)) {
     if (*number >= static_cast<std::uint64_t>(order))
-      throw UsageError(fmt::format("{} {} of {} modes, which count from 0", option, text, order));
+      refuse("{} {} of {} modes, which count from 0", option, text, order);
     return static_cast<int>(*number);
   }
   if (auto const mode = io::find_mode(labels, text)) return *mode;
   std::string names;
   for (auto const& mode : labels)
     if (!mode.name.empty()) names += (names.empty() ? "" : ", ") + printable(mode.name);
-  throw UsageError(fmt::format("{} takes the number of a mode, counted from 0{}, not '{}'", option,
-                               names.empty() ? "" : ", or one of the names " + names,
-                               printable(text.substr(0, 40))));
+  refuse("{} takes the number of a mode, counted from 0{}, not '{}'", option,
+         names.empty() ? "" : ", or one of the names " + names, printable(text.substr(0, 40)));
 }
 
 int mode_on_ranks(std::string const& text, io::Labels const& labels, int order, std::string const& option) {
@@ -70,10 +70,10 @@ void expect_same_rows(io::Labels const& of_a, std::string const& a, io::Labels c
       return row < mode.rows() ? fmt::format("'{}'", printable(mode.label(row).substr(0, 40)))
                                : std::string("missing");
     };
-    throw UsageError(
-        fmt::format("{} and {} have different numberings: row {} of mode {}, counted from 0, is {} in the "
-                    "first and {} in the second",
-                    a, b, row, n, text(one), text(other)));
+    refuse(
+        "{} and {} have different numberings: row {} of mode {}, counted from 0, is {} in the "
+        "first and {} in the second",
+        a, b, row, n, text(one), text(other));
   }
 }
 

@@ -4,13 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <string>
 
+#include "cli/names/match_stored.hpp"
 #include "cli/names/row_texts.hpp"
-#include "cli/tensors/read_input.hpp"
+#include "cli/streams/refuse.hpp"
 #include "cli/typed_text/mode_constraints.hpp"
-#include "polyad/core/error.hpp"
 
 namespace polyad::cli {
 
@@ -39,16 +38,12 @@ void share_weights(io::HostKtensor& start, TypedConstraints const& constraints) 
 
 void settle_modes(CpdOptions& options, io::CoordinateList const& tensor, InputReport const& input,
                   std::optional<io::HostKtensor>& start) {
-  if (tensor.order() < 2)
-    throw InputError(options.tensor.string(), 0, 0, "has one mode only; CP needs two or more");
+  if (tensor.order() < 2) refuse_file(options.tensor, "has one mode only; CP needs two or more");
   settle_modes(options.constraints, [&](std::string const& option, std::string const& name) {
     return mode_on_ranks(name, input.labels, tensor.order(), option);
   });
   if (!start) return;
-  if (start->extents != tensor.extents)
-    throw InputError(
-        options.start.string(), 0, 0,
-        "holds a model of " + dims_text(start->extents) + ", but the tensor is " + dims_text(tensor.extents));
+  expect_extents(options.start, start->extents, tensor.extents);
   share_weights(*start, options.constraints);
 }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/names/words.hpp"
 
-#include <algorithm>
-
 #include "polyad/core/error.hpp"
 
 namespace polyad::cli {

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "cli/options/file_options.hpp"
-#include "cli/options/fold_in_options.hpp"
 #include "polyad/fast_tucker/evaluation.hpp"
 #include "polyad/fast_tucker/fast_tucker_options.hpp"
 
@@ -60,20 +59,31 @@ struct TrainOptions : FastTuckerOptions {
   }
 };
 
-struct PredictOptions {
-  CommonOptions common;
-  std::filesystem::path model;
-  std::filesystem::path places;
-  int index_base = -1;                  // -1: as the model says
-  std::optional<ColdStart> cold_start;  // nothing: bias if the model has biases, else refuse
-  std::vector<double> clip;             // empty: as the model says
-  std::filesystem::path output;
-  std::filesystem::path residuals;  // empty: none
+/// What the model was fitted with. What is not typed comes from its file (settle_fit).
+struct TypedFoldIn : FoldInOptions {
+  bool is_typed          = false;         // the command line has one of these options
+  bool has_typed_damping = false;         // it has --bias-reg
+  std::string implicit_text;              // alpha; empty: no implicit feedback
+  std::vector<double> shrink;             // the members of Shrinkage; empty: the defaults
+  std::vector<std::string> target_names;  // "zero", "one" or "out" for each mode; empty: zero
 };
 
-struct RecommendOptions {
+/// What the commands that apply a model have.
+struct ModelOptions {
   CommonOptions common;
   std::filesystem::path model;
+  int index_base = -1;           // -1: as the model says
+  std::filesystem::path output;  // of evaluate: metrics of each user; empty: none
+};
+
+struct PredictOptions : ModelOptions {
+  std::filesystem::path places;
+  std::optional<ColdStart> cold_start;  // nothing: bias if the model has biases, else refuse
+  std::vector<double> clip;             // empty: as the model says
+  std::filesystem::path residuals;      // empty: none
+};
+
+struct RecommendOptions : ModelOptions {
   std::string mode;               // whose rows are recommended: its number or name
   std::vector<std::string> at;    // a row of each other mode, or "*"
   std::filesystem::path file;     // these, a query a line; empty: `at` is the only one
@@ -84,34 +94,33 @@ struct RecommendOptions {
   TypedFoldIn fold;
   ColdStart cold_start = ColdStart::bias;
   std::uint64_t count  = 10;
-  int index_base       = -1;  // -1: as the model says
-  std::vector<double> clip;   // empty: as the model says
-  std::filesystem::path output;
+  std::vector<double> clip;  // empty: as the model says
 };
 
-struct SimilarOptions {
-  CommonOptions common;
-  std::filesystem::path model;
+struct SimilarOptions : ModelOptions {
   std::string mode;                  // its number or name
   std::optional<std::string> index;  // the row that the others are compared with
   std::filesystem::path file;        // a row a line; empty: `index` is the only one
   std::uint64_t count = 10;
-  int index_base      = -1;  // -1: as the model says
-  std::filesystem::path output;
 };
 
-struct EvaluateOptions {
-  CommonOptions common;
-  std::filesystem::path model;
+struct EvaluateOptions : ModelOptions {
   std::filesystem::path test;
   std::filesystem::path seen;     // the training set; empty: none
-  int index_base       = -1;      // -1: as the model says
   std::string items    = "1";     // a mode, its number or name
   std::string users    = "0";     // likewise
   std::string contexts = "each";  // or "average"
   std::vector<double> clip;       // empty: as the model says
   EvaluationOptions evaluation;   // modes and observed rows are not settled yet
-  std::filesystem::path output;   // metrics of each user; empty: none
+};
+
+struct UpdateOptions : ModelOptions {
+  std::filesystem::path entries;  // new ones
+  std::filesystem::path train;    // those that the model was fitted to; empty: they are not known
+  TypedFoldIn fold;
+  int sweeps             = 0;
+  std::string duplicates = "keep";  // or sum, last: of all entries together
+  std::string precision  = "f64";   // or "f32"
 };
 
 }  // namespace polyad::cli

@@ -6,12 +6,18 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
-#include "cli/options/option_list.hpp"
 #include "polyad/io/delimited_text.hpp"
 
 namespace polyad::cli {
+
+/// Options with their values, as the report lists them: by their names, in the order of their declaration.
+using OptionValue = std::variant<bool, std::int64_t, std::uint64_t, double, std::string>;
+
+using OptionList = std::vector<std::pair<std::string, OptionValue>>;
 
 /// Options that several commands share.
 struct CommonOptions {
@@ -34,6 +40,14 @@ struct TensorInput {
   std::string duplicates = "keep";  // or sum, last, error
   bool drop_zeros        = false;
   bool allow_non_finite  = false;
+};
+
+/// A command's tensor, whose duplicates are summed unless the user says otherwise.
+struct SummedTensorOptions {
+  CommonOptions common;
+  std::filesystem::path tensor;
+  int index_base         = -1;     // -1: as in the file
+  std::string duplicates = "sum";  // or last, error
 };
 
 struct ConvertOptions {

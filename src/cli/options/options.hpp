@@ -9,22 +9,16 @@
 #include <variant>
 #include <vector>
 
-#include "cli/options/choice_options.hpp"
 #include "cli/options/completion_options.hpp"
 #include "cli/options/file_options.hpp"
-#include "cli/options/fold_in_options.hpp"
 #include "cli/options/product_options.hpp"
 #include "cli/typed_text/mode_constraints.hpp"
 #include "polyad/cp/cp_als_options.hpp"
 
 namespace polyad::cli {
 
-struct CpdOptions : CpAlsOptions {
-  CommonOptions common;
-  std::filesystem::path tensor;
-  int index_base         = -1;     // -1: as in the file
-  std::string duplicates = "sum";  // or last, error
-  bool drop_zeros        = false;
+struct CpdOptions : CpAlsOptions, SummedTensorOptions {
+  bool drop_zeros = false;
   TypedConstraints constraints;
   std::string inner_text = "1";                   // as typed
   int inner_sweeps       = default_inner_sweeps;  // or exact_inner
@@ -44,11 +38,18 @@ struct CpdOptions : CpAlsOptions {
   return !options.start.empty();
 }
 
-struct StatsOptions {
-  CommonOptions common;
-  std::filesystem::path tensor;
-  int index_base         = -1;
-  std::string duplicates = "sum";  // or last, error
+struct StatsOptions : SummedTensorOptions {};
+
+struct EstimateOptions : SummedTensorOptions {
+  std::uint64_t rank    = 0;
+  int iterations        = 50;  // over which the time of a build is spread
+  std::string precision = "f64";
+  std::optional<std::uint64_t> device_memory;  // bytes; none: all that is free
+};
+
+struct TuneOptions : EstimateOptions {
+  std::string format;  // empty: all; a single one is tried with all its shapes
+  bool store = false;  // next to the tensor
 };
 
 struct InfoOptions {

@@ -9,19 +9,14 @@
 
 #include "cli/options/completion_options.hpp"
 #include "cli/options/file_options.hpp"
-#include "cli/options/fold_in_options.hpp"
 #include "polyad/tucker/tucker_options.hpp"
 
 namespace polyad::cli {
 
 /// The options of all products of a tensor with matrices.
-struct ProductOptions {
-  CommonOptions common;
-  std::filesystem::path tensor;
-  int index_base         = -1;
-  std::string duplicates = "sum";  // or last, error
-  std::string mode_text;           // as typed: its number or name
-  int mode              = 0;       // that it names
+struct ProductOptions : SummedTensorOptions {
+  std::string mode_text;      // as typed: its number or name
+  int mode              = 0;  // that it names
   std::string precision = "f64";
   std::filesystem::path output;
 };
@@ -51,13 +46,9 @@ struct ProjectOptions {
   std::filesystem::path output;         // a model file
 };
 
-struct TuckerOptions : polyad::TuckerOptions {
-  CommonOptions common;
-  std::filesystem::path tensor;
-  int index_base         = -1;
-  std::string duplicates = "sum";     // or last, error
-  std::string init       = "random";  // or "hosvd"
-  std::string precision  = "f64";
+struct TuckerOptions : polyad::TuckerOptions, SummedTensorOptions {
+  std::string init      = "random";  // or "hosvd"
+  std::string precision = "f64";
   std::filesystem::path output;  // npz; empty: none
 };
 

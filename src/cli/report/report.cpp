@@ -137,11 +137,11 @@ Json to_json(MemoryReport const& memory) {
           {"expected_peak_bytes", memory.expected_peak_bytes ? Json(*memory.expected_peak_bytes) : Json()}};
 }
 
-Json to_json(RestartReport const& restart) {
+Json to_json(RestartSummary const& restart) {
   Json json = {{"seed", restart.seed},
                {"fit", restart.fit},  // null where the run broke down: JSON has no infinity
                {"iterations", restart.iterations},
-               {"reason", restart.reason},
+               {"reason", to_string(restart.reason)},
                {"seconds", restart.seconds}};
   if (!restart.error.empty()) json["error"] = restart.error;
   return json;
@@ -151,8 +151,8 @@ Json to_json(CpdReport const& result) {
   Json json = {{"fit", result.fit},
                {"fit_error", result.fit_error},
                {"weights", result.weights},
-               {"converged", result.converged},
-               {"reason", result.reason},
+               {"converged", result.reason == StopReason::converged},
+               {"reason", to_string(result.reason)},
                {"gram_fallbacks", result.gram_fallbacks},
                {"defect", result.defect.empty() ? Json() : Json(result.defect)},
                {"objective", result.objective},
@@ -222,11 +222,11 @@ Json to_json(CompletionReport const& result) {
   return json;
 }
 
-Json to_json(TuckerReport const& result) {
+Json to_json(FitReport const& result) {
   return {{"fit", result.fit},
           {"fit_error", result.fit_error},
-          {"converged", result.converged},
-          {"reason", result.reason},
+          {"converged", result.reason == StopReason::converged},
+          {"reason", to_string(result.reason)},
           {"files", names_of(result.files)}};
 }
 
@@ -291,8 +291,7 @@ std::string error_text(double error) {
 std::string ranks_text(RanksReport const& ranks, char const* what) {
   return fmt::format(
       "ranks    {}, each with its rows of every mode, by {}; largest over mean: {} {:.2f}, rows {:.2f}, "
-      "bytes "
-      "{:.2f}",
+      "bytes {:.2f}",
       ranks.count, ranks.exchange, what, ranks.nonzeros, ranks.rows, ranks.bytes);
 }
 

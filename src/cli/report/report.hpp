@@ -11,8 +11,9 @@
 #include <variant>
 #include <vector>
 
-#include "cli/options/option_list.hpp"
+#include "cli/options/file_options.hpp"
 #include "cli/report/file_name.hpp"
+#include "polyad/core/stop_reason.hpp"
 #include "polyad/formats/format_candidate.hpp"
 #include "polyad/io/delimited_text.hpp"
 #include "polyad/io/labels.hpp"
@@ -70,18 +71,11 @@ struct RanksReport {
 /// A line for ranks that own rows of every mode. \param what  "entries" or "nonzeros"
 [[nodiscard]] std::string ranks_text(RanksReport const& ranks, char const* what);
 
-/// Errors of a completion model on one set of entries.
-struct ErrorReport {
-  std::uint64_t entries = 0;
-  double rmse           = 0;
-  double mae            = 0;
-};
-
 /// An RMSE or MAE as text: four decimals, or four digits if it is very large or small.
 [[nodiscard]] std::string error_text(double error);
 
 /// By the set's name: train, validation, test. Sets without entries are left out.
-using ErrorReports = std::map<std::string, ErrorReport>;
+using ErrorReports = std::map<std::string, PredictionErrors>;
 
 struct IterationReport {
   int iteration  = 0;
@@ -100,50 +94,44 @@ struct MemoryReport {
   std::optional<std::uint64_t> expected_peak_bytes;
 };
 
-struct RestartReport {
-  std::uint64_t seed = 0;
-  double fit         = 0;
-  int iterations     = 0;
-  std::string reason;
-  double seconds    = 0;
-  std::string error = {};  // why the run broke down; empty: it did not
-};
-
 /// The fit as it is printed. If it looks like 1, also its error.
 [[nodiscard]] std::string fit_text(double fit, double error);
 
-struct CpdReport {
-  double fit       = 0;
-  double fit_error = 0;  // a bound for its rounding error
+/// How a run of cpd or tucker ended.
+struct FitReport {
+  double fit                  = 0;
+  double fit_error            = 0;  // a bound for its rounding error
+  StopReason reason           = StopReason::max_iterations;
+  int iterations              = 0;  // those before a checkpoint included; not written
+  std::vector<FileName> files = {};
+};
+
+struct CpdReport : FitReport {
   std::vector<double> weights;
-  bool converged = false;
-  std::string reason;
   std::uint64_t gram_fallbacks = 0;
   std::string defect;                   // what is wrong with the model; empty: nothing
   double objective = 0;                 // half of the squared error, and the penalties
   std::optional<double> kkt_violation;  // with bounds or penalties
   std::vector<double> zeros;            // likewise: the share of entries that are 0, per mode
   std::vector<int> zero_components;
-  std::vector<FileName> files;
-  std::vector<RestartReport> restarts;  // empty for a single start
+  std::vector<RestartSummary> restarts;  // empty for a single start
   std::size_t best_restart = 0;
   double restarts_s        = 0;  // from the first start to the end of the last run
-  int iterations           = 0;  // those before a checkpoint included; not written
 };
 
 /// How held-out entries judge the rows of a mode with about as many entries.
 struct RowClassReport {
   int mode            = 0;
   std::uint64_t least = 0;  // entries of such a row
-  ErrorReport biases, model;
+  PredictionErrors biases, model;
   bool learns = true;  // false: mean and biases alone predict these rows
 };
 
 /// The choice by held-out entries.
 struct ChoiceReport {
-  bool learns = true;  // false: nothing was better than mean and biases
-  ErrorReport biases;  // on the held-out entries
-  ErrorReport model;
+  bool learns = true;       // false: nothing was better than mean and biases
+  PredictionErrors biases;  // on the held-out entries
+  PredictionErrors model;
   int candidates                         = 0;
   double seconds                         = 0;
   std::optional<std::uint64_t> most_rank = {};  // the largest R that the search was to try, if it chose R
@@ -182,15 +170,6 @@ struct CompletionReport {
   std::string reason;
   std::uint64_t cold = 0;  // entries predicted from biases alone
   std::vector<FileName> files;
-};
-
-struct TuckerReport {
-  double fit       = 0;
-  double fit_error = 0;  // a bound for its rounding error
-  bool converged   = false;
-  std::string reason;
-  std::vector<FileName> files;
-  int iterations = 0;  // those before a checkpoint included; not written
 };
 
 struct RunReport {
@@ -255,8 +234,8 @@ struct Report {
   std::vector<IterationReport> iterations;
   MemoryReport memory;
   std::uint64_t process_bytes = 0;  // before the tensor was read, for plans of ranks; not written
-  std::variant<std::monostate, CpdReport, StatsReport, InfoReport, FactsReport, TuckerReport,
-               CompletionReport, FormatsReport>
+  std::variant<std::monostate, CpdReport, StatsReport, InfoReport, FactsReport, FitReport, CompletionReport,
+               FormatsReport>
       result;
   bool iterates = false;  // a driver lists its iterations, even if there are none
   int exit      = 0;

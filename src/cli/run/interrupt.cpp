@@ -5,7 +5,10 @@
 
 #include <csignal>
 #include <string>
+#include <string_view>
 
+#include "polyad/core/device.hpp"
+#include "polyad/core/error.hpp"
 #include "polyad/io/atomic_file.hpp"
 
 namespace polyad::cli {
@@ -63,6 +66,17 @@ void stop_output_if_interrupted(io::WriteStage stage) {
                                                      : "interrupted while writing an output");
 }
 
+/// After this returns, an abort for any other reason proceeds.
+extern "C" void end_if_device_failed(int) {
+  io::remove_temporary_files();
+  if (!device_has_failed()) return;
+  constexpr std::string_view text = "\npolyad: the device failed, as said above\n";
+  if (::write(STDERR_FILENO, text.data(), text.size()) < 0) {
+    // The exit status reports the failure, too.
+  }
+  ::_exit(static_cast<int>(ExitCode::backend_unusable));
+}
+
 }  // namespace
 
 void report_failed_writes() noexcept {
@@ -103,6 +117,14 @@ void finish_files_in_spite_of_signals() noexcept {
 
 bool ends_with_broken_pipe() noexcept {
   return broken_pipe_ends;
+}
+
+void catch_device_failures() {
+  std::signal(SIGABRT, end_if_device_failed);
+}
+
+bool tells_of_device(std::string_view text) {
+  return text.find("error( cuda") != std::string_view::npos;
 }
 
 }  // namespace polyad::cli

@@ -11,8 +11,8 @@
 
 #include "cli/format_choice/machine.hpp"
 #include "cli/report/host_facts.hpp"
-#include "cli/run/device_failure.hpp"
 #include "cli/run/expect_threads.hpp"
+#include "cli/run/interrupt.hpp"
 #include "cli/run/ranks.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/core/device_memory.hpp"
@@ -60,33 +60,31 @@ struct Session::State {
   std::optional<DeviceMemoryAccount> account;
 };
 
-Session::Session(int threads, bool verbose, std::optional<std::uint64_t> device_memory) {
+Session::Session(CommonOptions const& common, Report& report, std::optional<std::uint64_t> device_memory) {
   expect_usable_device();
-  auto const chosen = settings(threads, verbose);
+  auto const chosen = settings(common.threads, common.verbose);
   expect_threads(chosen.has_num_threads() ? chosen.get_num_threads() : 0);
   m_state = std::make_unique<State>(chosen, device_memory);
   catch_device_failures();
+  DeviceFacts const facts = probe_device();
+  report.backend =
+      BackendReport{facts.backend, Space().concurrency(), facts.accelerator ? facts.name : processor_name()};
 }
 
 Session::~Session() = default;
-
-BackendReport Session::backend() const {
-  DeviceFacts const facts = probe_device();
-  return {facts.backend, Space().concurrency(), facts.accelerator ? facts.name : processor_name()};
-}
 
 void Session::print_configuration(std::ostream& out) const {
   Kokkos::print_configuration(out, true);
 }
 
-RunSession::RunSession(CommonOptions const& common, std::optional<std::uint64_t> device_memory)
-    : m_common(common), m_device_memory(device_memory) {
-  if (ranks().size > 1) static_cast<void>(begin());
+RunSession::RunSession(CommonOptions const& common, Report& report,
+                       std::optional<std::uint64_t> device_memory)
+    : m_common(common), m_report(report), m_device_memory(device_memory) {
+  if (ranks().size > 1) begin();
 }
 
-Session const& RunSession::begin() {
-  if (!m_session) m_session.emplace(m_common.threads, m_common.verbose, m_device_memory);
-  return *m_session;
+void RunSession::begin() {
+  if (!m_session) m_session.emplace(m_common, m_report, m_device_memory);
 }
 
 MemoryReport peak_memory() {

@@ -16,17 +16,16 @@ namespace polyad::cli {
 
 class Session {
 public:
-  /// \param threads  those of the host; 0 leaves the choice to Kokkos
-  /// \param verbose  lets Kokkos print its warnings
+  /// Begins with the threads of the host that were asked for, 0 of which leaves the choice to Kokkos. Kokkos
+  /// prints its warnings if the command is verbose.
+  /// \param report         gets the backend
   /// \param device_memory  the limit for the device, in bytes
   /// On several ranks each takes a device by its number on its machine, and its share of the cores.
   /// \throws BackendError when the device cannot be used
-  Session(int threads, bool verbose, std::optional<std::uint64_t> device_memory = {});
+  Session(CommonOptions const& common, Report& report, std::optional<std::uint64_t> device_memory = {});
   ~Session();
   Session(Session const&)            = delete;
   Session& operator=(Session const&) = delete;
-
-  [[nodiscard]] BackendReport backend() const;
 
   /// Prints the configuration as Kokkos reports it.
   void print_configuration(std::ostream& out) const;
@@ -40,12 +39,13 @@ private:
 /// once. That of one rank begins by begin(), after it has read: Kokkos may bind the threads that start later.
 class RunSession {
 public:
-  explicit RunSession(CommonOptions const& common, std::optional<std::uint64_t> device_memory = {});
+  RunSession(CommonOptions const& common, Report& report, std::optional<std::uint64_t> device_memory = {});
   /// Begins unless it has begun.
-  Session const& begin();
+  void begin();
 
 private:
   CommonOptions const& m_common;
+  Report& m_report;
   std::optional<std::uint64_t> m_device_memory;
   std::optional<Session> m_session;
 };

@@ -2,7 +2,6 @@
 // The sets that fast-tucker holds out of its entries: --split, --split-time, --split-last and --validate.
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include "cli/options/options.hpp"

@@ -7,6 +7,7 @@
 
 #include <utility>
 
+#include "cli/report/file_name_format.hpp"
 #include "cli/streams/standard_streams.hpp"
 
 namespace polyad::cli {

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <string_view>
 
 #include "cli/streams/standard_streams.hpp"

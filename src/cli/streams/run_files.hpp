@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The files of a run of hours, before it begins.
+// The files of a run of hours, before it begins. Not for sources that nvcc compiles (messages.hpp).
 #pragma once
 
 #include <optional>
 #include <utility>
 
 #include "cli/run/ranks.hpp"
+#include "cli/streams/messages.hpp"
 #include "cli/streams/reopenable.hpp"
 #include "polyad/io/atomic_file.hpp"
 
@@ -21,6 +22,15 @@ template <class Options>
   std::optional<Reopenable> resumed(std::in_place, options.resume);
   options.resume = resumed->path();
   return resumed;
+}
+
+/// Says on stderr that nothing of the run will be kept, if the command writes no model, no checkpoint and no
+/// report. Rank 0 says it, unless --quiet. Comes after the input has been read.
+template <class Options>
+void note_unkept(Options const& options) {
+  bool const keeps = !(options.output.empty() && options.checkpoint.empty() && options.common.report.empty());
+  if (!keeps && !options.common.quiet)
+    say("polyad: without -o, --report or --checkpoint this run keeps neither its model nor a report\n");
 }
 
 }  // namespace polyad::cli

@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "cli/run/communicator.hpp"
+#include "cli/streams/standard_streams.hpp"
 #include "cli/tensors/read_on_ranks.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/distributed/distribute.hpp"
@@ -41,13 +42,13 @@ void add_empty_slices(std::vector<StoredRows> const& rows, InputReport& report) 
     report.empty_slices.at(n) += rows[n].extent() - rows[n].size();
 }
 
-std::string stored_rows_text(InputReport const& report) {
+void show_stored_rows(InputReport const& report) {
   std::string text;
   for (std::size_t n = 0; n < report.stored_rows.size(); ++n)
     if (report.stored_rows[n] != report.dims[n])
       text += (text.empty() ? "" : ", ") + std::to_string(report.stored_rows[n]) + " of " +
               std::to_string(report.dims[n]) + " in mode " + std::to_string(n);
-  return text;
+  if (!report.stored_rows.empty()) show_text("rows     " + text + " occur, and only those are stored\n");
 }
 
 }  // namespace polyad::cli

@@ -3,7 +3,6 @@
 // Free of Kokkos, so that its callers can be.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "cli/report/report.hpp"
@@ -20,7 +19,8 @@ namespace polyad::cli {
 /// Adds the rows that are not stored to the report's empty slices.
 void add_empty_slices(std::vector<StoredRows> const& rows, InputReport& report);
 
-/// "1000 of 10000000000 in mode 1, 30 of 2000000 in mode 3"; empty if all rows are stored.
-[[nodiscard]] std::string stored_rows_text(InputReport const& report);
+/// Shows the number of stored rows of each renumbered mode, if there is one: "1000 of 10000000000 in mode 1,
+/// 30 of 2000000 in mode 3 occur".
+void show_stored_rows(InputReport const& report);
 
 }  // namespace polyad::cli

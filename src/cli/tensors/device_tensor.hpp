@@ -4,8 +4,11 @@
 
 #include <Kokkos_Core.hpp>
 #include <optional>
+#include <span>
+#include <string_view>
 #include <type_traits>
 #include <utility>
+#include <variant>
 
 #include "cli/report/report.hpp"
 #include "polyad/core/device_memory.hpp"
@@ -14,6 +17,7 @@
 #include "polyad/io/coordinate_list.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/sum_duplicates.hpp"
+#include "polyad/tensor/survey.hpp"
 
 namespace polyad::cli {
 
@@ -22,6 +26,15 @@ using Space = Kokkos::DefaultExecutionSpace;
 /// Whether coordinates and positions of nonzeros need 64 bits.
 inline bool needs_wide_index(io::CoordinateList const& tensor) {
   return tensor.wide() || tensor.nnz() > std::numeric_limits<std::uint32_t>::max();
+}
+
+/// Surveys a list for the cost model with the given number of threads (0: all).
+inline TensorSurvey survey_list(io::CoordinateList const& list, int threads) {
+  return std::visit(
+      [&](auto const& indices) {
+        return survey_tensor(list.extents, std::span(indices.data(), indices.size()), threads);
+      },
+      list.indices);
 }
 
 /// The list's tensor, as it is, on the device. Frees the list's arrays once they are copied.
@@ -72,11 +85,20 @@ CooTensor<Scalar, Index, Space> to_device(Space const& space, io::CoordinateList
   }
 }
 
-/// Calls f(std::type_identity<Index>) with the coordinate type that the tensor needs.
+/// Calls f(std::type_identity<Index>) with coordinates of 64 bits, or 32.
 template <class F>
-decltype(auto) with_index_type(io::CoordinateList const& tensor, F&& f) {
-  if (needs_wide_index(tensor)) return f(std::type_identity<std::uint64_t>{});
+decltype(auto) with_index_type(bool is_wide, F&& f) {
+  if (is_wide) return f(std::type_identity<std::uint64_t>{});
   return f(std::type_identity<std::uint32_t>{});
+}
+
+/// Calls f(Scalar(), Index()) for a precision, f32 or f64, and coordinates of 64 bits, or 32.
+template <class F>
+decltype(auto) with_types(std::string_view precision, bool is_wide, F&& f) {
+  return with_index_type(is_wide, [&](auto index) {
+    using Index = typename decltype(index)::type;
+    return precision == "f32" ? f(float(), Index()) : f(double(), Index());
+  });
 }
 
 }  // namespace polyad::cli

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/tensors/read_input.hpp"
-#include "cli/report/file_name_format.hpp"
+#include "cli/streams/refuse.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <optional>
 #include <utility>
 
@@ -32,9 +31,7 @@ void expect_no_duplicates(TensorInput const& input, io::TensorFile const& file) 
   auto const later   = lines ? line_of_nonzero(input.path, pair->later) : std::nullopt;
   if (earlier && later)
     throw InputError(input.path.string(), *later, 1, fmt::format("repeats the indices of line {}", *earlier));
-  throw InputError(
-      input.path.string(), 0, 0,
-      fmt::format("nonzero {} repeats the indices of nonzero {}", pair->later + 1, pair->earlier + 1));
+  refuse_file(input.path, "nonzero {} repeats the indices of nonzero {}", pair->later + 1, pair->earlier + 1);
 }
 
 io::ReadOptions read_options(TensorInput const& input, CommonOptions const& common) {
@@ -70,13 +67,12 @@ io::TensorFile settle(io::TensorFile&& file, TensorInput const& input, Report& r
   facts.read_s     = file.report.seconds;
   if (is_first_part) show_columns(file.report, facts.path.name, common.quiet);
   facts.table = file.report.table;
+  double const megabytes =
+      static_cast<double>(std::max(file.report.text_bytes, file.report.file_bytes)) / 1e6;
   if (common.verbose && is_first_part)
     say("read {} ({}, {}, base {}): {} lines, {:.1f} MB in {}, {:.0f} MB/s; {} zeros\n", facts.path,
-        facts.dialect, io::to_string(file.report.compression), facts.base, file.report.lines,
-        static_cast<double>(std::max(file.report.text_bytes, file.report.file_bytes)) / 1e6,
-        duration_text(facts.read_s),
-        static_cast<double>(std::max(file.report.text_bytes, file.report.file_bytes)) / 1e6 / facts.read_s,
-        file.report.zeros);
+        facts.dialect, io::to_string(file.report.compression), facts.base, file.report.lines, megabytes,
+        duration_text(facts.read_s), megabytes / facts.read_s, file.report.zeros);
   if (input.duplicates == "error") expect_no_duplicates(input, file);
   if (input.duplicates == "sum") facts.duplicates = io::merge_duplicates(file.tensor, io::Duplicates::sum);
   facts.keeps_last = input.duplicates == "last";
@@ -100,18 +96,14 @@ io::TensorFile read_input_file(io::InputFile& file, TensorInput const& input, Co
   return settle(file.read_tensor(read_options(input, common)), input, report, common, true);
 }
 
-io::CoordinateList read_input(TensorInput const& input, CommonOptions const& common, Report& report,
-                              io::FilePart const& part) {
-  return read_input_file(input, common, report, part).tensor;
+io::CoordinateList read_input(TensorInput const& input, CommonOptions const& common, Report& report) {
+  return read_input_file(input, common, report).tensor;
 }
 
-io::CoordinateList read_input(io::InputFile& file, TensorInput const& input, CommonOptions const& common,
-                              Report& report) {
-  return read_input_file(file, input, common, report).tensor;
-}
-
-TensorInput input_to_sum(std::filesystem::path const& path, int index_base, std::string const& duplicates) {
-  return {.path = path, .index_base = index_base, .duplicates = duplicates == "sum" ? "keep" : duplicates};
+TensorInput input_to_sum(SummedTensorOptions const& options) {
+  return {.path       = options.tensor,
+          .index_base = options.index_base,
+          .duplicates = options.duplicates == "sum" ? "keep" : options.duplicates};
 }
 
 std::optional<std::uint64_t> line_of_nonzero(std::filesystem::path const& path, std::uint64_t nonzero) {

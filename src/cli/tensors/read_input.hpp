@@ -16,23 +16,20 @@
 namespace polyad::cli {
 
 /// The input of a command that sums duplicates itself, on the device.
-[[nodiscard]] TensorInput input_to_sum(std::filesystem::path const& path, int index_base,
-                                       std::string const& duplicates);
+[[nodiscard]] TensorInput input_to_sum(SummedTensorOptions const& options);
 
 /// Reads the file and fills in `report.input` as far as it is known. Treats duplicates, zeros and values as
 /// the input says.
-/// \param part  the part of the file that this process reads; duplicates that are not kept are treated within
-///              it
 /// \throws InputError, with the line for a duplicate that is an error
 [[nodiscard]] io::CoordinateList read_input(TensorInput const& input, CommonOptions const& common,
-                                            Report& report, io::FilePart const& part = {});
-/// The same for a file that is already open.
-[[nodiscard]] io::CoordinateList read_input(io::InputFile& file, TensorInput const& input,
-                                            CommonOptions const& common, Report& report);
+                                            Report& report);
 
 /// The same with the facts that the file states about itself.
+/// \param part  the part of the file that this process reads; duplicates that are not kept are treated within
+///              it
 [[nodiscard]] io::TensorFile read_input_file(TensorInput const& input, CommonOptions const& common,
                                              Report& report, io::FilePart const& part = {});
+/// The same for a file that is already open.
 [[nodiscard]] io::TensorFile read_input_file(io::InputFile& file, TensorInput const& input,
                                              CommonOptions const& common, Report& report);
 

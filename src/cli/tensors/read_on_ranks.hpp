@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -30,13 +29,6 @@ namespace polyad::cli {
 
 /// Whether coordinates alone need 64 bits.
 [[nodiscard]] bool extents_need_wide_index(std::vector<std::uint64_t> const& extents);
-
-/// Calls f(std::type_identity<Index>) with the narrowest type for the coordinates of all ranks.
-template <class F>
-decltype(auto) with_index_type_on_ranks(io::CoordinateList const& part, F&& f) {
-  if (needs_wide_index_on_ranks(part)) return f(std::type_identity<std::uint64_t>{});
-  return f(std::type_identity<std::uint32_t>{});
-}
 
 /// The list's coordinates in another type; the list gives up its own.
 template <class Index>

@@ -60,8 +60,7 @@ RunReport find_runs(Space const& space, Tensor const& tensor, Positions const& p
   Kokkos::parallel_scan("polyad::count_runs", Range(space, 0, tensor.nnz()), find, report.nonempty);
   space.fence("polyad::find_runs");
   expect_fits(space, "the starts of slices and fibres", report.nonempty, sizeof(std::uint64_t));
-  find.starts   = Positions(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::run_starts"),
-                            report.nonempty);
+  find.starts   = Positions(uninitialized(space, "polyad::run_starts"), report.nonempty);
   count_t again = 0;
   Kokkos::parallel_scan("polyad::find_runs", Range(space, 0, tensor.nnz()), find, again);
   double const runs = static_cast<double>(std::max<count_t>(report.nonempty, 1));
@@ -138,7 +137,7 @@ StatsReport facts_of(Space const& space, CooTensor<double, Index, Space> const& 
 
 StatsReport tensor_facts(io::CoordinateList&& tensor, Report& report) {
   Space const space;
-  return with_index_type(tensor, [&](auto index) {
+  return with_index_type(needs_wide_index(tensor), [&](auto index) {
     using Index       = typename decltype(index)::type;
     auto const device = to_device<double, Index>(space, std::move(tensor), *report.input);
     return facts_of(space, device, *report.input);

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/tensors/write_output.hpp"
-#include "cli/report/file_name_format.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <vector>
 
 #include "cli/streams/messages.hpp"

@@ -7,11 +7,10 @@
 #include <charconv>
 #include <cmath>
 #include <cstddef>
-#include <string_view>
 
 #include "cli/names/words.hpp"
+#include "cli/streams/refuse.hpp"
 #include "cli/typed_text/numbers.hpp"
-#include "polyad/core/error.hpp"
 #include "polyad/core/printable.hpp"
 
 namespace polyad::cli {
@@ -30,35 +29,71 @@ std::vector<int> modes_in(std::string const& option, std::string const& text) {
     std::string mode = word.text;
     int value        = 0;
     if (mode.empty() || (settle_whole_number<int>(mode).empty() && mode.front() == '-'))
-      throw UsageError(
-          fmt::format("{} takes modes by number, counted from 0, or by name, as {}=0,2, not '{}'", option,
-                      option, printable(text)));
+      refuse("{} takes modes by number, counted from 0, or by name, as {}=0,2, not '{}'", option, option,
+             printable(text));
     if (!is_whole_number(mode)) continue;
     std::from_chars(mode.data(), mode.data() + mode.size(), value);
     if (std::find(modes.begin(), modes.end(), value) != modes.end())
-      throw UsageError(fmt::format("{} names mode {} twice", option, value));
+      refuse("{} names mode {} twice", option, value);
     modes.push_back(value);
   }
   return modes;
 }
 
 void expect_mode(std::string const& option, int mode, int order) {
-  if (mode >= order)
-    throw UsageError(
-        fmt::format("{} names mode {}, but the tensor has modes 0 to {}", option, mode, order - 1));
+  if (mode >= order) refuse("{} names mode {}, but the tensor has modes 0 to {}", option, mode, order - 1);
 }
 
-/// Calls put(constraints of a mode, number) for each mode that the numbers name, or all.
-template <class Put>
-void put_numbers(std::string const& option, std::vector<ModePenalty> const& numbers,
-                 std::vector<Constraints>& constraints, Put const& put) {
-  for (auto const& number : numbers)
+/// Whether it has only digits and signs: no mode has such a name, nor such a number if it is too large.
+bool is_like_number(std::string const& mode) {
+  return mode.find_first_not_of("+-0123456789") == std::string::npos;
+}
+
+ModePenalty mode_penalty(TypedNumbers const& typed, std::string const& text) {
+  std::size_t const colon = text.rfind(':');  // a name may have one
+  std::string mode        = colon == std::string::npos ? "0" : text.substr(0, colon);
+  std::string number      = colon == std::string::npos ? text : text.substr(colon + 1);
+  ModePenalty result;
+  bool const is_number = settle_whole_number<int>(mode).empty();
+  if (!settle_number(number).empty() || mode.empty() || (is_number && mode.front() == '-') ||
+      (!is_number && is_like_number(mode)))
+    refuse("{} takes X, or MODE:X with the number of a mode, counted from 0, or its name, not '{}'",
+           typed.option, printable(text));
+  std::from_chars(number.data(), number.data() + number.size(), result.penalty);
+  if (!std::isfinite(result.penalty) || (result.penalty < 0 && !typed.may_be_negative))
+    refuse("{} takes a number{}, not '{}'", typed.option, typed.may_be_negative ? "" : " of at least 0",
+           printable(text));
+  if (!is_number) {
+    result.name = mode;
+  } else if (colon != std::string::npos) {
+    std::from_chars(mode.data(), mode.data() + mode.size(), result.mode.emplace());
+  }
+  return result;
+}
+
+void read_numbers(TypedNumbers& typed) {
+  typed.numbers.clear();
+  for (auto const& text : typed.texts) {
+    auto const number = mode_penalty(typed, text);
+    for (auto const& before : typed.numbers)
+      if (before.mode == number.mode && before.name == number.name)
+        refuse("{} is given twice for {}", typed.option,
+               number.mode           ? fmt::format("mode {}", *number.mode)
+               : number.name.empty() ? "all modes"
+                                     : "mode " + printable(number.name));
+    typed.numbers.push_back(number);
+  }
+}
+
+/// Puts the numbers into the constraints of the modes that they name, or all.
+void put_numbers(TypedNumbers const& typed, std::vector<Constraints>& constraints) {
+  for (auto const& number : typed.numbers)
     if (!number.mode)
-      for (auto& of_mode : constraints) put(of_mode, number.penalty);
-  for (auto const& number : numbers) {
+      for (auto& of_mode : constraints) of_mode.*typed.member = number.penalty;
+  for (auto const& number : typed.numbers) {
     if (!number.mode) continue;
-    expect_mode(option, *number.mode, static_cast<int>(constraints.size()));
-    put(constraints[*number.mode], number.penalty);
+    expect_mode(typed.option, *number.mode, static_cast<int>(constraints.size()));
+    constraints[*number.mode].*typed.member = number.penalty;
   }
 }
 
@@ -66,10 +101,10 @@ void expect_no_escape(TypedConstraints const& typed, std::vector<Constraints> co
   if (std::ranges::none_of(constraints, &Constraints::is_penalised)) return;
   for (std::size_t n = 0; n < constraints.size(); ++n)
     if (!constraints[n].is_penalised() && !constraints[n].is_bounded() && !is_fixed(typed, n))
-      throw UsageError(fmt::format(
+      refuse(
           "{} leaves mode {} without a penalty: the scale of the components would escape into it. "
           "Give all modes one, or bounds on both sides, or --fix them",
-          typed.ridge.empty() ? "--l1" : "--ridge", n));
+          typed.ridge.numbers.empty() ? "--l1" : "--ridge", n);
 }
 
 }  // namespace
@@ -78,10 +113,7 @@ void read_texts(TypedConstraints& typed) {
   typed.all_nonnegative = typed.nonnegative_text == "all";
   if (!typed.all_nonnegative && !typed.nonnegative_text.empty())
     typed.nonnegative = modes_in("--nonnegative", typed.nonnegative_text);
-  typed.lower = mode_penalties("--lower", typed.lower_texts, NumberSign::any);
-  typed.upper = mode_penalties("--upper", typed.upper_texts, NumberSign::any);
-  typed.l1    = mode_penalties("--l1", typed.l1_texts);
-  typed.ridge = mode_penalties("--ridge", typed.ridge_texts);
+  for (auto* const numbers : {&typed.lower, &typed.upper, &typed.l1, &typed.ridge}) read_numbers(*numbers);
   if (!typed.fixed_texts.empty())
     typed.fixed = modes_in("--fix", fmt::format("{}", fmt::join(typed.fixed_texts, ",")));
 }
@@ -95,28 +127,21 @@ void settle_modes(TypedConstraints& typed,
                  (is_whole_number(word.text) ? word.text : std::to_string(number_of(option, word.text)));
     text = numbers;
   };
-  auto const before_colons = [&](std::string const& option, std::vector<std::string>& texts) {
-    for (auto& text : texts) {
+  if (typed.nonnegative_text != "all") in_list("--nonnegative", typed.nonnegative_text);
+  for (auto* const numbers : {&typed.lower, &typed.upper, &typed.l1, &typed.ridge})
+    for (auto& text : numbers->texts) {
       auto const colon = text.rfind(':');
       if (colon == std::string::npos || is_whole_number(text.substr(0, colon))) continue;
-      text = std::to_string(number_of(option, text.substr(0, colon))) + text.substr(colon);
+      text = std::to_string(number_of(numbers->option, text.substr(0, colon))) + text.substr(colon);
     }
-  };
-  if (typed.nonnegative_text != "all") in_list("--nonnegative", typed.nonnegative_text);
-  before_colons("--lower", typed.lower_texts);
-  before_colons("--upper", typed.upper_texts);
-  before_colons("--l1", typed.l1_texts);
-  before_colons("--ridge", typed.ridge_texts);
   for (auto& text : typed.fixed_texts) in_list("--fix", text);
   read_texts(typed);
 }
 
 std::vector<Constraints> constraints_of_modes(TypedConstraints const& typed, int order) {
   std::vector<Constraints> result(order);
-  put_numbers("--lower", typed.lower, result, [](Constraints& c, double x) { c.lower = x; });
-  put_numbers("--upper", typed.upper, result, [](Constraints& c, double x) { c.upper = x; });
-  put_numbers("--l1", typed.l1, result, [](Constraints& c, double x) { c.l1 = x; });
-  put_numbers("--ridge", typed.ridge, result, [](Constraints& c, double x) { c.ridge = x; });
+  for (auto const* const numbers : {&typed.lower, &typed.upper, &typed.l1, &typed.ridge})
+    put_numbers(*numbers, result);
   for (int const mode : typed.nonnegative) expect_mode("--nonnegative", mode, order);
   for (int n = 0; n < order; ++n) {
     auto& of_n       = result[n];
@@ -124,10 +149,8 @@ std::vector<Constraints> constraints_of_modes(TypedConstraints const& typed, int
     if (typed.all_nonnegative || std::find(list.begin(), list.end(), n) != list.end())
       of_n.lower = std::max(of_n.lower, 0.0);
     if (of_n.lower > of_n.upper)
-      throw UsageError(
-          fmt::format("mode {} has the lower bound {} and the upper bound {}: no number is between "
-                      "them",
-                      n, of_n.lower, of_n.upper));
+      refuse("mode {} has the lower bound {} and the upper bound {}: no number is between them", n,
+             of_n.lower, of_n.upper);
   }
   expect_no_escape(typed, result);
   if (std::ranges::all_of(result, [](auto const& c) { return c == Constraints(); })) result.clear();
@@ -136,10 +159,6 @@ std::vector<Constraints> constraints_of_modes(TypedConstraints const& typed, int
 
 bool is_fixed(TypedConstraints const& typed, std::size_t n) {
   return std::ranges::find(typed.fixed, static_cast<int>(n)) != typed.fixed.end();
-}
-
-bool are_constrained(std::vector<Constraints> const& constraints) {
-  return !std::ranges::all_of(constraints, &Constraints::is_unconstrained);
 }
 
 std::vector<WeightShare> shares_of_weights(TypedConstraints const& typed, std::size_t order) {

@@ -3,23 +3,40 @@
 // --l1=item:0.1.
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "cli/typed_text/mode_penalties.hpp"
 #include "polyad/tensor/constraints.hpp"
 
 namespace polyad::cli {
 
+struct ModePenalty {
+  std::optional<int> mode;  // counts from 0; none: all modes that have no penalty of their own
+  double penalty   = 0;     // or a bound
+  std::string name = {};    // the name that was typed for a mode whose number is not known yet
+};
+
+/// An option that takes X, or MODE:X.
+struct TypedNumbers {
+  char const* option;
+  double Constraints::* member;  // that a number sets
+  bool may_be_negative             = false;
+  std::vector<std::string> texts   = {};
+  std::vector<ModePenalty> numbers = {};
+};
+
 struct TypedConstraints {
   // As typed.
   std::string nonnegative_text;  // "all", or modes; empty: not given
-  std::vector<std::string> lower_texts, upper_texts, l1_texts, ridge_texts, fixed_texts;
+  std::vector<std::string> fixed_texts;
+  TypedNumbers lower{"--lower", &Constraints::lower, true}, upper{"--upper", &Constraints::upper, true},
+      l1{"--l1", &Constraints::l1}, ridge{"--ridge", &Constraints::ridge};
   // The meaning of the texts, without the modes that are given by name.
   bool all_nonnegative = false;
   std::vector<int> nonnegative;
-  std::vector<ModePenalty> lower, upper, l1, ridge;
   std::vector<int> fixed;  // modes whose factors stay as they are
 };
 
@@ -40,9 +57,6 @@ void settle_modes(TypedConstraints& typed,
 
 /// Whether mode n stays as it is.
 [[nodiscard]] bool is_fixed(TypedConstraints const& typed, std::size_t n);
-
-/// Whether some mode needs more than least squares or a ridge.
-[[nodiscard]] bool are_constrained(std::vector<Constraints> const& constraints);
 
 /// A mode's share of the weights w of a start: factor |w|^(1/k) if k modes have shares.
 struct WeightShare {

@@ -7,7 +7,6 @@
 #include <CLI/CLI.hpp>
 
 #include <charconv>
-#include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>

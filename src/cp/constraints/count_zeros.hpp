@@ -36,7 +36,7 @@ template <class Space, class Scalar>
                                                     FactorMatrix<Scalar, Space> const& matrix) {
   count_t const chunks = std::clamp<count_t>(matrix.extent(0) / 64, 1, 1024);
   Kokkos::View<count_t**, Kokkos::LayoutRight, typename Space::device_type> zeros(
-      Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::zeros"), chunks, matrix.extent(1));
+      uninitialized(space, "polyad::zeros"), chunks, matrix.extent(1));
   Kokkos::parallel_for(
       "polyad::count_zeros",
       Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, chunks * matrix.extent(1)),

@@ -2,8 +2,6 @@
 // descend: an update by coordinate descent, with the sums that the run needs of it.
 #pragma once
 
-#include <Kokkos_Core.hpp>
-
 #include "cp/constraints/column_numbers.hpp"
 #include "cp/constraints/descend_rows.hpp"
 #include "cp/constraints/descend_tiles.hpp"

@@ -17,7 +17,6 @@
 #include "kernel/launch.hpp"
 #include "kernel/launch_shape.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/core/row_alignment.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/cp/factor_update.hpp"
@@ -97,9 +96,8 @@ template <class Scalar, class Space>
   count_t const most   = std::max<count_t>(1, (count_t(1) << 30) / Kernel::row_bytes(rank));
   count_t const flying = std::max<count_t>(1, std::min({rows, wanted, most}));
   expect_fits(space, "the scratch of exact rows", flying * Kernel::Row::doubles(rank), sizeof(double));
-  return DeviceNumbers<Space>(
-      Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::exact_row_scratch"),
-      flying * Kernel::Row::doubles(rank));
+  return DeviceNumbers<Space>(uninitialized(space, "polyad::exact_row_scratch"),
+                              flying * Kernel::Row::doubles(rank));
 }
 
 /// Solves every row of A, whose numbers are the start of the search. \param bounds  rounded to Scalar, on A

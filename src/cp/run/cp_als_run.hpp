@@ -5,7 +5,6 @@
 
 #include <Kokkos_Core.hpp>
 #include <cmath>
-#include <cstdint>
 #include <filesystem>
 #include <limits>
 #include <memory>

@@ -2,13 +2,10 @@
 // RunUpdates: the updates of a run of CP-ALS, one for each mode.
 #pragma once
 
-#include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "cp/constraints/constrained_update.hpp"

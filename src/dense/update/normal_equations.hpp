@@ -388,13 +388,11 @@ void normal_equations(Space const& space, ScaledHadamard<Space> const& matrix,
   Kokkos::parallel_for("polyad::normal_equations", policy, equations);
 }
 
-#define POLYAD_NORMAL_EQUATIONS(Scalar)                                                      \
-  template void normal_equations(Kokkos::DefaultExecutionSpace const&,                       \
-                                 ScaledHadamard<Kokkos::DefaultExecutionSpace> const&,       \
-                                 DeviceNumbers<Kokkos::DefaultExecutionSpace> const&,        \
-                                 DeviceNumbers<Kokkos::DefaultExecutionSpace> const&,        \
-                                 FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, \
-                                 HadamardOfGrams<Kokkos::DefaultExecutionSpace> const*)
+#define POLYAD_NORMAL_EQUATIONS(Scalar)                                                                    \
+  template void normal_equations(CompiledSpace const&, ScaledHadamard<CompiledSpace> const&,               \
+                                 DeviceNumbers<CompiledSpace> const&, DeviceNumbers<CompiledSpace> const&, \
+                                 FactorMatrix<Scalar, CompiledSpace> const&,                               \
+                                 HadamardOfGrams<CompiledSpace> const*)
 POLYAD_EACH_SCALAR(extern, POLYAD_NORMAL_EQUATIONS);
 
 }  // namespace polyad::detail

@@ -223,13 +223,12 @@ void update_factor(Space const& space, FactorMatrix<Scalar, Space> const& V,
   });
 }
 
-#define POLYAD_UPDATE_FACTOR(Scalar)                                                                         \
-  template void update_factor(                                                                               \
-      Kokkos::DefaultExecutionSpace const&, FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&,      \
-      FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&,                                            \
-      FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&,                                            \
-      GramWorkspace<Kokkos::DefaultExecutionSpace> const&, GramMatrix<Kokkos::DefaultExecutionSpace> const&, \
-      InnerProductSums<Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_UPDATE_FACTOR(Scalar)                                                                 \
+  template void update_factor(CompiledSpace const&, FactorMatrix<Scalar, CompiledSpace> const&,      \
+                              FactorMatrix<Scalar, CompiledSpace> const&,                            \
+                              FactorMatrix<Scalar, CompiledSpace> const&,                            \
+                              GramWorkspace<CompiledSpace> const&, GramMatrix<CompiledSpace> const&, \
+                              InnerProductSums<CompiledSpace> const&)
 POLYAD_EACH_SCALAR(extern, POLYAD_UPDATE_FACTOR);
 
 }  // namespace polyad::detail

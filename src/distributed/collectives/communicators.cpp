@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mpi_communicator, and nccl_communicator for builds without NCCL.
 #include <memory>
-#include <utility>
 
 #include "distributed/collectives/mpi_collectives.hpp"
 #include "distributed/collectives/nccl_collectives.hpp"

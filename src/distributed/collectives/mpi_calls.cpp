@@ -9,7 +9,6 @@
 
 #include <cstdlib>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "distributed/collectives/mpi_api.hpp"

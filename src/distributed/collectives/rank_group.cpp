@@ -2,7 +2,6 @@
 // RankGroup: sizes checked, words counted; and the back end of one rank.
 #include <cstdlib>
 #include <numeric>
-#include <string>
 #include <utility>
 
 #include "polyad/core/error.hpp"

@@ -121,8 +121,7 @@ private:
       std::sort(sorted.begin() + starts.back(), sorted.end());
       starts.push_back(sorted.size());
     }
-    QueryDoubles<Space> const on_device(
-        Kokkos::view_alloc(m_space, Kokkos::WithoutInitializing, "polyad::sorted_scores"), sorted.size());
+    QueryDoubles<Space> const on_device(uninitialized(m_space, "polyad::sorted_scores"), sorted.size());
     Kokkos::deep_copy(m_space, on_device,
                       Kokkos::View<double const*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>(sorted.data(),
                                                                                               sorted.size()));
@@ -396,12 +395,11 @@ Evaluation evaluate(Space const& space, FastTuckerModel<Scalar, Space> const& mo
   return evaluate(Communicator<Space>(space), model, test, options, seen);
 }
 
-#define POLYAD_EVALUATE_ON_RANKS(Scalar, Index)                                                \
-  template Evaluation evaluate(Communicator<Kokkos::DefaultExecutionSpace> const&,             \
-                               FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,  \
-                               CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-                               EvaluationOptions const&,                                       \
-                               CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_EVALUATE_ON_RANKS(Scalar, Index)                                                          \
+  template Evaluation evaluate(Communicator<CompiledSpace> const&,                                       \
+                               FastTuckerModel<Scalar, CompiledSpace> const&,                            \
+                               CooTensor<Scalar, Index, CompiledSpace> const&, EvaluationOptions const&, \
+                               CooTensor<Scalar, Index, CompiledSpace> const&)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_EVALUATE_ON_RANKS);
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_EVALUATE);
 

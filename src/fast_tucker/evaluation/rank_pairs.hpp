@@ -4,7 +4,6 @@
 #pragma once
 
 #include <Kokkos_Core.hpp>
-#include <vector>
 
 #include "fast_tucker/ranking/ranked_rows.hpp"
 #include "polyad/tensor/factor_matrices.hpp"

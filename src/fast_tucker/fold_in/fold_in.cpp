@@ -9,7 +9,6 @@
 #include <cmath>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "distributed/over_ranks.hpp"
@@ -467,23 +466,21 @@ FastTuckerModel<Scalar, Space> update_rows(Space const& space, FastTuckerModel<S
   return update_rows(Communicator<Space>(space), model, entries, added, options);
 }
 
-#define POLYAD_FOLD_IN(Scalar, Index)                                                                      \
-  template FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> fold_in(                                 \
-      Communicator<Kokkos::DefaultExecutionSpace> const&,                                                  \
-      FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,                                       \
-      CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, FoldInOptions const&);               \
-  template FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> update_rows(                             \
-      Communicator<Kokkos::DefaultExecutionSpace> const&,                                                  \
-      FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,                                       \
-      CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                                      \
-      CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, FoldInOptions const&);               \
-  template FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> fold_in(                                 \
-      Kokkos::DefaultExecutionSpace const&, FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&, \
-      CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, FoldInOptions const&);               \
-  template FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> update_rows(                             \
-      Kokkos::DefaultExecutionSpace const&, FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&, \
-      CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                                      \
-      CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, FoldInOptions const&)
+#define POLYAD_FOLD_IN(Scalar, Index)                                                                 \
+  template FastTuckerModel<Scalar, CompiledSpace> fold_in(                                            \
+      Communicator<CompiledSpace> const&, FastTuckerModel<Scalar, CompiledSpace> const&,              \
+      CooTensor<Scalar, Index, CompiledSpace> const&, FoldInOptions const&);                          \
+  template FastTuckerModel<Scalar, CompiledSpace> update_rows(                                        \
+      Communicator<CompiledSpace> const&, FastTuckerModel<Scalar, CompiledSpace> const&,              \
+      CooTensor<Scalar, Index, CompiledSpace> const&, CooTensor<Scalar, Index, CompiledSpace> const&, \
+      FoldInOptions const&);                                                                          \
+  template FastTuckerModel<Scalar, CompiledSpace> fold_in(                                            \
+      CompiledSpace const&, FastTuckerModel<Scalar, CompiledSpace> const&,                            \
+      CooTensor<Scalar, Index, CompiledSpace> const&, FoldInOptions const&);                          \
+  template FastTuckerModel<Scalar, CompiledSpace> update_rows(                                        \
+      CompiledSpace const&, FastTuckerModel<Scalar, CompiledSpace> const&,                            \
+      CooTensor<Scalar, Index, CompiledSpace> const&, CooTensor<Scalar, Index, CompiledSpace> const&, \
+      FoldInOptions const&)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_FOLD_IN);
 
 }  // namespace polyad

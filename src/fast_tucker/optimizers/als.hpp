@@ -129,7 +129,7 @@ private:
   [[nodiscard]] RowSums make_row_sums(count_t nnz, count_t rank) const {
     count_t const size = row_sums_size(nnz, rank);
     expect_fits(m_run.space, "the sums of long rows", size, sizeof(Scalar));
-    return RowSums(Kokkos::view_alloc(m_run.space, Kokkos::WithoutInitializing, "polyad::row_sums"), size);
+    return RowSums(uninitialized(m_run.space, "polyad::row_sums"), size);
   }
 
   /// The penalty that draws mode n's rows to their target. \pre draws_rows() or a target of one

@@ -2,7 +2,6 @@
 // FastTuckerEpochs: the epochs of one run of fast_tucker, by any of its optimizers.
 #pragma once
 
-#include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <cmath>
 #include <functional>

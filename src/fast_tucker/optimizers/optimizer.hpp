@@ -7,15 +7,22 @@
 #include <algorithm>
 #include <functional>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "dense/intermediates.hpp"
-#include "fast_tucker/snapshot_matrix.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
+#include "polyad/tensor/fast_tucker_state.hpp"
 #include "run/row_distribution.hpp"
+#include "tensor/read_rows.hpp"
 
 namespace polyad::detail {
+
+/// The matrix of `space`, which it shares. Each block waits for `space`.
+template <class Scalar, class Space>
+[[nodiscard]] FastTuckerSnapshot::Matrix snapshot_matrix(Space const& space,
+                                                         FactorMatrix<Scalar, Space> const& matrix) {
+  return {matrix.extent(0), matrix.extent(1), reader_of_rows<Scalar>(space, matrix)};
+}
 
 /// A model while it is fitted to a tensor. Shares both. The model's A^(n) have the rows that this rank owns.
 template <class Scalar, class Space>

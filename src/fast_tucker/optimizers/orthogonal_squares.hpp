@@ -3,7 +3,6 @@
 // makes them. If so, least squares for rows need less work (RowProblem::squares).
 #pragma once
 
-#include <Kokkos_Core.hpp>
 #include <cmath>
 #include <limits>
 

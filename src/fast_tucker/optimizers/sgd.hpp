@@ -11,7 +11,6 @@
 
 #include <Kokkos_Core.hpp>
 #include <array>
-#include <cmath>
 
 #include "dense/transposed_product.hpp"
 #include "fast_tucker/optimizers/gradients.hpp"

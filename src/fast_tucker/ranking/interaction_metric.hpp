@@ -10,7 +10,6 @@
 // it, and these are the rows of A^(n) (B^(n) L).
 #pragma once
 
-#include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <cmath>
 #include <vector>

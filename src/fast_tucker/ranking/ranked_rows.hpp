@@ -5,8 +5,6 @@
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>
-#include <cmath>
-#include <vector>
 
 #include "polyad/fast_tucker/recommend.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
@@ -29,8 +27,8 @@ template <class Space>
 Observed<Space> observed_of(Space const& space, ObservedRows const& observed, int n) {
   if (observed.empty() || observed[n].empty()) return {};
   auto const& rows = observed[n];
-  Kokkos::View<Mark*, typename Space::device_type> const copy(
-      Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::observed_rows"), rows.size());
+  Kokkos::View<Mark*, typename Space::device_type> const copy(uninitialized(space, "polyad::observed_rows"),
+                                                              rows.size());
   Kokkos::deep_copy(
       space, copy,
       Kokkos::View<Mark const*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>(rows.data(), rows.size()));

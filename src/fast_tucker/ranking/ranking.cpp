@@ -91,17 +91,14 @@ Ranking<Scalar, Space>::Ranking(Space const& space, FastTuckerModel<Scalar, Spac
   base                  = QueryDoubles<Space>("polyad::query_base", Q);
   expect_fits(space, "the columns that are kept", checked_product("the columns that are kept", Q, K),
               sizeof(std::uint32_t));
-  m_kept =
-      decltype(m_kept)(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::kept_columns"), Q, K);
+  m_kept              = decltype(m_kept)(uninitialized(space, "polyad::kept_columns"), Q, K);
   m_not_finite        = decltype(m_not_finite)("polyad::not_finite");
   count_t const lists = Q * m_blocks.groups;
   for (auto* best : {&m_best, &m_next}) {
     expect_fits(space, "the best rows", checked_product("the best rows", lists, m_wanted),
                 sizeof(double) + sizeof(count_t));
-    best->scores = decltype(best->scores)(
-        Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::best_scores"), lists, m_wanted);
-    best->rows = decltype(best->rows)(
-        Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::best_rows"), lists, m_wanted);
+    best->scores = decltype(best->scores)(uninitialized(space, "polyad::best_scores"), lists, m_wanted);
+    best->rows   = decltype(best->rows)(uninitialized(space, "polyad::best_rows"), lists, m_wanted);
     best->counts = decltype(best->counts)("polyad::best_counts", lists);
   }
 }

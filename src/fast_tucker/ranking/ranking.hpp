@@ -2,8 +2,6 @@
 // Ranking: the scores of the rows of a mode for a batch of queries, by blocks of rows, and the best of them.
 #pragma once
 
-#include <vector>
-
 #include "fast_tucker/ranking/ranked_rows.hpp"
 #include "fast_tucker/ranking/seen_rows.hpp"
 #include "fast_tucker/ranking/select_best.hpp"

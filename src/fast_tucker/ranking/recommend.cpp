@@ -155,16 +155,13 @@ ObservedRows observed_rows(Space const& space, CooTensor<Scalar, Index, Space> c
   return observed;
 }
 
-#define POLYAD_RECOMMEND(Scalar, Index)                                                           \
-  template Rankings recommend(Kokkos::DefaultExecutionSpace const&,                               \
-                              FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&, int, \
-                              std::span<count_t const>, RankingOptions const&,                    \
-                              CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&);    \
-  template ObservedRows observed_rows(Kokkos::DefaultExecutionSpace const&,                       \
-                                      CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&)
-#define POLYAD_SIMILAR(Scalar)                                                                  \
-  template Rankings similar(Kokkos::DefaultExecutionSpace const&,                               \
-                            FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&, int, \
+#define POLYAD_RECOMMEND(Scalar, Index)                                                                 \
+  template Rankings recommend(CompiledSpace const&, FastTuckerModel<Scalar, CompiledSpace> const&, int, \
+                              std::span<count_t const>, RankingOptions const&,                          \
+                              CooTensor<Scalar, Index, CompiledSpace> const&);                          \
+  template ObservedRows observed_rows(CompiledSpace const&, CooTensor<Scalar, Index, CompiledSpace> const&)
+#define POLYAD_SIMILAR(Scalar)                                                                        \
+  template Rankings similar(CompiledSpace const&, FastTuckerModel<Scalar, CompiledSpace> const&, int, \
                             std::span<count_t const>, RankingOptions const&)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_RECOMMEND);
 POLYAD_EACH_SCALAR(, POLYAD_SIMILAR);

@@ -29,8 +29,7 @@ template <class Space>
 Kokkos::View<count_t*, typename Space::device_type> numbers_from(Space const& space, char const* label,
                                                                  std::vector<count_t> const& host) {
   expect_fits(space, label, host.size(), sizeof(count_t));
-  Kokkos::View<count_t*, typename Space::device_type> const numbers(
-      Kokkos::view_alloc(space, Kokkos::WithoutInitializing, std::string(label)), host.size());
+  Kokkos::View<count_t*, typename Space::device_type> const numbers(uninitialized(space, label), host.size());
   Kokkos::deep_copy(
       space, numbers,
       Kokkos::View<count_t const*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>(host.data(), host.size()));
@@ -203,8 +202,7 @@ SeenRows<Space> find_seen(Space const& space, CooTensor<Scalar, Index, Space> co
   result.starts = numbers_from(space, "polyad::seen_starts", starts);
   if (starts.back() == 0) return result;
   expect_fits(space, "the rows that were seen", starts.back(), sizeof(count_t));
-  result.rows = typename SeenRows<Space>::Numbers(
-      Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::seen_rows"), starts.back());
+  result.rows = typename SeenRows<Space>::Numbers(uninitialized(space, "polyad::seen_rows"), starts.back());
   look_up_nonzeros(space, seen, mode, mode_rows, groups, numbers_from(space, "polyad::seen_next", starts),
                    result.rows);
   return result;

@@ -43,7 +43,7 @@ Kokkos::View<Index*, typename Space::device_type> list_unflagged(Space const& sp
   Kokkos::parallel_scan("polyad::count_cleared_rows", Range(space, 0, flags.extent(0)), list, unflagged);
   space.fence("polyad::list_unflagged");
   expect_fits(space, "the rows to be cleared", unflagged, sizeof(Index));
-  list.list = Rows(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::cleared_rows"), unflagged);
+  list.list = Rows(uninitialized(space, "polyad::cleared_rows"), unflagged);
   Kokkos::parallel_scan("polyad::list_cleared_rows", Range(space, 0, flags.extent(0)), list, unflagged);
   space.fence("polyad::list_unflagged");
   return list.list;

@@ -75,9 +75,8 @@ KOKKOS_FUNCTION count_t last_at_most(Number const* numbers, count_t count, count
 }
 
 /// Instantiates the read_nonzeros of a format, a class template.
-#define POLYAD_READ_NONZEROS(Format, Scalar, Index)                                                 \
-  template void read_nonzeros(Kokkos::DefaultExecutionSpace const&,                                 \
-                              Format<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, count_t, \
-                              NonzeroBlock<Scalar, Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_READ_NONZEROS(Format, Scalar, Index)                                                       \
+  template void read_nonzeros(CompiledSpace const&, Format<Scalar, Index, CompiledSpace> const&, count_t, \
+                              NonzeroBlock<Scalar, CompiledSpace> const&)
 
 }  // namespace polyad::detail

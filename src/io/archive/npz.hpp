@@ -4,7 +4,6 @@
 // "rows_n" lists them, and "extents" has the sizes of all modes.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 
 #include "io/models/ktensor_blocks.hpp"

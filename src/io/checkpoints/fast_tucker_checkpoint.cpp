@@ -114,7 +114,7 @@ void f64_list(Archive& archive, std::vector<double>& list, std::uint64_t most) {
 }
 
 template <class Archive>
-void errors(Archive& archive, StateErrors& of) {
+void errors(Archive& archive, PredictionErrors& of) {
   archive.u64(of.entries);
   archive.f64(of.rmse);
   archive.f64(of.mae);

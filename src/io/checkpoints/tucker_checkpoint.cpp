@@ -3,7 +3,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "io/checkpoints/checkpoint_fields.hpp"
 #include "io/checkpoints/checkpoint_rows.hpp"

@@ -2,7 +2,6 @@
 #include "io/delimited/separator.hpp"
 
 #include <cstring>
-#include <utility>
 
 #include "io/text/decimal.hpp"
 #include "io/text/tokens.hpp"

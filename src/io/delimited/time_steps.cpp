@@ -2,7 +2,6 @@
 #include "io/delimited/time_steps.hpp"
 
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstdio>

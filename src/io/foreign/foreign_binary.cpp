@@ -143,10 +143,37 @@ void expect_size(RawInput const& file, std::uint64_t begin, std::uint64_t nnz, s
            " bytes, but " + std::to_string(left) + " bytes follow");
 }
 
-TensorFile finish(Dialect dialect, CoordinateList&& list, RawInput const& file, ReadOptions const& options,
-                  std::chrono::steady_clock::time_point start) {
+/// A file that is being read.
+struct ForeignFile {
+  ForeignFile(RawInput& input, ReadOptions const& of_user)
+      : file(input), options(of_user), memory(of_user.memory_bytes) {
+    file.hold(memory);
+    memory.count_file(file.name(), file.size());
+    head = head_of(file);
+  }
+
+  /// The fields of the header. The file is refused on big-endian machines.
+  [[nodiscard]] FieldReader fields() const {
+    FieldReader reader(file.name(), head);
+    if (!reads_binary_files) reader.refuse("binary files are read on little-endian machines only");
+    return reader;
+  }
+
+  /// Reads the nonzeros.
+  [[nodiscard]] TensorFile read(Dialect dialect, std::vector<std::uint64_t> const& extents, std::uint64_t nnz,
+                                std::vector<Column> const& columns);
+
+  std::chrono::steady_clock::time_point const start = std::chrono::steady_clock::now();
+  RawInput& file;
+  ReadOptions const& options;
+  ReadMemory memory;
+  std::string head;
+};
+
+TensorFile ForeignFile::read(Dialect dialect, std::vector<std::uint64_t> const& extents, std::uint64_t nnz,
+                             std::vector<Column> const& columns) {
   TensorFile result;
-  result.tensor                  = std::move(list);
+  result.tensor                  = fill(file, extents, nnz, columns, options, memory);
   result.report.dialect          = dialect;
   result.report.index_base       = 0;
   result.report.knows_index_base = false;
@@ -170,13 +197,8 @@ bool begins_splatt_binary(std::string_view start) {
 }
 
 TensorFile read_genten_binary(RawInput& file, ReadOptions const& options) {
-  auto const start = std::chrono::steady_clock::now();
-  ReadMemory memory(options.memory_bytes);
-  file.hold(memory);
-  memory.count_file(file.name(), file.size());
-  std::string const head = head_of(file);
-  FieldReader reader(file.name(), head);
-  if (!reads_binary_files) reader.refuse("binary files are read on little-endian machines only");
+  ForeignFile foreign(file, options);
+  FieldReader reader = foreign.fields();
   if (reader.take(4) != "sptn"sv) reader.refuse("is not a binary file of GenTen");
   std::uint64_t const order = checked_order(reader, reader.u32()), value_bits = reader.u32();
   if (value_bits != 32 && value_bits != 64)
@@ -195,25 +217,19 @@ TensorFile read_genten_binary(RawInput& file, ReadOptions const& options) {
   columns.push_back({0, 0, value_bits / 8});
   nonzero_bytes += value_bits / 8;
   std::uint64_t const nnz = reader.u64();
-  std::uint64_t next      = head.size() - reader.left();
+  std::uint64_t next      = foreign.head.size() - reader.left();
   expect_size(file, next, nnz, nonzero_bytes);
   for (Column& column : columns) {
     column.begin  = next;
     column.stride = nonzero_bytes;
     next += column.bytes;
   }
-  return finish(Dialect::genten_binary, fill(file, extents, nnz, columns, options, memory), file, options,
-                start);
+  return foreign.read(Dialect::genten_binary, extents, nnz, columns);
 }
 
 TensorFile read_splatt_binary(RawInput& file, ReadOptions const& options) {
-  auto const start = std::chrono::steady_clock::now();
-  ReadMemory memory(options.memory_bytes);
-  file.hold(memory);
-  memory.count_file(file.name(), file.size());
-  std::string const head = head_of(file);
-  FieldReader reader(file.name(), head);
-  if (!reads_binary_files) reader.refuse("binary files are read on little-endian machines only");
+  ForeignFile foreign(file, options);
+  FieldReader reader       = foreign.fields();
   std::uint64_t const kind = reader.u32(), index_bytes = reader.u64(), value_bytes = reader.u64();
   if (kind == 1) reader.refuse("holds a CSF tensor of SPLATT; its coordinate files (.bin) are read");
   auto const is_width = [](std::uint64_t bytes) { return bytes == 4 || bytes == 8; };
@@ -224,14 +240,13 @@ TensorFile read_splatt_binary(RawInput& file, ReadOptions const& options) {
   for (std::uint64_t n = 0; n < order; ++n)
     extents.push_back(checked_extent(reader, n, reader.field(index_bytes)));
   std::uint64_t const nnz   = reader.field(index_bytes);
-  std::uint64_t const begin = head.size() - reader.left();
+  std::uint64_t const begin = foreign.head.size() - reader.left();
   expect_size(file, begin, nnz, order * index_bytes + value_bytes);
   std::vector<Column> columns;
   for (std::uint64_t n = 0; n < order; ++n)
     columns.push_back({begin + n * nnz * index_bytes, index_bytes, index_bytes});
   columns.push_back({begin + order * nnz * index_bytes, value_bytes, value_bytes});
-  return finish(Dialect::splatt_binary, fill(file, extents, nnz, columns, options, memory), file, options,
-                start);
+  return foreign.read(Dialect::splatt_binary, extents, nnz, columns);
 }
 
 }  // namespace polyad::io

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The elements of an array, read in blocks from where they are: a vector, or a matrix of any execution space
-// (io/memory/matrix_blocks.hpp). A writer that uses them never holds a copy of the array.
+// (io/models/saved_models.cpp). A writer that uses them never holds a copy of the array.
 #pragma once
 
 #include <algorithm>

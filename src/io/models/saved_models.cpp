@@ -5,14 +5,13 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "io/archive/npz_arrays.hpp"
 #include "io/archive/npz_names.hpp"
 #include "io/archive/zip.hpp"
 #include "io/lists/single_precision.hpp"
-#include "io/memory/matrix_blocks.hpp"
+#include "io/memory/element_blocks.hpp"
 #include "io/models/fast_tucker_blocks.hpp"
 #include "io/models/ktensor_blocks.hpp"
 #include "polyad/core/instances.hpp"
@@ -20,9 +19,18 @@
 #include "polyad/io/atomic_file.hpp"
 #include "polyad/io/input_file.hpp"
 #include "polyad/tensor/compact.hpp"
+#include "tensor/read_rows.hpp"
 
 namespace polyad {
 namespace {
+
+/// The elements of a matrix of `space`, which it shares. Each block waits for `space`.
+template <class Scalar, class Space>
+[[nodiscard]] io::ElementBlocks element_blocks(Space const& space,
+                                               FactorMatrix<Scalar, Space> const& matrix) {
+  return {matrix.extent(0), matrix.extent(1), detail::reader_of_rows<Scalar>(space, matrix),
+          sizeof(Scalar) == sizeof(float)};
+}
 
 /// Converts between an unfolding along the last mode, R_{N-1} x the others, and R_0 x ... x R_{N-1}, where
 /// the last index is the fastest.
@@ -173,7 +181,7 @@ void save(Space const& space, Ktensor<Scalar, Space> const& model, std::filesyst
   io::KtensorBlocks blocks{model.weights, {}, {}, model.rows, names, model.constraints};
   for (int n = 0; n < model.factors.order(); ++n) {
     blocks.extents.push_back(extent_of(model, n));
-    blocks.factors.push_back(io::element_blocks<Scalar>(space, model.factors[n]));
+    blocks.factors.push_back(element_blocks<Scalar>(space, model.factors[n]));
   }
   io::expect_names_fit(names, blocks.extents);
   io::write_model_blocks(path, blocks, is_single<Scalar>);
@@ -194,7 +202,7 @@ void save(Space const& space, FastTuckerModel<Scalar, Space> const& model, std::
           io::RowNames const& names, std::vector<std::vector<std::uint8_t>> const& observed,
           std::optional<RowFit> const& fit) {
   std::vector<io::ElementBlocks> factors;
-  for (int n = 0; n < model.order(); ++n) factors.push_back(io::element_blocks<Scalar>(space, model.A(n)));
+  for (int n = 0; n < model.order(); ++n) factors.push_back(element_blocks<Scalar>(space, model.A(n)));
   auto host     = io::without_factors(space, model);
   host.names    = names;
   host.observed = observed;
@@ -221,7 +229,7 @@ void save(Space const& space, TuckerModel<Scalar, Space> const& model, std::file
   for (std::size_t n = 0; n < model.factors.size(); ++n) {
     auto const& U = model.factors[n];
     io::add_array(zip, "factor_" + std::to_string(n), {U.extent(0), U.extent(1)},
-                  io::element_blocks<Scalar>(space, U), is_single<Scalar>);
+                  element_blocks<Scalar>(space, U), is_single<Scalar>);
   }
   io::add_rows(zip, model.rows);
   io::add_names(zip, names);
@@ -257,33 +265,29 @@ TuckerModel<Scalar, Space> load_tucker(Space const& space, std::filesystem::path
   return model;
 }
 
-#define POLYAD_SAVED_MODELS(Scalar)                                                                         \
-  template io::HostKtensor io::to_host_model(Kokkos::DefaultExecutionSpace const&,                          \
-                                             Ktensor<Scalar, Kokkos::DefaultExecutionSpace> const&);        \
-  template io::HostFastTucker io::to_host_model(                                                            \
-      Kokkos::DefaultExecutionSpace const&, FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&); \
-  template io::HostFastTucker io::without_factors(                                                          \
-      Kokkos::DefaultExecutionSpace const&, FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&); \
-  template Ktensor<Scalar, Kokkos::DefaultExecutionSpace> io::to_model<Scalar>(                             \
-      Kokkos::DefaultExecutionSpace const&, io::HostKtensor const&);                                        \
-  template FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> io::to_model<Scalar>(                     \
-      Kokkos::DefaultExecutionSpace const&, io::HostFastTucker const&);                                     \
-  template void save(Kokkos::DefaultExecutionSpace const&,                                                  \
-                     Ktensor<Scalar, Kokkos::DefaultExecutionSpace> const&, std::filesystem::path const&,   \
-                     io::RowNames const&);                                                                  \
-  template void save(Kokkos::DefaultExecutionSpace const&,                                                  \
-                     TuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,                             \
-                     std::filesystem::path const&, io::RowNames const&);                                    \
-  template void save(Kokkos::DefaultExecutionSpace const&,                                                  \
-                     FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,                         \
-                     std::filesystem::path const&, io::RowNames const&,                                     \
-                     std::vector<std::vector<std::uint8_t>> const&, std::optional<RowFit> const&);          \
-  template Ktensor<Scalar, Kokkos::DefaultExecutionSpace> load_ktensor<Scalar>(                             \
-      Kokkos::DefaultExecutionSpace const&, std::filesystem::path const&);                                  \
-  template TuckerModel<Scalar, Kokkos::DefaultExecutionSpace> load_tucker<Scalar>(                          \
-      Kokkos::DefaultExecutionSpace const&, std::filesystem::path const&);                                  \
-  template FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> load_fast_tucker<Scalar>(                 \
-      Kokkos::DefaultExecutionSpace const&, std::filesystem::path const&)
+#define POLYAD_SAVED_MODELS(Scalar)                                                                        \
+  template io::HostKtensor io::to_host_model(CompiledSpace const&, Ktensor<Scalar, CompiledSpace> const&); \
+  template io::HostFastTucker io::to_host_model(CompiledSpace const&,                                      \
+                                                FastTuckerModel<Scalar, CompiledSpace> const&);            \
+  template io::HostFastTucker io::without_factors(CompiledSpace const&,                                    \
+                                                  FastTuckerModel<Scalar, CompiledSpace> const&);          \
+  template Ktensor<Scalar, CompiledSpace> io::to_model<Scalar>(CompiledSpace const&,                       \
+                                                               io::HostKtensor const&);                    \
+  template FastTuckerModel<Scalar, CompiledSpace> io::to_model<Scalar>(CompiledSpace const&,               \
+                                                                       io::HostFastTucker const&);         \
+  template void save(CompiledSpace const&, Ktensor<Scalar, CompiledSpace> const&,                          \
+                     std::filesystem::path const&, io::RowNames const&);                                   \
+  template void save(CompiledSpace const&, TuckerModel<Scalar, CompiledSpace> const&,                      \
+                     std::filesystem::path const&, io::RowNames const&);                                   \
+  template void save(CompiledSpace const&, FastTuckerModel<Scalar, CompiledSpace> const&,                  \
+                     std::filesystem::path const&, io::RowNames const&,                                    \
+                     std::vector<std::vector<std::uint8_t>> const&, std::optional<RowFit> const&);         \
+  template Ktensor<Scalar, CompiledSpace> load_ktensor<Scalar>(CompiledSpace const&,                       \
+                                                               std::filesystem::path const&);              \
+  template TuckerModel<Scalar, CompiledSpace> load_tucker<Scalar>(CompiledSpace const&,                    \
+                                                                  std::filesystem::path const&);           \
+  template FastTuckerModel<Scalar, CompiledSpace> load_fast_tucker<Scalar>(CompiledSpace const&,           \
+                                                                           std::filesystem::path const&)
 POLYAD_EACH_SCALAR(, POLYAD_SAVED_MODELS);
 
 }  // namespace polyad

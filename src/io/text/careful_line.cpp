@@ -2,7 +2,6 @@
 // The careful path of the line parser: every form that is allowed, and the message for every fault.
 #include <charconv>
 #include <cmath>
-#include <limits>
 #include <system_error>
 
 #include "io/quoted.hpp"

@@ -57,8 +57,7 @@ std::string missing_banner(PossibleSizes const& sizes) {
   return "looks like the sizes of a Matrix Market file, " + std::to_string(sizes.rows) + " x " +
          std::to_string(sizes.columns) + " with " + std::to_string(sizes.entries) +
          " entries, but its header is missing: put '%%MatrixMarket matrix coordinate real general' in front. "
-         "If "
-         "the line is an entry, put the lines '2' and '" +
+         "If the line is an entry, put the lines '2' and '" +
          std::to_string(sizes.rows) + " " + std::to_string(sizes.columns) +
          "' in front (docs/file-formats.md)";
 }

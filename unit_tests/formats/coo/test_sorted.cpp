@@ -30,8 +30,8 @@
 
 // The header is for merge_borders; its MTTKRP is compiled in the library.
 namespace polyad::detail {
-extern POLYAD_MTTKRP_SORTED(float, std::uint32_t);
-extern POLYAD_MTTKRP_SORTED(double, std::uint32_t);
+extern POLYAD_MTTKRP(Sorted, float, std::uint32_t);
+extern POLYAD_MTTKRP(Sorted, double, std::uint32_t);
 }  // namespace polyad::detail
 
 namespace polyad::test {

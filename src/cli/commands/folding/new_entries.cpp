@@ -12,8 +12,8 @@
 #include "cli/names/row_texts.hpp"
 #include "cli/run/ranks.hpp"
 #include "cli/streams/messages.hpp"
+#include "cli/streams/refuse.hpp"
 #include "cli/tensors/entries.hpp"
-#include "polyad/core/error.hpp"
 
 namespace polyad::cli {
 
@@ -58,12 +58,10 @@ TypedFoldIn settle_fit(TypedFoldIn const& typed, io::HostFastTucker const& model
     if (!typed.has_typed_damping) options.bias_damping = stored.bias_damping;
   }
   if (!options.targets.empty() && options.targets.size() != model.extents.size())
-    throw UsageError(
-        fmt::format("--targets gives {} words for {} modes", options.targets.size(), model.order()));
+    refuse("--targets gives {} words for {} modes", options.targets.size(), model.order());
   bool const has_biases = !model.biases.empty() || model.mean != 0;
   if (options.implicit && has_biases)
-    throw UsageError(
-        fmt::format("{} has a mean and biases, so it was not fitted with --implicit: leave that out", path));
+    refuse("{} has a mean and biases, so it was not fitted with --implicit: leave that out", path);
   if (!options.implicit && !has_biases && !model.fit && ranks().rank == 0)
     say("polyad: {} has neither a mean nor biases: if it was fitted with --implicit, give that here, too\n",
         path);
@@ -115,10 +113,10 @@ void expect_known_rows(EntriesForModel const& entries, io::HostFastTucker const&
     if (n < 0) continue;
     ++unknown;
     if (!allowed)
-      throw InputError(entries.facts.path.name, 0, 0,
-                       fmt::format("entry {} has row {} of {}, which the model does not have, or has no "
-                                   "entries of; --cold-start bias uses such entries for biases alone",
-                                   p + 1, rows.text(n, index_of(list, p, n)), rows.mode_text(n)));
+      refuse_file(entries.facts.path.name,
+                  "entry {} has row {} of {}, which the model does not have, or has no "
+                  "entries of; --cold-start bias uses such entries for biases alone",
+                  p + 1, rows.text(n, index_of(list, p, n)), rows.mode_text(n));
   }
   if (unknown > 0)
     say("polyad: {} entries have a row that the model does not have: they count for biases alone, unless the "

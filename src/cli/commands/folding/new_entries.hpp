@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/names/read_for_model.hpp"
-#include "cli/options/fold_in_options.hpp"
+#include "cli/options/completion_options.hpp"
 #include "polyad/io/coordinate_list.hpp"
 #include "polyad/io/fast_tucker_file.hpp"
 #include "polyad/io/labels.hpp"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/commands/folding/new_users.hpp"
 
-#include <fmt/format.h>
-
 #include <cstddef>
 #include <string>
 #include <unordered_set>
@@ -12,11 +10,10 @@
 #include "cli/drivers/folding/fold_in.hpp"
 #include "cli/names/read_for_model.hpp"
 #include "cli/names/row_texts.hpp"
-#include "cli/report/file_name_format.hpp"
 #include "cli/run/ranks.hpp"
 #include "cli/streams/messages.hpp"
+#include "cli/streams/refuse.hpp"
 #include "cli/tensors/entries.hpp"
-#include "polyad/core/error.hpp"
 
 namespace polyad::cli {
 
@@ -26,10 +23,9 @@ int mode_of_users(io::HostFastTucker const& model, RecommendOptions const& optio
   int users = items == 0 ? 1 : 0;
   if (!options.users.empty())
     users = mode_of_text(options.users, model.names.labels, model.order(), "--user-mode");
-  if (users == items) throw UsageError(fmt::format("--mode and --user-mode are both mode {}", items));
+  if (users == items) refuse("--mode and --user-mode are both mode {}", items);
   if (users == model.time_mode)
-    throw UsageError(
-        fmt::format("mode {} is the mode of time, not of users: say by --user-mode which is", users));
+    refuse("mode {} is the mode of time, not of users: say by --user-mode which is", users);
   return users;
 }
 

@@ -2,8 +2,6 @@
 // The new rows are solved as rows after the model's own ones, which are then removed.
 #include "cli/commands/folding/project_completion.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -18,13 +16,12 @@
 #include "cli/names/match_stored.hpp"
 #include "cli/names/read_for_model.hpp"
 #include "cli/names/row_texts.hpp"
-#include "cli/report/file_name_format.hpp"
 #include "cli/run/ranks.hpp"
 #include "cli/run/session.hpp"
 #include "cli/streams/messages.hpp"
+#include "cli/streams/refuse.hpp"
 #include "cli/tensors/entries.hpp"
 #include "cli/tensors/read_input.hpp"
-#include "polyad/core/error.hpp"
 
 namespace polyad::cli {
 
@@ -36,7 +33,7 @@ io::CoordinateList shifted(io::CoordinateList const& list, int mode, std::uint64
   result.extents = list.extents;
   auto& extent   = result.extents[static_cast<std::size_t>(mode)];
   if (by > std::numeric_limits<std::uint64_t>::max() - extent)
-    throw UsageError(fmt::format("mode {} has more than 2^64 rows, together with the model's", mode));
+    refuse("mode {} has more than 2^64 rows, together with the model's", mode);
   extent += by;
   result.values = list.values;
   auto& wide    = result.indices.emplace<io::UninitializedVector<std::uint64_t>>();
@@ -85,18 +82,10 @@ void replace_marks(io::HostFastTucker& model, io::CoordinateList const& list, in
 }
 
 EntriesForModel read_entries(io::HostFastTucker const& model, ProjectOptions& options, Report& report) {
-  int const base                   = base_of_model(model.names, options.input.index_base, options.model);
-  options.input.index_base_of_text = base;
-  auto file                        = read_input_file(options.input, options.common, report);
-  if (file.tensor.extents.size() != model.extents.size())
-    throw InputError(
-        options.input.path.string(), 0, 0,
-        fmt::format("has {} modes, and the model {}", file.tensor.extents.size(), model.extents.size()));
-  auto const& labels = model.names.labels.empty() ? report.input->labels : model.names.labels;
-  options.mode       = mode_of_text(options.mode_text, labels, model.order(), "--mode");
+  int const base = base_of_model(model.names, options.input.index_base, options.model);
+  auto file      = read_slices(options, base, model.names, model.extents.size(), report);
   if (options.mode == model.time_mode)
-    throw UsageError(
-        fmt::format("mode {} is the mode of time, whose rows are those of the model", options.mode));
+    refuse("mode {} is the mode of time, whose rows are those of the model", options.mode);
   auto extents      = model.extents;
   auto const names  = with_own_rows(file, model.names, extents, options.mode);
   InputReport facts = *report.input;
@@ -107,13 +96,13 @@ EntriesForModel read_entries(io::HostFastTucker const& model, ProjectOptions& op
 
 void expect_cp_options(ProjectOptions const& options) {
   if (options.fold.is_typed)
-    throw UsageError(
+    refuse(
         "--implicit, --reg, --reg-per-entry, --shrink, --targets and --bias-reg are for models of "
         "fast-tucker: a model of cpd knows its penalties");
   if (options.cold_start && *options.cold_start != ColdStart::refuse)
-    throw UsageError("--cold-start bias is for models of fast-tucker: a model of cpd has no biases");
+    refuse("--cold-start bias is for models of fast-tucker: a model of cpd has no biases");
   if (options.input.duplicates == "keep")
-    throw UsageError("--duplicates keep is for models of fast-tucker: a tensor has one value at a place");
+    refuse("--duplicates keep is for models of fast-tucker: a tensor has one value at a place");
 }
 
 /// On several ranks, rank 0 reads the entries, and writes. Each solves some of the rows.
@@ -135,8 +124,7 @@ int project_completion(io::HostFastTucker const& model, ProjectOptions const& gi
     expect_known_rows(entries, model, {options.mode}, allowed);
     warn_of_unknown_labels(entries, extents);
   }
-  Session const session(options.common.threads, options.common.verbose);
-  report.backend = session.backend();
+  Session const session(options.common, report);
   // Rank 0 alone knows the names of the entries' modes.
   options.mode    = static_cast<int>(of_all_ranks({static_cast<std::uint64_t>(options.mode)})[0][0]);
   auto const mode = static_cast<std::size_t>(options.mode);

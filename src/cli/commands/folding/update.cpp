@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,11 +14,11 @@
 #include "cli/drivers/folding/fold_in.hpp"
 #include "cli/names/read_for_model.hpp"
 #include "cli/names/row_texts.hpp"
-#include "cli/report/file_name_format.hpp"
 #include "cli/run/interrupt.hpp"
 #include "cli/run/ranks.hpp"
 #include "cli/run/session.hpp"
 #include "cli/streams/messages.hpp"
+#include "cli/streams/refuse.hpp"
 #include "cli/tensors/entries.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "polyad/core/device.hpp"
@@ -69,10 +68,10 @@ io::CoordinateList read_train(UpdateOptions const& options, io::HostFastTucker c
   RowTexts const rows(train.names, list.extents, base);
   for (std::uint64_t p = 0; p < list.nnz(); ++p)
     if (int const n = mode_outside(list, p, model.extents); n >= 0)
-      throw InputError(options.train.string(), 0, 0,
-                       fmt::format("entry {} has row {} of {}, which the model does not have: --train takes "
-                                   "the entries that it was fitted to",
-                                   p + 1, rows.text(n, index_of(list, p, n)), rows.mode_text(n)));
+      refuse_file(options.train,
+                  "entry {} has row {} of {}, which the model does not have: --train takes "
+                  "the entries that it was fitted to",
+                  p + 1, rows.text(n, index_of(list, p, n)), rows.mode_text(n));
   return std::move(list);
 }
 
@@ -141,9 +140,8 @@ int run(UpdateOptions const& options, Report& report) {
   task.precision = options.precision;
   auto const all = task.entries.nnz();
   stop_if_interrupted("reading the entries");
-  Session const session(options.common.threads, options.common.verbose);
-  report.backend = session.backend();
-  auto updated   = fold_in_rows(model, std::move(task), fold);
+  Session const session(options.common, report);
+  auto updated = fold_in_rows(model, std::move(task), fold);
   if (!is_root) return 0;
   updated.observed = with_rows_of(entries.file.tensor, model.observed, model.extents, updated.extents);
   updated.fit      = fit_to_keep(fold, model);

@@ -3,7 +3,6 @@
 #include "cli/drivers/choosing/implicit_choice.hpp"
 
 #include <cstddef>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -57,19 +56,15 @@ RankingChoice choose_by_ranking(TrainOptions& options, io::CoordinateList const&
   ImplicitSearchCallback const callback = [&](std::vector<ImplicitCandidate> const& candidates) {
     return on_candidate(to_ranking_choice(candidates));
   };
-  auto const run = [&](auto index) {
-    using Index = typename decltype(index)::type;
-    if (options.precision == "f32") return choose_as<float, Index>(options, std::move(parts), callback);
-    return choose_as<double, Index>(options, std::move(parts), callback);
-  };
-  auto const choice =
-      is_wide ? run(std::type_identity<std::uint64_t>{}) : run(std::type_identity<std::uint32_t>{});
-  auto result      = to_ranking_choice(choice.candidates);
-  result.seconds   = choice.seconds;
-  result.reason    = to_string(choice.reason);
-  options.implicit = choice.options.implicit;
-  options.ridge    = choice.options.ridge;
-  options.rank     = choice.options.rank;
+  auto const choice = with_types(options.precision, is_wide, [&](auto scalar, auto index) {
+    return choose_as<decltype(scalar), decltype(index)>(options, std::move(parts), callback);
+  });
+  auto result       = to_ranking_choice(choice.candidates);
+  result.seconds    = choice.seconds;
+  result.reason     = to_string(choice.reason);
+  options.implicit  = choice.options.implicit;
+  options.ridge     = choice.options.ridge;
+  options.rank      = choice.options.rank;
   return result;
 }
 

@@ -2,8 +2,7 @@
 // fold_in_rows(), over both scalars and both coordinate types.
 #include "cli/drivers/folding/fold_in.hpp"
 
-#include <cstdint>
-#include <type_traits>
+#include <string>
 #include <utility>
 
 #include "cli/run/communicator.hpp"
@@ -39,15 +38,12 @@ io::HostFastTucker fold_in_as(io::HostFastTucker const& host, FoldInTask&& task,
 }  // namespace
 
 io::HostFastTucker fold_in_rows(io::HostFastTucker const& model, FoldInTask&& task, FoldInOptions options) {
-  options.observed = model.observed;
-  auto const run   = [&](auto index) {
-    using Index = typename decltype(index)::type;
-    if (task.precision == "f32") return fold_in_as<float, Index>(model, std::move(task), options);
-    return fold_in_as<double, Index>(model, std::move(task), options);
-  };
+  options.observed     = model.observed;
   bool const wide_here = needs_wide_index(task.entries) || (task.added && needs_wide_index(*task.added));
   bool const is_wide   = sums_of_ranks(wide_here ? 1 : 0).all > 0;
-  return is_wide ? run(std::type_identity<std::uint64_t>{}) : run(std::type_identity<std::uint32_t>{});
+  return with_types(std::string(task.precision), is_wide, [&](auto scalar, auto index) {
+    return fold_in_as<decltype(scalar), decltype(index)>(model, std::move(task), options);
+  });
 }
 
 }  // namespace polyad::cli

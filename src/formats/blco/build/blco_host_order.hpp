@@ -147,7 +147,7 @@ void sort_positions(Space const& space, LinearLayout const& layout, Indices cons
   int const bucket_bits = std::clamp(bits_for(nnz) - 4, 0, std::min(Sort::most_bucket_bits, layout.bits()));
   auto const chunks     = std::clamp<count_t>(nnz / 4096, 1, space.concurrency());
   Kokkos::View<count_t*, typename Space::device_type> const offsets(
-      Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::blco_buckets"), chunks << bucket_bits);
+      uninitialized(space, "polyad::blco_buckets"), chunks << bucket_bits);
   Sort const sort{layout, indices, slots, nnz, bucket_bits, chunks, offsets.data()};
   using OnePerThread = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
   using InTurn = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>, Kokkos::Schedule<Kokkos::Dynamic>>;

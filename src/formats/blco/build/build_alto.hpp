@@ -143,10 +143,8 @@ void Alto<Scalar, Index, Space>::copy_nonzeros(Space const& space, CooTensor<Sca
   // Rows consist of whole packs: a device reads four indices at once.
   count_t const stored = ceil_div(m_nnz + alto_padding, 4) * 4;
   expect_fits(space, "the nonzeros in linear order", stored, sizeof(Scalar) + ungrouped * sizeof(Index));
-  m_indices = indices_type(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::alto_indices"),
-                           ungrouped, stored);
-  m_values =
-      values_type(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::alto_values"), stored);
+  m_indices = indices_type(uninitialized(space, "polyad::alto_indices"), ungrouped, stored);
+  m_values  = values_type(uninitialized(space, "polyad::alto_values"), stored);
   CopyAltoNonzeros<Coo, Alto, Permutation<Index, Space>> copy{coo.indices(), coo.values(), order, {},
                                                               m_indices,     m_values};
   for (count_t m = 0; m < ungrouped; ++m) copy.modes[m] = m_modes[m_grouped + m];
@@ -162,9 +160,7 @@ void Alto<Scalar, Index, Space>::list_groups(Space const& space, CooTensor<Scala
                                              options_type const& options) {
   using Range     = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
   using Coo       = CooTensor<Scalar, Index, Space>;
-  auto const made = [&](char const* label) {
-    return Kokkos::view_alloc(space, Kokkos::WithoutInitializing, std::string(label));
-  };
+  auto const made = [&](char const* label) { return uninitialized(space, label); };
   // With a fixed number of chunks the sums do not depend on the number of threads. 16 chunks keep most hosts
   // busy.
   count_t wanted = options.deterministic ? count_t(16) : private_chunks(space, m_nnz);
@@ -197,7 +193,7 @@ void Alto<Scalar, Index, Space>::find_private_rows(Space const& space, options_t
   count_t const allowed =
       options.most_private_rows > 0 ? options.most_private_rows : detail::most_private_rows(m_nnz);
   Kokkos::View<RowRange*, typename Space::device_type> const touched(
-      Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::alto_touched"), count);
+      uninitialized(space, "polyad::alto_touched"), count);
   m_private   = PrivateRowTable<Space>(space, modes, count);
   m_long_rows = LongRowStops<Space>(modes);
   m_merge_lists.resize(modes);
@@ -254,9 +250,7 @@ Alto<Scalar, Index, Space> Alto<Scalar, Index, Space>::build_for(Space const& sp
   POLYAD_EXPECTS(Strategy::has_chunks || !options.deterministic,
                  "alto adds with atomics here: it is not deterministic");
   Alto format;
-  format.m_extents      = coo.extents();
-  format.m_nnz          = coo.nnz();
-  format.m_norm_squared = polyad::norm_squared(space, coo);
+  format.describe(space, coo);
   if constexpr (Strategy::has_chunks) {
     using Host = HostOf<Space>;
     if (options.choice == AltoOptions::Order::given) format.m_order = options.order;
@@ -283,10 +277,8 @@ Alto<Scalar, Index, Space> Alto<Scalar, Index, Space>::build_for(Space const& sp
 }
 
 // The class is not instantiated as a whole: some members are for private rows only.
-#define POLYAD_ALTO(Scalar, Index)                                                                          \
-  template Alto<Scalar, Index, Kokkos::DefaultExecutionSpace>                                               \
-  Alto<Scalar, Index, Kokkos::DefaultExecutionSpace>::build(                                                \
-      Kokkos::DefaultExecutionSpace const&, CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-      AltoOptions const&)
+#define POLYAD_ALTO(Scalar, Index)                                                       \
+  template Alto<Scalar, Index, CompiledSpace> Alto<Scalar, Index, CompiledSpace>::build( \
+      CompiledSpace const&, CooTensor<Scalar, Index, CompiledSpace> const&, AltoOptions const&)
 
 }  // namespace polyad::detail

@@ -48,11 +48,10 @@ Blco<Scalar, Index, Space> Blco<Scalar, Index, Space>::build_for(Space const& sp
                                                                  options_type const& options) {
   expect_tile_options(options);
   Blco format;
-  format.m_extents      = coo.extents();
-  format.m_options      = options;
-  format.m_norm_squared = polyad::norm_squared(space, coo);
-  format.m_blocks       = make_blco_blocks(space, coo, options.max_block, options.index_bits);
-  format.m_duplicates   = count_repeated(space, format.m_blocks.nonzeros());
+  format.describe(space, coo);
+  format.m_options    = options;
+  format.m_blocks     = make_blco_blocks(space, coo, options.max_block, options.index_bits);
+  format.m_duplicates = count_repeated(space, format.m_blocks.nonzeros());
   if constexpr (Strategy::has_chunks) format.m_chunks = BlcoChunks<Space>(space, format.m_blocks.nonzeros());
   return format;
 }

@@ -140,9 +140,7 @@ BlcoHeaders<Index, typename Space::device_type> make_blco_headers(Space const& s
   using Headers        = BlcoHeaders<Index, typename Space::device_type>;
   using Numbers        = Kokkos::View<count_t*, typename Space::device_type>;
   int const order      = encoding.order();
-  auto const allocated = [&](char const* label) {
-    return Kokkos::view_alloc(space, Kokkos::WithoutInitializing, std::string(label));
-  };
+  auto const allocated = [&](char const* label) { return uninitialized(space, label); };
   expect_fits(space, "where the keys of the blocks begin", keys, sizeof(count_t));
   Numbers const key_begins(allocated("polyad::blco_keys"), keys);
   if (encoding.strips()) {
@@ -256,9 +254,7 @@ BlcoBlocks<Scalar, Index, Space> make_blco_blocks(Space const& space,
   }
 
   count_t const words  = blocks.encoding.words();
-  auto const allocated = [&](char const* label) {
-    return Kokkos::view_alloc(space, Kokkos::WithoutInitializing, std::string(label));
-  };
+  auto const allocated = [&](char const* label) { return uninitialized(space, label); };
   expect_fits(space, "the linear indices and values", nnz, words * sizeof(std::uint64_t) + sizeof(Scalar));
   blocks.linear = decltype(blocks.linear)(allocated("polyad::blco_linear"), nnz * words);
   blocks.values = decltype(blocks.values)(allocated("polyad::blco_values"), nnz);

@@ -64,10 +64,10 @@ template <class Scalar, class Index, class Space>
 void StreamedBlco<Scalar, Index, Space>::copy_from_device(Space const& space,
                                                           CooTensor<Scalar, Index, Space> const& coo) {
   auto const blocks = make_blco_blocks(space, coo, m_options.blco.max_block, m_options.blco.index_bits);
-  m_norm_squared    = polyad::norm_squared(space, coo);
-  m_duplicates      = count_repeated(space, blocks.nonzeros());
-  m_encoding        = blocks.encoding;
-  m_headers         = blocks.headers;
+  describe(space, coo);
+  m_duplicates = count_repeated(space, blocks.nonzeros());
+  m_encoding   = blocks.encoding;
+  m_headers    = blocks.headers;
   allocate(blocks.nnz());
   Kokkos::deep_copy(space, m_linear, blocks.linear);
   Kokkos::deep_copy(space, m_values, blocks.values);
@@ -110,8 +110,8 @@ void StreamedBlco<Scalar, Index, Space>::build_on_host(Space const& space,
   host_space const host;
   detail::expect_blco_options(m_options.blco.max_block, m_options.blco.index_bits);
   LinearLayout const layout(coo.extents());
-  m_norm_squared = polyad::norm_squared(host, coo);
-  m_encoding     = detail::host_encoding<HostHeaders>(layout, coo.nnz(), m_options.blco.index_bits);
+  describe(host, coo);
+  m_encoding = detail::host_encoding<HostHeaders>(layout, coo.nnz(), m_options.blco.index_bits);
   m_build_timer(host, "allocate", [&] { allocate(coo.nnz()); });
   if (nnz() == 0) return;
   HostHeaders headers;
@@ -124,8 +124,7 @@ void StreamedBlco<Scalar, Index, Space>::build_on_host(Space const& space,
   }
   expect_fits(space, "the headers of the blocks", headers.storage_bytes(), 1);
   auto const to_device = [&](auto const& from, auto& to) {
-    to = std::remove_cvref_t<decltype(to)>(
-        Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::blco_headers"), from.extent(0));
+    to = std::remove_cvref_t<decltype(to)>(uninitialized(space, "polyad::blco_headers"), from.extent(0));
     Kokkos::deep_copy(space, to, from);
   };
   to_device(headers.begins, m_headers.begins);
@@ -167,11 +166,9 @@ auto StreamedBlco<Scalar, Index, Space>::make_workspace(Space const& space, coun
   count_t const words = m_encoding.words();
   for (auto const& instance : instances) {
     StreamBuffer<Scalar, Space> buffer{instance, {}, {}, StreamBuffer<Scalar, Space>::nothing};
-    buffer.linear = decltype(buffer.linear)(
-        Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::stream_linear"),
-        work.section * words);
-    buffer.values = decltype(buffer.values)(
-        Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::stream_values"), work.section);
+    buffer.linear =
+        decltype(buffer.linear)(uninitialized(space, "polyad::stream_linear"), work.section * words);
+    buffer.values = decltype(buffer.values)(uninitialized(space, "polyad::stream_values"), work.section);
     work.buffers.push_back(buffer);
   }
   space.fence("polyad::streamed_blco");

@@ -52,7 +52,7 @@ BlcoChunks<Space>::BlcoChunks(Space const& space, BlcoNonzeros<Scalar, Index> co
   int const order      = nonzeros.encoding.order();
   count_t const chunks = private_chunks(space, nonzeros.nnz);
   Kokkos::View<RowRange**, Kokkos::LayoutRight, typename Space::device_type> const touched(
-      Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::blco_touched"), order, chunks);
+      uninitialized(space, "polyad::blco_touched"), order, chunks);
   Kokkos::parallel_for("polyad::blco_touched_rows",
                        Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, chunks),
                        FindTouchedRowsOfChunks<Scalar, Index>{nonzeros, chunks, touched.data()});

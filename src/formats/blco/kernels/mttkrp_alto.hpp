@@ -44,19 +44,12 @@ void mttkrp(Space const& space, Alto<Scalar, Index, Space> const& X,
   detail::mttkrp_with_values<Space, Scalar, Index>(space, X, X.values().data(), factors, mode, workspace, V);
 }
 
-#define POLYAD_MTTKRP_ALTO(Scalar, Index)                                                 \
-  template void mttkrp(Kokkos::DefaultExecutionSpace const&,                              \
-                       Alto<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,         \
-                       FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, \
-                       AltoWorkspace<Scalar, Kokkos::DefaultExecutionSpace>&,             \
-                       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
 // The residual sweep calls it too, and so its sources need not compile the kernels again.
-#define POLYAD_ALTO_WITH_VALUES(Scalar, Index)                                                         \
-  template void detail::mttkrp_with_values(                                                            \
-      Kokkos::DefaultExecutionSpace const&, Alto<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-      Scalar const*, FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int,                \
-      AltoWorkspace<Scalar, Kokkos::DefaultExecutionSpace> const&,                                     \
-      FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_ALTO_WITH_VALUES(Scalar, Index)                                                               \
+  template void detail::mttkrp_with_values(CompiledSpace const&, Alto<Scalar, Index, CompiledSpace> const&,  \
+                                           Scalar const*, FactorMatrices<Scalar, CompiledSpace> const&, int, \
+                                           AltoWorkspace<Scalar, CompiledSpace> const&,                      \
+                                           FactorMatrix<Scalar, CompiledSpace> const&)
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_ALTO_WITH_VALUES);
 
 }  // namespace polyad::detail

@@ -4,7 +4,7 @@
 
 namespace polyad::detail {
 
-POLYAD_MTTKRP_ALTO(float, std::uint32_t);
+POLYAD_MTTKRP(Alto, float, std::uint32_t);
 POLYAD_ALTO_WITH_VALUES(float, std::uint32_t);
 POLYAD_ALTO(float, std::uint32_t);
 

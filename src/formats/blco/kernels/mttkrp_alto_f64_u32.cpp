@@ -4,7 +4,7 @@
 
 namespace polyad::detail {
 
-POLYAD_MTTKRP_ALTO(double, std::uint32_t);
+POLYAD_MTTKRP(Alto, double, std::uint32_t);
 POLYAD_ALTO_WITH_VALUES(double, std::uint32_t);
 POLYAD_ALTO(double, std::uint32_t);
 

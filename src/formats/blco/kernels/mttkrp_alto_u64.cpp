@@ -4,10 +4,10 @@
 
 namespace polyad::detail {
 
-POLYAD_MTTKRP_ALTO(float, std::uint64_t);
+POLYAD_MTTKRP(Alto, float, std::uint64_t);
 POLYAD_ALTO_WITH_VALUES(float, std::uint64_t);
 POLYAD_ALTO(float, std::uint64_t);
-POLYAD_MTTKRP_ALTO(double, std::uint64_t);
+POLYAD_MTTKRP(Alto, double, std::uint64_t);
 POLYAD_ALTO_WITH_VALUES(double, std::uint64_t);
 POLYAD_ALTO(double, std::uint64_t);
 

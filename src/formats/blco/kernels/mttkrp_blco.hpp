@@ -196,29 +196,22 @@ void mttkrp(Space const& space, Blco<Scalar, Index, Space> const& X,
                                                    workspace, V);
 }
 
-#define POLYAD_MTTKRP_BLCO(Scalar, Index)                                                 \
-  template void mttkrp(Kokkos::DefaultExecutionSpace const&,                              \
-                       Blco<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,         \
-                       FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, \
-                       BlcoWorkspace<Scalar, Kokkos::DefaultExecutionSpace>&,             \
-                       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
 // The residual sweep and streamed-blco call these too, and so their sources need not compile the kernels
 // again.
-#define POLYAD_BLCO_WITH_VALUES(Scalar, Index)                                                         \
-  template void detail::mttkrp_with_values(                                                            \
-      Kokkos::DefaultExecutionSpace const&, Blco<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-      Scalar const*, FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int,                \
-      BlcoWorkspace<Scalar, Kokkos::DefaultExecutionSpace> const&,                                     \
-      FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
-#define POLYAD_ADD_TILE_PRODUCTS(Scalar, Index)                                                     \
-  template void detail::add_tile_products(                                                          \
-      Kokkos::DefaultExecutionSpace const&, BlcoNonzeros<Scalar, Index> const&, BlcoOptions const&, \
-      FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, BlcoResolution const&,     \
-      FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
-#define POLYAD_MERGE_COPIES(Scalar)                                                              \
-  template void detail::merge_copies(Kokkos::DefaultExecutionSpace const&, count_t,              \
-                                     FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, \
-                                     FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_BLCO_WITH_VALUES(Scalar, Index)                                                               \
+  template void detail::mttkrp_with_values(CompiledSpace const&, Blco<Scalar, Index, CompiledSpace> const&,  \
+                                           Scalar const*, FactorMatrices<Scalar, CompiledSpace> const&, int, \
+                                           BlcoWorkspace<Scalar, CompiledSpace> const&,                      \
+                                           FactorMatrix<Scalar, CompiledSpace> const&)
+#define POLYAD_ADD_TILE_PRODUCTS(Scalar, Index)                                                             \
+  template void detail::add_tile_products(CompiledSpace const&, BlcoNonzeros<Scalar, Index> const&,         \
+                                          BlcoOptions const&, FactorMatrices<Scalar, CompiledSpace> const&, \
+                                          int, BlcoResolution const&,                                       \
+                                          FactorMatrix<Scalar, CompiledSpace> const&)
+#define POLYAD_MERGE_COPIES(Scalar)                                              \
+  template void detail::merge_copies(CompiledSpace const&, count_t,              \
+                                     FactorMatrix<Scalar, CompiledSpace> const&, \
+                                     FactorMatrix<Scalar, CompiledSpace> const&)
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_BLCO_WITH_VALUES);
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_ADD_TILE_PRODUCTS);
 POLYAD_EACH_SCALAR(extern, POLYAD_MERGE_COPIES);

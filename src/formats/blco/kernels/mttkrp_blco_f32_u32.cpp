@@ -4,7 +4,7 @@
 
 namespace polyad::detail {
 
-POLYAD_MTTKRP_BLCO(float, std::uint32_t);
+POLYAD_MTTKRP(Blco, float, std::uint32_t);
 POLYAD_BLCO_WITH_VALUES(float, std::uint32_t);
 POLYAD_BLCO(float, std::uint32_t);
 POLYAD_ADD_TILE_PRODUCTS(float, std::uint32_t);

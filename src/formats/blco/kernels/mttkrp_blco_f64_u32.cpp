@@ -4,7 +4,7 @@
 
 namespace polyad::detail {
 
-POLYAD_MTTKRP_BLCO(double, std::uint32_t);
+POLYAD_MTTKRP(Blco, double, std::uint32_t);
 POLYAD_BLCO_WITH_VALUES(double, std::uint32_t);
 POLYAD_BLCO(double, std::uint32_t);
 POLYAD_ADD_TILE_PRODUCTS(double, std::uint32_t);

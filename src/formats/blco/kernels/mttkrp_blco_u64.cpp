@@ -4,10 +4,10 @@
 
 namespace polyad::detail {
 
-POLYAD_MTTKRP_BLCO(float, std::uint64_t);
+POLYAD_MTTKRP(Blco, float, std::uint64_t);
 POLYAD_BLCO_WITH_VALUES(float, std::uint64_t);
 POLYAD_BLCO(float, std::uint64_t);
-POLYAD_MTTKRP_BLCO(double, std::uint64_t);
+POLYAD_MTTKRP(Blco, double, std::uint64_t);
 POLYAD_BLCO_WITH_VALUES(double, std::uint64_t);
 POLYAD_BLCO(double, std::uint64_t);
 POLYAD_ADD_TILE_PRODUCTS(float, std::uint64_t);

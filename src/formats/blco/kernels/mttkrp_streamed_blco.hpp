@@ -49,11 +49,4 @@ void mttkrp(Space const& space, StreamedBlco<Scalar, Index, Space> const& X,
   if (resolution.copies > 0) detail::merge_copies(space, resolution.copies, work.copies, V);
 }
 
-#define POLYAD_MTTKRP_STREAMED_BLCO(Scalar, Index)                                        \
-  template void mttkrp(Kokkos::DefaultExecutionSpace const&,                              \
-                       StreamedBlco<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-                       FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, \
-                       StreamedBlcoWorkspace<Scalar, Kokkos::DefaultExecutionSpace>&,     \
-                       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
-
 }  // namespace polyad::detail

@@ -158,12 +158,4 @@ void residual_mttkrp(Space const& space, Alto<Scalar, Index, Space> const& X,
                                            G);
 }
 
-#define POLYAD_RESIDUAL_MTTKRP_ALTO(Scalar, Index)                                                     \
-  template void residual_mttkrp(                                                                       \
-      Kokkos::DefaultExecutionSpace const&, Alto<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-      FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int,                               \
-      ResidualWorkspace<Scalar, AltoWorkspace<Scalar, Kokkos::DefaultExecutionSpace>,                  \
-                        Kokkos::DefaultExecutionSpace>&,                                               \
-      FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
-
 }  // namespace polyad::detail

@@ -100,12 +100,4 @@ void residual_mttkrp(Space const& space, Blco<Scalar, Index, Space> const& X,
                                            G);
 }
 
-#define POLYAD_RESIDUAL_MTTKRP_BLCO(Scalar, Index)                                                     \
-  template void residual_mttkrp(                                                                       \
-      Kokkos::DefaultExecutionSpace const&, Blco<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-      FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int,                               \
-      ResidualWorkspace<Scalar, BlcoWorkspace<Scalar, Kokkos::DefaultExecutionSpace>,                  \
-                        Kokkos::DefaultExecutionSpace>&,                                               \
-      FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
-
 }  // namespace polyad::detail

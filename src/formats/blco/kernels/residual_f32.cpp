@@ -5,9 +5,9 @@
 
 namespace polyad::detail {
 
-POLYAD_RESIDUAL_MTTKRP_ALTO(float, std::uint32_t);
-POLYAD_RESIDUAL_MTTKRP_ALTO(float, std::uint64_t);
-POLYAD_RESIDUAL_MTTKRP_BLCO(float, std::uint32_t);
-POLYAD_RESIDUAL_MTTKRP_BLCO(float, std::uint64_t);
+POLYAD_RESIDUAL_MTTKRP(Alto, float, std::uint32_t);
+POLYAD_RESIDUAL_MTTKRP(Alto, float, std::uint64_t);
+POLYAD_RESIDUAL_MTTKRP(Blco, float, std::uint32_t);
+POLYAD_RESIDUAL_MTTKRP(Blco, float, std::uint64_t);
 
 }  // namespace polyad::detail

@@ -5,9 +5,9 @@
 
 namespace polyad::detail {
 
-POLYAD_RESIDUAL_MTTKRP_ALTO(double, std::uint32_t);
-POLYAD_RESIDUAL_MTTKRP_ALTO(double, std::uint64_t);
-POLYAD_RESIDUAL_MTTKRP_BLCO(double, std::uint32_t);
-POLYAD_RESIDUAL_MTTKRP_BLCO(double, std::uint64_t);
+POLYAD_RESIDUAL_MTTKRP(Alto, double, std::uint32_t);
+POLYAD_RESIDUAL_MTTKRP(Alto, double, std::uint64_t);
+POLYAD_RESIDUAL_MTTKRP(Blco, double, std::uint32_t);
+POLYAD_RESIDUAL_MTTKRP(Blco, double, std::uint64_t);
 
 }  // namespace polyad::detail

@@ -23,6 +23,7 @@
 #include "formats/blco/costs/blco_tuning.hpp"
 #include "formats/blco/storage/long_row_stops.hpp"
 #include "formats/blco/storage/private_row_table.hpp"
+#include "formats/stored_tensor.hpp"
 #include "kernel/row_locks.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/formats/format.hpp"
@@ -71,7 +72,7 @@ struct AltoWorkspace {
 };
 
 template <class Scalar, class Index, class Space>
-class Alto {
+class Alto : public StoredTensor {
 public:
   using scalar_type    = Scalar;
   using index_type     = Index;
@@ -93,9 +94,6 @@ public:
   static Alto build_for(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                         options_type const& options = {});
 
-  [[nodiscard]] Extents const& extents() const { return m_extents; }
-  [[nodiscard]] count_t nnz() const { return m_nnz; }
-  [[nodiscard]] double norm_squared() const { return m_norm_squared; }
   /// How many nonzeros have the coordinates of an earlier one.
   [[nodiscard]] count_t duplicates() const { return m_duplicates; }
   [[nodiscard]] count_t storage_bytes() const {
@@ -121,9 +119,6 @@ public:
                 Kokkos::view_alloc(space, "polyad::alto_locks"), locks ? RowLocks::length : 0),
             make_factor_matrix<double>(space, "polyad::long_rows", slots, rank)};
   }
-
-  /// The same for all copies of this format; workspaces keep it (formats/workspace_owner.hpp).
-  [[nodiscard]] FormatIdentity identity() const { return m_identity; }
 
   [[nodiscard]] AltoOrder const& order() const { return m_order; }
   /// How many modes are grouped; modes()[0], ..., modes()[grouped() - 1] are these.
@@ -162,11 +157,7 @@ private:
                    Permutation<Index, Space> const& order, options_type const& options);
   void find_private_rows(Space const& space, options_type const& options);
 
-  FormatIdentity m_identity;
-  Extents m_extents;
-  count_t m_nnz         = 0;
-  double m_norm_squared = 0;
-  count_t m_duplicates  = 0;
+  count_t m_duplicates = 0;
   AltoOrder m_order;
   int m_grouped = 0;
   Kokkos::Array<int, max_order> m_modes{};

@@ -12,6 +12,7 @@
 #include "formats/blco/costs/blco_tuning.hpp"
 #include "formats/blco/storage/blco_blocks.hpp"
 #include "formats/blco/storage/blco_resolution.hpp"
+#include "formats/stored_tensor.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/formats/format.hpp"
@@ -53,7 +54,7 @@ struct BlcoWorkspace {
 };
 
 template <class Scalar, class Index, class Space>
-class Blco {
+class Blco : public StoredTensor {
 public:
   using scalar_type    = Scalar;
   using index_type     = Index;
@@ -74,9 +75,6 @@ public:
   static Blco build_for(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                         options_type const& options = {});
 
-  [[nodiscard]] Extents const& extents() const { return m_extents; }
-  [[nodiscard]] count_t nnz() const { return m_blocks.nnz(); }
-  [[nodiscard]] double norm_squared() const { return m_norm_squared; }
   /// How many nonzeros have the coordinates of an earlier one.
   [[nodiscard]] count_t duplicates() const { return m_duplicates; }
   [[nodiscard]] count_t storage_bytes() const { return m_blocks.storage_bytes() + m_chunks.storage_bytes(); }
@@ -84,8 +82,6 @@ public:
   /// Memory for the copies, and for the doubles of long rows, of the modes that need most of them.
   /// \throws MemoryError
   [[nodiscard]] workspace_type make_workspace(Space const& space, count_t rank) const;
-  /// The same for all copies of this format; workspaces keep it (formats/workspace_owner.hpp).
-  [[nodiscard]] FormatIdentity identity() const { return m_identity; }
 
   [[nodiscard]] blocks_type const& blocks() const { return m_blocks; }
   [[nodiscard]] options_type const& options() const { return m_options; }
@@ -94,11 +90,8 @@ public:
   [[nodiscard]] BlcoResolution resolve(Space const& space, int mode) const;
 
 private:
-  FormatIdentity m_identity;
-  Extents m_extents;
   options_type m_options;
-  double m_norm_squared = 0;
-  count_t m_duplicates  = 0;
+  count_t m_duplicates = 0;
   blocks_type m_blocks;
   BlcoChunks<Space> m_chunks;
 };

@@ -20,7 +20,7 @@ public:
   /// For a tensor with `modes` modes, cut into `chunks` chunks.
   PrivateRowTable(Space const& space, int modes, count_t chunks)
       : m_chunks(chunks),
-        m_rows(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::private_rows"), modes, chunks),
+        m_rows(uninitialized(space, "polyad::private_rows"), modes, chunks),
         m_merged(modes),
         m_copied(modes, 0) {}
 

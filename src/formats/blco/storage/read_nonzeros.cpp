@@ -5,9 +5,7 @@
 
 namespace polyad::detail {
 
-#define POLYAD_READ_LINEAR(Scalar, Index)    \
-  POLYAD_READ_NONZEROS(Alto, Scalar, Index); \
-  POLYAD_READ_NONZEROS(Blco, Scalar, Index)
-POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_READ_LINEAR);
+POLYAD_EACH_OF(Alto, POLYAD_READ_NONZEROS);
+POLYAD_EACH_OF(Blco, POLYAD_READ_NONZEROS);
 
 }  // namespace polyad::detail

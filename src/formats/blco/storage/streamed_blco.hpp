@@ -18,6 +18,7 @@
 #include "formats/blco/storage/blco_blocks.hpp"
 #include "formats/blco/storage/blco_encoding.hpp"
 #include "formats/blco/storage/blco_resolution.hpp"
+#include "formats/stored_tensor.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/core/spaces.hpp"
@@ -65,7 +66,7 @@ struct StreamedBlcoWorkspace {
 };
 
 template <class Scalar, class Index, class Space>
-class StreamedBlco {
+class StreamedBlco : public StoredTensor {
 public:
   using scalar_type    = Scalar;
   using index_type     = Index;
@@ -88,7 +89,6 @@ public:
                             options_type const& options = {}) {
     expect_options(options);
     StreamedBlco format;
-    format.m_extents = coo.extents();
     format.m_options = options;
     if constexpr (std::is_same_v<From, host_space>)
       format.build_on_host(space, coo);
@@ -97,9 +97,6 @@ public:
     return format;
   }
 
-  [[nodiscard]] Extents const& extents() const { return m_extents; }
-  [[nodiscard]] count_t nnz() const { return m_values.extent(0); }
-  [[nodiscard]] double norm_squared() const { return m_norm_squared; }
   /// How many nonzeros have the coordinates of an earlier one.
   [[nodiscard]] count_t duplicates() const { return m_duplicates; }
   /// Host memory and the headers, without the buffers.
@@ -112,9 +109,6 @@ public:
   /// The buffers, and the copies of V for the mode that needs most of them.
   /// \throws MemoryError when less is free than 256 nonzeros in each buffer take
   [[nodiscard]] workspace_type make_workspace(Space const& space, count_t rank) const;
-
-  /// The same for all copies of this format; workspaces keep it (formats/workspace_owner.hpp).
-  [[nodiscard]] FormatIdentity identity() const { return m_identity; }
 
   [[nodiscard]] options_type const& options() const { return m_options; }
   /// Sets the buffers of workspaces made from now on, as in StreamedBlcoOptions. \throws UsageError
@@ -171,11 +165,8 @@ private:
                        LinearLayout const& layout,
                        BlcoHeaders<Index, typename host_space::device_type>& headers);
 
-  FormatIdentity m_identity;
-  Extents m_extents;
   options_type m_options;
-  double m_norm_squared = 0;
-  count_t m_duplicates  = 0;
+  count_t m_duplicates = 0;
   PhaseTimer m_build_timer{true};
   BlcoEncoding m_encoding;
   Kokkos::View<std::uint64_t*, Pinned> m_linear;  // P x words
@@ -183,8 +174,7 @@ private:
   BlcoHeaders<Index, typename Space::device_type> m_headers;
 };
 
-#define POLYAD_STREAMED_BLCO(Scalar, Index) \
-  template class StreamedBlco<Scalar, Index, Kokkos::DefaultExecutionSpace>
+#define POLYAD_STREAMED_BLCO(Scalar, Index) template class StreamedBlco<Scalar, Index, CompiledSpace>
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_STREAMED_BLCO);
 
 /// The contract's mttkrp (formats/format.hpp): V (I_mode x R) is overwritten. Does not wait. The workspace

@@ -17,8 +17,8 @@ CooPermuted<Scalar, Index, Space> CooPermuted<Scalar, Index, Space>::build(
   POLYAD_EXPECTS(coo.nnz() <= std::numeric_limits<Index>::max(), coo.nnz(),
                  " nonzeros need 64-bit indices in this format");
   CooPermuted format;
-  format.m_coo          = coo;
-  format.m_norm_squared = polyad::norm_squared(space, coo);
+  format.describe(space, coo);
+  format.m_coo = coo;
   for (int n = 0; n < coo.order(); ++n) {
     auto const permutation = identity_permutation<Index>(space, coo.nnz());
     sort_by_mode(space, coo, n, permutation);

@@ -28,9 +28,7 @@ Sorted<Scalar, Index, Space> Sorted<Scalar, Index, Space>::build(Space const& sp
                  "runs=hoisted is slower for doubles on this backend, and compiled for polyad_perf alone");
   count_t const order = coo.order();
   Sorted format;
-  format.m_extents      = coo.extents();
-  format.m_nnz          = coo.nnz();
-  format.m_norm_squared = polyad::norm_squared(space, coo);
+  format.describe(space, coo);
   count_t const bytes =
       checked_product("the sorted copies", coo.storage_bytes(), options.only_mode < 0 ? order : 1);
   // The sort needs two words and two positions per nonzero, before the last copy is made. In addition to that
@@ -63,10 +61,10 @@ SortedWorkspace<Scalar, Index, Space> Sorted<Scalar, Index, Space>::make_workspa
   for (int n = 0; n < m_extents.order() && !m_permuted; ++n)
     if (copy(n).borders != Borders::atomics && copy(n).nnz > 0)
       entries = std::max(entries, border_entries(ceil_div(copy(n).nnz, copy(n).chunk)));
-  return {WorkspaceOwner(m_identity, rank),
-          Kokkos::View<Index*, typename Space::device_type>(
-              Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::border_rows"), entries),
-          make_factor_matrix<Scalar>(space, "polyad::border_sums", entries, rank)};
+  return {
+      WorkspaceOwner(m_identity, rank),
+      Kokkos::View<Index*, typename Space::device_type>(uninitialized(space, "polyad::border_rows"), entries),
+      make_factor_matrix<Scalar>(space, "polyad::border_sums", entries, rank)};
 }
 
 template <class Scalar, class Index, class Space>

@@ -132,10 +132,8 @@ SortedCopy<Scalar, Index, Space> make_sorted_copy(Space const& space,
   auto const permutation = identity_permutation<Index>(space, nnz);
   sort_by_modes(space, coo, copy.modes, order, permutation);
   // Not before the sort's scratch is free.
-  copy.indices = typename Copy::indices_type(
-      Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::sorted_indices"), order, stored);
-  copy.values = typename Copy::values_type(
-      Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::sorted_values"), stored);
+  copy.indices = typename Copy::indices_type(uninitialized(space, "polyad::sorted_indices"), order, stored);
+  copy.values  = typename Copy::values_type(uninitialized(space, "polyad::sorted_values"), stored);
   auto const gather = [&] {
     Kokkos::parallel_for("polyad::gather_sorted", Range(space, 0, nnz),
                          detail::GatherSorted<Tensor, Copy, Permutation<Index, Space>>{
@@ -172,7 +170,7 @@ SortedCopy<Scalar, Index, Space> make_sorted_copy(Space const& space,
     POLYAD_EXPECTS(blocks <= std::numeric_limits<std::uint32_t>::max(), blocks, " locality blocks of ",
                    copy.block_rows, " rows are too many");
     expect_fits(space, "the sort's keys", nnz, sizeof(std::uint32_t));
-    Keys const keys(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::sort_keys"), nnz);
+    Keys const keys(uninitialized(space, "polyad::sort_keys"), nnz);
     Kokkos::parallel_for(
         "polyad::block_keys", Range(space, 0, nnz),
         detail::BlockKeys<typename Copy::indices_type, Keys>{copy.indices, keys, copy.block_rows});

@@ -80,9 +80,8 @@ void StreamedSorted<Scalar, Index, Space>::build_on_host(Space const& space,
   DeviceMemoryAccount::HostArrays const on_host;
   auto const host = host_instance(space);
   int const order = coo.order();
-  m_nnz           = coo.nnz();
-  m_norm_squared  = polyad::norm_squared(host, coo);
-  count_t bytes   = checked_product("the sorted copies in host memory", m_nnz, order * nonzero_bytes() + 40);
+  describe(host, coo);
+  count_t bytes = checked_product("the sorted copies in host memory", m_nnz, order * nonzero_bytes() + 40);
   for (int n = 0; n < order; ++n) {
     bytes += m_nnz * short_modes(n) * sizeof(std::uint16_t);
     bytes += checked_product("where the rows of a mode begin", m_extents[n] + 1, sizeof(count_t));
@@ -108,8 +107,7 @@ void StreamedSorted<Scalar, Index, Space>::build_on_host(Space const& space,
     {
       auto permutation = by_length;
       if (n != shortest) {
-        permutation =
-            Order(Kokkos::view_alloc(host, Kokkos::WithoutInitializing, "polyad::permutation"), m_nnz);
+        permutation = Order(uninitialized(host, "polyad::permutation"), m_nnz);
         Kokkos::deep_copy(host, permutation, by_length);
         sort_by_modes(host, coo, copy.modes, 1, permutation);
       }
@@ -177,8 +175,8 @@ auto StreamedSorted<Scalar, Index, Space>::ready(Space const& space) const
   for (int n = 0; n < m_extents.order(); ++n) {
     expect_fits(space, "where the rows of a mode begin", m_extents[n] + 1, sizeof(count_t));
     auto& starts = buffers->starts[n];
-    starts       = std::remove_cvref_t<decltype(starts)>(
-        Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::row_starts"), m_extents[n] + 1);
+    starts =
+        std::remove_cvref_t<decltype(starts)>(uninitialized(space, "polyad::row_starts"), m_extents[n] + 1);
     Kokkos::deep_copy(space, starts, copy(n).starts);
     buffers->stretches[n] = cut_by_rows(copy(n).starts, n, m_extents[n], buffers->capacity);
   }
@@ -188,14 +186,12 @@ auto StreamedSorted<Scalar, Index, Space>::ready(Space const& space) const
   for (std::size_t b = 0; b < stretch_buffers; ++b) {
     auto& buffer    = buffers->buffers[b];
     buffer.instance = instances[b];
-    buffer.indices  = decltype(buffer.indices)(
-        Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::stretch_indices"), m_extents.order(),
-        buffers->capacity);
-    buffer.shorts = decltype(buffer.shorts)(
-        Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::stretch_short_indices"), shorts,
-        buffers->capacity);
-    buffer.values = decltype(buffer.values)(
-        Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::stretch_values"), buffers->capacity);
+    buffer.indices  = decltype(buffer.indices)(uninitialized(space, "polyad::stretch_indices"),
+                                               m_extents.order(), buffers->capacity);
+    buffer.shorts   = decltype(buffer.shorts)(uninitialized(space, "polyad::stretch_short_indices"), shorts,
+                                              buffers->capacity);
+    buffer.values =
+        decltype(buffer.values)(uninitialized(space, "polyad::stretch_values"), buffers->capacity);
   }
   space.fence("polyad::streamed_sorted");
   made = std::move(buffers);
@@ -233,8 +229,8 @@ auto StreamedSorted<Scalar, Index, Space>::make_workspace(Space const& space, co
               sizeof(Index) + padded_rank<Scalar>(rank) * sizeof(Scalar));
   for (auto& borders : workspace.borders)
     borders = {made_for,
-               Kokkos::View<Index*, typename Space::device_type>(
-                   Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::border_rows"), entries),
+               Kokkos::View<Index*, typename Space::device_type>(uninitialized(space, "polyad::border_rows"),
+                                                                 entries),
                make_factor_matrix<Scalar>(space, "polyad::border_sums", entries, rank)};
   return workspace;
 }

@@ -86,10 +86,9 @@ void mttkrp(Space const& space, CooPermuted<Scalar, Index, Space> const& X,
   });
 }
 
-#define POLYAD_MTTKRP_PERMUTED(Scalar, Index)                                                           \
-  template void mttkrp(Kokkos::DefaultExecutionSpace const&,                                            \
-                       CooPermuted<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                \
-                       FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, NoWorkspace&, \
-                       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, bool)
+#define POLYAD_MTTKRP_PERMUTED(Scalar, Index)                                                  \
+  template void mttkrp(CompiledSpace const&, CooPermuted<Scalar, Index, CompiledSpace> const&, \
+                       FactorMatrices<Scalar, CompiledSpace> const&, int, NoWorkspace&,        \
+                       FactorMatrix<Scalar, CompiledSpace> const&, bool)
 
 }  // namespace polyad::detail

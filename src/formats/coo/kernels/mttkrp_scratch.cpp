@@ -3,6 +3,6 @@
 
 namespace polyad::detail {
 
-POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_MTTKRP_SCRATCH);
+POLYAD_EACH_OF(CooScratch, POLYAD_MTTKRP);
 
 }  // namespace polyad::detail

@@ -100,10 +100,4 @@ void mttkrp(Space const& space, CooScratch<Scalar, Index, Space> const& X,
                         chunk, rank, block_size});
 }
 
-#define POLYAD_MTTKRP_SCRATCH(Scalar, Index)                                                            \
-  template void mttkrp(Kokkos::DefaultExecutionSpace const&,                                            \
-                       CooScratch<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                 \
-                       FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, NoWorkspace&, \
-                       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
-
 }  // namespace polyad::detail

@@ -139,11 +139,4 @@ void mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
       });
 }
 
-#define POLYAD_MTTKRP_SORTED(Scalar, Index)                                               \
-  template void mttkrp(Kokkos::DefaultExecutionSpace const&,                              \
-                       Sorted<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,       \
-                       FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, \
-                       SortedWorkspace<Scalar, Index, Kokkos::DefaultExecutionSpace>&,    \
-                       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
-
 }  // namespace polyad::detail

@@ -4,7 +4,7 @@
 
 namespace polyad::detail {
 
-POLYAD_MTTKRP_SORTED(float, std::uint32_t);
+POLYAD_MTTKRP(Sorted, float, std::uint32_t);
 POLYAD_SORTED(float, std::uint32_t);
 
 }  // namespace polyad::detail

@@ -4,7 +4,7 @@
 
 namespace polyad::detail {
 
-POLYAD_MTTKRP_SORTED(double, std::uint32_t);
+POLYAD_MTTKRP(Sorted, double, std::uint32_t);
 POLYAD_SORTED(double, std::uint32_t);
 
 }  // namespace polyad::detail

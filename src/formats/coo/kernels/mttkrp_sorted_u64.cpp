@@ -4,9 +4,9 @@
 
 namespace polyad::detail {
 
-POLYAD_MTTKRP_SORTED(float, std::uint64_t);
+POLYAD_MTTKRP(Sorted, float, std::uint64_t);
 POLYAD_SORTED(float, std::uint64_t);
-POLYAD_MTTKRP_SORTED(double, std::uint64_t);
+POLYAD_MTTKRP(Sorted, double, std::uint64_t);
 POLYAD_SORTED(double, std::uint64_t);
 
 }  // namespace polyad::detail

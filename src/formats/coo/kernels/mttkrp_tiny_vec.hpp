@@ -99,10 +99,9 @@ void mttkrp(Space const& space, CooTinyVec<Scalar, Index, Space> const& X,
   });
 }
 
-#define POLYAD_MTTKRP_TINY_VEC(Scalar, Index)                                                           \
-  template void mttkrp(Kokkos::DefaultExecutionSpace const&,                                            \
-                       CooTinyVec<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                 \
-                       FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, NoWorkspace&, \
-                       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, bool)
+#define POLYAD_MTTKRP_TINY_VEC(Scalar, Index)                                                 \
+  template void mttkrp(CompiledSpace const&, CooTinyVec<Scalar, Index, CompiledSpace> const&, \
+                       FactorMatrices<Scalar, CompiledSpace> const&, int, NoWorkspace&,       \
+                       FactorMatrix<Scalar, CompiledSpace> const&, bool)
 
 }  // namespace polyad::detail

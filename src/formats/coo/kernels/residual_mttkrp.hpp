@@ -210,18 +210,4 @@ void residual_mttkrp(Space const& space, CooPermuted<Scalar, Index, Space> const
   });
 }
 
-#define POLYAD_RESIDUAL_MTTKRP(Scalar, Index)                                                            \
-  template void residual_mttkrp(                                                                         \
-      Kokkos::DefaultExecutionSpace const&, Sorted<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-      FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int,                                 \
-      ResidualWorkspace<Scalar, SortedWorkspace<Scalar, Index, Kokkos::DefaultExecutionSpace>,           \
-                        Kokkos::DefaultExecutionSpace>&,                                                 \
-      FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
-#define POLYAD_RESIDUAL_MTTKRP_PERMUTED(Scalar, Index)                                                  \
-  template void residual_mttkrp(Kokkos::DefaultExecutionSpace const&,                                   \
-                                CooPermuted<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,       \
-                                FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int,      \
-                                ResidualWorkspace<Scalar, NoWorkspace, Kokkos::DefaultExecutionSpace>&, \
-                                FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
-
 }  // namespace polyad::detail

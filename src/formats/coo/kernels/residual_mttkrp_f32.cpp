@@ -3,9 +3,9 @@
 
 namespace polyad::detail {
 
-POLYAD_RESIDUAL_MTTKRP(float, std::uint32_t);
-POLYAD_RESIDUAL_MTTKRP(float, std::uint64_t);
-POLYAD_RESIDUAL_MTTKRP_PERMUTED(float, std::uint32_t);
-POLYAD_RESIDUAL_MTTKRP_PERMUTED(float, std::uint64_t);
+POLYAD_RESIDUAL_MTTKRP(Sorted, float, std::uint32_t);
+POLYAD_RESIDUAL_MTTKRP(Sorted, float, std::uint64_t);
+POLYAD_RESIDUAL_MTTKRP(CooPermuted, float, std::uint32_t);
+POLYAD_RESIDUAL_MTTKRP(CooPermuted, float, std::uint64_t);
 
 }  // namespace polyad::detail

@@ -3,9 +3,9 @@
 
 namespace polyad::detail {
 
-POLYAD_RESIDUAL_MTTKRP(double, std::uint32_t);
-POLYAD_RESIDUAL_MTTKRP(double, std::uint64_t);
-POLYAD_RESIDUAL_MTTKRP_PERMUTED(double, std::uint32_t);
-POLYAD_RESIDUAL_MTTKRP_PERMUTED(double, std::uint64_t);
+POLYAD_RESIDUAL_MTTKRP(Sorted, double, std::uint32_t);
+POLYAD_RESIDUAL_MTTKRP(Sorted, double, std::uint64_t);
+POLYAD_RESIDUAL_MTTKRP(CooPermuted, double, std::uint32_t);
+POLYAD_RESIDUAL_MTTKRP(CooPermuted, double, std::uint64_t);
 
 }  // namespace polyad::detail

@@ -199,25 +199,12 @@ void least_squares_rows(Space const& space, StreamedSorted<Scalar, Index, Space>
   });
 }
 
-#define POLYAD_STREAMED_SORTED_OPERATIONS(Scalar, Index)                                                \
-  template void mttkrp(Kokkos::DefaultExecutionSpace const&,                                            \
-                       StreamedSorted<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,             \
-                       FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int,               \
-                       StreamedSortedWorkspace<Scalar, Index, Kokkos::DefaultExecutionSpace>&,          \
-                       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&);                     \
-  template void residual_mttkrp(                                                                        \
-      Kokkos::DefaultExecutionSpace const&,                                                             \
-      StreamedSorted<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                              \
-      FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int,                                \
-      ResidualWorkspace<Scalar, StreamedSortedWorkspace<Scalar, Index, Kokkos::DefaultExecutionSpace>,  \
-                        Kokkos::DefaultExecutionSpace>&,                                                \
-      FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&);                                      \
-  template void least_squares_rows(Kokkos::DefaultExecutionSpace const&,                                \
-                                   StreamedSorted<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-                                   FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int,   \
-                                   RowProblem<Scalar, Kokkos::DefaultExecutionSpace> const&,            \
-                                   RowStarts<Kokkos::DefaultExecutionSpace> const&,                     \
-                                   FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&,          \
-                                   RowShrinkage const&)
+#define POLYAD_STREAMED_SORTED_OPERATIONS(Scalar, Index)                                           \
+  POLYAD_MTTKRP(StreamedSorted, Scalar, Index);                                                    \
+  POLYAD_RESIDUAL_MTTKRP(StreamedSorted, Scalar, Index);                                           \
+  template void least_squares_rows(                                                                \
+      CompiledSpace const&, StreamedSorted<Scalar, Index, CompiledSpace> const&,                   \
+      FactorMatrices<Scalar, CompiledSpace> const&, int, RowProblem<Scalar, CompiledSpace> const&, \
+      RowStarts<CompiledSpace> const&, FactorMatrix<Scalar, CompiledSpace> const&, RowShrinkage const&)
 
 }  // namespace polyad::detail

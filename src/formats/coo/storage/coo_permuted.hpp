@@ -7,13 +7,14 @@
 #include <Kokkos_Core.hpp>
 #include <array>
 
+#include "formats/stored_tensor.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/formats/format.hpp"
 
 namespace polyad::detail {
 
 template <class Scalar, class Index, class Space>
-class CooPermuted {
+class CooPermuted : public StoredTensor {
 public:
   using scalar_type      = Scalar;
   using index_type       = Index;
@@ -22,24 +23,17 @@ public:
   using permutation_type = Kokkos::View<Index*, typename Space::device_type>;
   struct options_type {};
 
-  static constexpr char const* name = "coo-permuted";
+  static constexpr char const* name        = "coo-permuted";
+  static constexpr bool sweeps_coordinates = true;
 
   /// Keeps the tensor's Views and sorts one permutation per mode (N radix sorts, on the device).
   /// \throws UsageError when Index cannot number the nonzeros; MemoryError
   static CooPermuted build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                            options_type const& = {});
 
-  [[nodiscard]] Extents const& extents() const { return m_coo.extents(); }
-  [[nodiscard]] count_t nnz() const { return m_coo.nnz(); }
   [[nodiscard]] count_t storage_bytes() const {
     return nnz() * (sizeof(Scalar) + 2 * m_coo.order() * sizeof(Index));
   }
-  [[nodiscard]] double norm_squared() const { return m_norm_squared; }
-  [[nodiscard]] workspace_type make_workspace(Space const&, count_t rank) const {
-    return {WorkspaceOwner(m_identity, rank)};
-  }
-  /// The same for all copies of this format; workspaces keep it (formats/workspace_owner.hpp).
-  [[nodiscard]] FormatIdentity identity() const { return m_identity; }
 
   [[nodiscard]] CooTensor<Scalar, Index, Space> const& coo() const { return m_coo; }
   /// Positions of the nonzeros in the order of mode n's index.
@@ -56,14 +50,11 @@ public:
   }
 
 private:
-  FormatIdentity m_identity;
   CooTensor<Scalar, Index, Space> m_coo;
-  double m_norm_squared = 0;
   std::array<permutation_type, max_order> m_permutations;
 };
 
-#define POLYAD_COO_PERMUTED(Scalar, Index) \
-  template class CooPermuted<Scalar, Index, Kokkos::DefaultExecutionSpace>
+#define POLYAD_COO_PERMUTED(Scalar, Index) template class CooPermuted<Scalar, Index, CompiledSpace>
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_COO_PERMUTED);
 
 /// The contract's mttkrp (formats/format.hpp) by MTTKRP-C. `packed = false` uses GenTen's strided TinyVec on
@@ -86,22 +77,5 @@ void least_squares_rows(Space const& space, CooPermuted<Scalar, Index, Space> co
                         FactorMatrices<Scalar, Space> const& C, int mode,
                         RowProblem<Scalar, Space> const& problem, RowStarts<Space> const& starts,
                         FactorMatrix<Scalar, Space> const& A, RowShrinkage const& shrinkage = {});
-
-/// The sweeps of FastTucker (formats/format.hpp), each nonzero by itself, in the order of the coordinates. In
-/// the order of the permutations the reads are scattered, and an epoch took 2.4 times as long (two threads of
-/// a host).
-template <class Space, class Scalar, class Index>
-void sgd_factor_sweep(Space const& space, CooPermuted<Scalar, Index, Space> const& X,
-                      FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
-                      int mode, SgdStep rates, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace);
-template <class Space, class Scalar, class Index>
-void sgd_core_sweep(Space const& space, CooPermuted<Scalar, Index, Space> const& X,
-                    FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
-                    int mode, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace);
-
-/// The nonzeros (formats/format.hpp).
-template <class Space, class Scalar, class Index>
-void read_nonzeros(Space const& space, CooPermuted<Scalar, Index, Space> const& X, count_t first,
-                   NonzeroBlock<Scalar, Space> const& block);
 
 }  // namespace polyad::detail

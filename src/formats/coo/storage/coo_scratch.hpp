@@ -6,18 +6,15 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "formats/stored_tensor.hpp"
 #include "polyad/formats/format.hpp"
 
 namespace polyad::detail {
 
 template <class Scalar, class Index, class Space>
-class CooScratch {
+class CooScratch : public PlainCoordinates<Scalar, Index, Space> {
 public:
-  using scalar_type    = Scalar;
-  using index_type     = Index;
-  using space_type     = Space;
-  using workspace_type = NoWorkspace;
-  struct options_type {};
+  using typename PlainCoordinates<Scalar, Index, Space>::options_type;
 
   static constexpr char const* name = "coo-scratch";
 
@@ -25,27 +22,9 @@ public:
   static CooScratch build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                           options_type const& = {}) {
     CooScratch format;
-    format.m_coo          = coo;
-    format.m_norm_squared = polyad::norm_squared(space, coo);
+    format.keep(space, coo);
     return format;
   }
-
-  [[nodiscard]] Extents const& extents() const { return m_coo.extents(); }
-  [[nodiscard]] count_t nnz() const { return m_coo.nnz(); }
-  [[nodiscard]] count_t storage_bytes() const { return m_coo.storage_bytes(); }
-  [[nodiscard]] double norm_squared() const { return m_norm_squared; }
-  [[nodiscard]] workspace_type make_workspace(Space const&, count_t rank) const {
-    return {WorkspaceOwner(m_identity, rank)};
-  }
-  /// The same for all copies of this format; workspaces keep it (formats/workspace_owner.hpp).
-  [[nodiscard]] FormatIdentity identity() const { return m_identity; }
-
-  [[nodiscard]] CooTensor<Scalar, Index, Space> const& coo() const { return m_coo; }
-
-private:
-  FormatIdentity m_identity;
-  CooTensor<Scalar, Index, Space> m_coo;
-  double m_norm_squared = 0;
 };
 
 /// The contract's mttkrp (formats/format.hpp) by MTTKRP-A.
@@ -53,10 +32,5 @@ template <class Space, class Scalar, class Index>
 void mttkrp(Space const& space, CooScratch<Scalar, Index, Space> const& X,
             FactorMatrices<Scalar, Space> const& factors, int mode, NoWorkspace& workspace,
             FactorMatrix<Scalar, Space> const& V);
-
-/// The nonzeros (formats/format.hpp).
-template <class Space, class Scalar, class Index>
-void read_nonzeros(Space const& space, CooScratch<Scalar, Index, Space> const& X, count_t first,
-                   NonzeroBlock<Scalar, Space> const& block);
 
 }  // namespace polyad::detail

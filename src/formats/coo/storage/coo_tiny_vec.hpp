@@ -6,46 +6,26 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "formats/stored_tensor.hpp"
 #include "polyad/formats/format.hpp"
 
 namespace polyad::detail {
 
 template <class Scalar, class Index, class Space>
-class CooTinyVec {
+class CooTinyVec : public PlainCoordinates<Scalar, Index, Space> {
 public:
-  using scalar_type    = Scalar;
-  using index_type     = Index;
-  using space_type     = Space;
-  using workspace_type = NoWorkspace;
-  struct options_type {};
+  using typename PlainCoordinates<Scalar, Index, Space>::options_type;
 
-  static constexpr char const* name = "coo-tiny-vec";
+  static constexpr char const* name        = "coo-tiny-vec";
+  static constexpr bool sweeps_coordinates = true;
 
   /// Keeps the tensor's Views; copies and sorts nothing.
   static CooTinyVec build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                           options_type const& = {}) {
     CooTinyVec format;
-    format.m_coo          = coo;
-    format.m_norm_squared = polyad::norm_squared(space, coo);
+    format.keep(space, coo);
     return format;
   }
-
-  [[nodiscard]] Extents const& extents() const { return m_coo.extents(); }
-  [[nodiscard]] count_t nnz() const { return m_coo.nnz(); }
-  [[nodiscard]] count_t storage_bytes() const { return m_coo.storage_bytes(); }
-  [[nodiscard]] double norm_squared() const { return m_norm_squared; }
-  [[nodiscard]] workspace_type make_workspace(Space const&, count_t rank) const {
-    return {WorkspaceOwner(m_identity, rank)};
-  }
-  /// The same for all copies of this format; workspaces keep it (formats/workspace_owner.hpp).
-  [[nodiscard]] FormatIdentity identity() const { return m_identity; }
-
-  [[nodiscard]] CooTensor<Scalar, Index, Space> const& coo() const { return m_coo; }
-
-private:
-  FormatIdentity m_identity;
-  CooTensor<Scalar, Index, Space> m_coo;
-  double m_norm_squared = 0;
 };
 
 /// Which form of TinyVec is faster here on a device. On the H200 (uniform10m, R = 32, all modes) packed
@@ -60,21 +40,5 @@ template <class Space, class Scalar, class Index>
 void mttkrp(Space const& space, CooTinyVec<Scalar, Index, Space> const& X,
             FactorMatrices<Scalar, Space> const& factors, int mode, NoWorkspace& workspace,
             FactorMatrix<Scalar, Space> const& V, bool packed = detail::tiny_vec_packs<Scalar>);
-
-/// The FastTucker sweeps (formats/format.hpp) nonzero by nonzero: the paper's FastTucker, and with the
-/// reusable intermediates its FasterTucker_COO.
-template <class Space, class Scalar, class Index>
-void sgd_factor_sweep(Space const& space, CooTinyVec<Scalar, Index, Space> const& X,
-                      FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
-                      int mode, SgdStep rates, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace);
-template <class Space, class Scalar, class Index>
-void sgd_core_sweep(Space const& space, CooTinyVec<Scalar, Index, Space> const& X,
-                    FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
-                    int mode, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace);
-
-/// The nonzeros (formats/format.hpp).
-template <class Space, class Scalar, class Index>
-void read_nonzeros(Space const& space, CooTinyVec<Scalar, Index, Space> const& X, count_t first,
-                   NonzeroBlock<Scalar, Space> const& block);
 
 }  // namespace polyad::detail

@@ -5,9 +5,7 @@
 
 namespace polyad::detail {
 
-#define POLYAD_READ_COORDINATES(Scalar, Index)     \
-  POLYAD_READ_NONZEROS(CooTinyVec, Scalar, Index); \
-  POLYAD_READ_NONZEROS(CooScratch, Scalar, Index)
-POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_READ_COORDINATES);
+POLYAD_EACH_OF(CooTinyVec, POLYAD_READ_NONZEROS);
+POLYAD_EACH_OF(CooScratch, POLYAD_READ_NONZEROS);
 
 }  // namespace polyad::detail

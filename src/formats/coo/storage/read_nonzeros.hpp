@@ -44,11 +44,12 @@ struct CopiedNonzeros {
   }
 };
 
-template <class Space, class Scalar, class Index, class F>
-void read_coordinates(Space const& space, CooTensor<Scalar, Index, Space> const& coo, F const& X,
-                      count_t first, NonzeroBlock<Scalar, Space> const& block) {
+template <class Space, class Scalar, KeepsCoordinates F>
+void read_nonzeros(Space const& space, F const& X, count_t first, NonzeroBlock<Scalar, Space> const& block) {
+  auto const& coo = X.coo();
   NonzeroReader<Space, Scalar>(space, X, first, block)
-      .piece(RowMajorNonzeros<Scalar, Index>{coo.indices().data(), coo.values().data(), coo.order()},
+      .piece(RowMajorNonzeros<Scalar, typename F::index_type>{coo.indices().data(), coo.values().data(),
+                                                              coo.order()},
              coo.nnz());
 }
 
@@ -61,24 +62,6 @@ void read_copy(Space const& space, Copy const& copy, F const& X, count_t first,
       .piece(CopiedNonzeros<Scalar, Index>{copy.indices.data(), copy.indices.stride(0), copy.values.data(),
                                            copy.modes, X.extents().order()},
              X.nnz());
-}
-
-template <class Space, class Scalar, class Index>
-void read_nonzeros(Space const& space, CooTinyVec<Scalar, Index, Space> const& X, count_t first,
-                   NonzeroBlock<Scalar, Space> const& block) {
-  read_coordinates(space, X.coo(), X, first, block);
-}
-
-template <class Space, class Scalar, class Index>
-void read_nonzeros(Space const& space, CooScratch<Scalar, Index, Space> const& X, count_t first,
-                   NonzeroBlock<Scalar, Space> const& block) {
-  read_coordinates(space, X.coo(), X, first, block);
-}
-
-template <class Space, class Scalar, class Index>
-void read_nonzeros(Space const& space, CooPermuted<Scalar, Index, Space> const& X, count_t first,
-                   NonzeroBlock<Scalar, Space> const& block) {
-  read_coordinates(space, X.coo(), X, first, block);
 }
 
 template <class Space, class Scalar, class Index>

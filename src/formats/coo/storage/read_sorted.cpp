@@ -4,9 +4,7 @@
 
 namespace polyad::detail {
 
-#define POLYAD_READ_SORTED(Scalar, Index)           \
-  POLYAD_READ_NONZEROS(CooPermuted, Scalar, Index); \
-  POLYAD_READ_NONZEROS(Sorted, Scalar, Index)
-POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_READ_SORTED);
+POLYAD_EACH_OF(CooPermuted, POLYAD_READ_NONZEROS);
+POLYAD_EACH_OF(Sorted, POLYAD_READ_NONZEROS);
 
 }  // namespace polyad::detail

@@ -46,7 +46,7 @@ Kokkos::View<count_t*, typename Space::device_type> make_row_starts(Space const&
                                                                     count_t rows, count_t nnz) {
   using Starts = Kokkos::View<count_t*, typename Space::device_type>;
   expect_fits(space, "where the rows of a mode begin", rows + 1, sizeof(count_t));
-  Starts const starts(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::row_starts"), rows + 1);
+  Starts const starts(uninitialized(space, "polyad::row_starts"), rows + 1);
   Kokkos::parallel_for("polyad::find_row_starts",
                        Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, rows + 1),
                        FindRowStarts<Source, Starts>{source, starts, nnz});

@@ -12,6 +12,7 @@
 
 #include "formats/coo/storage/coo_permuted.hpp"
 #include "formats/coo/storage/sorted_copy.hpp"
+#include "formats/stored_tensor.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/formats/option_text.hpp"
@@ -48,7 +49,7 @@ struct SortedOptions {
 };
 
 template <class Scalar, class Index, class Space>
-class Sorted {
+class Sorted : public StoredTensor {
 public:
   using scalar_type    = Scalar;
   using index_type     = Index;
@@ -65,9 +66,6 @@ public:
   static Sorted build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                       options_type const& options = {});
 
-  [[nodiscard]] Extents const& extents() const { return m_extents; }
-  [[nodiscard]] count_t nnz() const { return m_nnz; }
-  [[nodiscard]] double norm_squared() const { return m_norm_squared; }
   /// How many nonzeros have the coordinates of an earlier one. Permutations do not show this.
   [[nodiscard]] std::optional<count_t> duplicates() const { return m_duplicates; }
   [[nodiscard]] count_t storage_bytes() const {
@@ -82,8 +80,6 @@ public:
 
   /// Memory for the borders of all modes whose borders are merged, or may be.
   [[nodiscard]] workspace_type make_workspace(Space const& space, count_t rank) const;
-  /// The same for all copies of this format; workspaces keep it (formats/workspace_owner.hpp).
-  [[nodiscard]] FormatIdentity identity() const { return m_identity; }
 
   [[nodiscard]] copy_type const& copy(int n) const { return m_copies[n]; }
   /// Set if one copy and permutations are kept instead.
@@ -120,10 +116,6 @@ public:
   }
 
 private:
-  FormatIdentity m_identity;
-  Extents m_extents;
-  count_t m_nnz         = 0;
-  double m_norm_squared = 0;
   std::optional<count_t> m_duplicates;
   std::array<copy_type, max_order> m_copies;
   std::optional<CooPermuted<Scalar, Index, Space>> m_permuted;

@@ -22,6 +22,7 @@
 
 #include "formats/coo/kernels/least_squares/row_problem.hpp"
 #include "formats/coo/storage/sorted_copy.hpp"
+#include "formats/stored_tensor.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/formats/format.hpp"
@@ -97,7 +98,7 @@ struct StreamedSortedWorkspace {
 
 /// Copies of one format share their buffers: two operations on them may not run at the same time.
 template <class Scalar, class Index, class Space>
-class StreamedSorted {
+class StreamedSorted : public StoredTensor {
 public:
   using scalar_type    = Scalar;
   using index_type     = Index;
@@ -131,7 +132,6 @@ public:
   static StreamedSorted build(Space const& space, CooTensor<Scalar, Index, From> const& coo,
                               options_type const& options = {}) {
     StreamedSorted format;
-    format.m_extents = coo.extents();
     format.m_options = options;
     if constexpr (std::is_same_v<From, host_space>)
       format.build_on_host(space, coo);
@@ -140,9 +140,6 @@ public:
     return format;
   }
 
-  [[nodiscard]] Extents const& extents() const { return m_extents; }
-  [[nodiscard]] count_t nnz() const { return m_nnz; }
-  [[nodiscard]] double norm_squared() const { return m_norm_squared; }
   /// How many nonzeros have the coordinates of an earlier one.
   [[nodiscard]] count_t duplicates() const { return m_duplicates; }
   /// Bytes in host memory.
@@ -175,8 +172,6 @@ public:
   [[nodiscard]] bool deterministic() const { return m_options.deterministic; }
   [[nodiscard]] HostCopy const& copy(int n) const { return m_copies[n]; }
 
-  /// The same for all copies of this format; workspaces keep it (formats/workspace_owner.hpp).
-  [[nodiscard]] FormatIdentity identity() const { return m_identity; }
   /// The buffers. Waits for `space` if it makes them. \throws MemoryError
   [[nodiscard]] workspace_type make_workspace(Space const& space, count_t rank) const;
   /// The starts of the rows on the device, and the buffers. \throws MemoryError
@@ -192,19 +187,14 @@ private:
   void build_on_host(Space const& space, CooTensor<Scalar, Index, host_space> const& coo);
   [[nodiscard]] std::shared_ptr<Buffers> const& ready(Space const& space) const;
 
-  FormatIdentity m_identity;
-  Extents m_extents;
   options_type m_options;
-  count_t m_nnz         = 0;
-  double m_norm_squared = 0;
-  count_t m_duplicates  = 0;
+  count_t m_duplicates = 0;
   std::array<HostCopy, max_order> m_copies;
   // The format holds the buffers, since least squares have no workspace of their own for them.
   std::shared_ptr<std::shared_ptr<Buffers>> m_buffers = std::make_shared<std::shared_ptr<Buffers>>();
 };
 
-#define POLYAD_STREAMED_SORTED(Scalar, Index) \
-  template class StreamedSorted<Scalar, Index, Kokkos::DefaultExecutionSpace>
+#define POLYAD_STREAMED_SORTED(Scalar, Index) template class StreamedSorted<Scalar, Index, CompiledSpace>
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_STREAMED_SORTED);
 
 template <class F>
@@ -229,8 +219,7 @@ residual_workspace<F> make_residual_workspace(typename F::space_type const& spac
   if (rank > full_block) {
     count_t const length = stretch_buffers * format.buffers().capacity;
     expect_fits(space, "the residuals", length, sizeof(Scalar));
-    workspace.residuals = decltype(workspace.residuals)(
-        Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::residuals"), length);
+    workspace.residuals = decltype(workspace.residuals)(uninitialized(space, "polyad::residuals"), length);
   }
   return workspace;
 }

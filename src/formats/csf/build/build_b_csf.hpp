@@ -57,10 +57,8 @@ BCsf<Scalar, Index, Space> BCsf<Scalar, Index, Space>::build(Space const& space,
                                                              options_type const& options) {
   detail::expect_b_csf_options(coo, options);
   BCsf format;
-  format.m_extents      = coo.extents();
-  format.m_nnz          = coo.nnz();
-  format.m_norm_squared = polyad::norm_squared(space, coo);
-  format.m_leaves       = options.leaves;
+  format.describe(space, coo);
+  format.m_leaves = options.leaves;
   for (int n = 0; n < coo.order(); ++n) {
     auto const modes     = options.leaves ? detail::leaf_level_modes(coo.extents(), n)
                                           : level_modes(coo.extents(), n, options.levels);

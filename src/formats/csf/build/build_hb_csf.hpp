@@ -203,9 +203,7 @@ HbCsf<Scalar, Index, Space> HbCsf<Scalar, Index, Space>::build(Space const& spac
   detail::expect_b_csf_options(coo, options);
   POLYAD_EXPECTS(!options.leaves, "hb-csf has its modes at the roots");
   HbCsf format;
-  format.m_extents      = coo.extents();
-  format.m_nnz          = coo.nnz();
-  format.m_norm_squared = polyad::norm_squared(space, coo);
+  format.describe(space, coo);
   for (int n = 0; n < coo.order(); ++n) format.m_groups[n] = make_groups(space, coo, n, options);
   return format;
 }

@@ -27,8 +27,7 @@ template <class Number, class Space>
 Kokkos::View<Number*, typename Space::device_type> make_csf_array(Space const& space, char const* what,
                                                                   count_t length) {
   expect_fits(space, what, length, sizeof(Number));
-  return Kokkos::View<Number*, typename Space::device_type>(
-      Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::csf"), length);
+  return Kokkos::View<Number*, typename Space::device_type>(uninitialized(space, "polyad::csf"), length);
 }
 
 template <class Indices, class Permutation, class Starts>

@@ -36,10 +36,4 @@ void mttkrp(Space const& space, BCsf<Scalar, Index, Space> const& X,
   detail::mttkrp_binned(space, X.tree(mode), factors, V);
 }
 
-#define POLYAD_MTTKRP_B_CSF(Scalar, Index)                                                              \
-  template void mttkrp(Kokkos::DefaultExecutionSpace const&,                                            \
-                       BCsf<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                       \
-                       FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, NoWorkspace&, \
-                       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
-
 }  // namespace polyad::detail

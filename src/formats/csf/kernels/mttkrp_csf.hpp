@@ -32,10 +32,4 @@ void mttkrp(Space const& space, Csf<Scalar, Index, Space> const& X,
     mttkrp_csl(space, tree, X.bins(), factors, V);
 }
 
-#define POLYAD_MTTKRP_CSF(Scalar, Index)                                                                \
-  template void mttkrp(Kokkos::DefaultExecutionSpace const&,                                            \
-                       Csf<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                        \
-                       FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, NoWorkspace&, \
-                       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
-
 }  // namespace polyad::detail

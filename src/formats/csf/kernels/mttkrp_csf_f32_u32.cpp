@@ -17,10 +17,10 @@ POLYAD_MTTKRP_CSL(float, std::uint32_t);
 POLYAD_MTTKRP_SINGLES(float, std::uint32_t);
 POLYAD_ZERO_ROWS(float, std::uint32_t);
 POLYAD_CSF(float, std::uint32_t);
-POLYAD_MTTKRP_CSF(float, std::uint32_t);
+POLYAD_MTTKRP(Csf, float, std::uint32_t);
 POLYAD_B_CSF(float, std::uint32_t);
-POLYAD_MTTKRP_B_CSF(float, std::uint32_t);
+POLYAD_MTTKRP(BCsf, float, std::uint32_t);
 POLYAD_HB_CSF(float, std::uint32_t);
-POLYAD_MTTKRP_HB_CSF(float, std::uint32_t);
+POLYAD_MTTKRP(HbCsf, float, std::uint32_t);
 
 }  // namespace polyad::detail

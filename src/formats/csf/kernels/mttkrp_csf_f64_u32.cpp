@@ -17,10 +17,10 @@ POLYAD_MTTKRP_CSL(double, std::uint32_t);
 POLYAD_MTTKRP_SINGLES(double, std::uint32_t);
 POLYAD_ZERO_ROWS(double, std::uint32_t);
 POLYAD_CSF(double, std::uint32_t);
-POLYAD_MTTKRP_CSF(double, std::uint32_t);
+POLYAD_MTTKRP(Csf, double, std::uint32_t);
 POLYAD_B_CSF(double, std::uint32_t);
-POLYAD_MTTKRP_B_CSF(double, std::uint32_t);
+POLYAD_MTTKRP(BCsf, double, std::uint32_t);
 POLYAD_HB_CSF(double, std::uint32_t);
-POLYAD_MTTKRP_HB_CSF(double, std::uint32_t);
+POLYAD_MTTKRP(HbCsf, double, std::uint32_t);
 
 }  // namespace polyad::detail

@@ -17,21 +17,21 @@ POLYAD_MTTKRP_CSL(float, std::uint64_t);
 POLYAD_MTTKRP_SINGLES(float, std::uint64_t);
 POLYAD_ZERO_ROWS(float, std::uint64_t);
 POLYAD_CSF(float, std::uint64_t);
-POLYAD_MTTKRP_CSF(float, std::uint64_t);
+POLYAD_MTTKRP(Csf, float, std::uint64_t);
 POLYAD_B_CSF(float, std::uint64_t);
-POLYAD_MTTKRP_B_CSF(float, std::uint64_t);
+POLYAD_MTTKRP(BCsf, float, std::uint64_t);
 POLYAD_HB_CSF(float, std::uint64_t);
-POLYAD_MTTKRP_HB_CSF(float, std::uint64_t);
+POLYAD_MTTKRP(HbCsf, float, std::uint64_t);
 POLYAD_MTTKRP_CSF_TREE(double, std::uint64_t);
 POLYAD_MTTKRP_CSF_LEVEL(double, std::uint64_t);
 POLYAD_MTTKRP_CSL(double, std::uint64_t);
 POLYAD_MTTKRP_SINGLES(double, std::uint64_t);
 POLYAD_ZERO_ROWS(double, std::uint64_t);
 POLYAD_CSF(double, std::uint64_t);
-POLYAD_MTTKRP_CSF(double, std::uint64_t);
+POLYAD_MTTKRP(Csf, double, std::uint64_t);
 POLYAD_B_CSF(double, std::uint64_t);
-POLYAD_MTTKRP_B_CSF(double, std::uint64_t);
+POLYAD_MTTKRP(BCsf, double, std::uint64_t);
 POLYAD_HB_CSF(double, std::uint64_t);
-POLYAD_MTTKRP_HB_CSF(double, std::uint64_t);
+POLYAD_MTTKRP(HbCsf, double, std::uint64_t);
 
 }  // namespace polyad::detail

@@ -24,10 +24,4 @@ void mttkrp(Space const& space, HbCsf<Scalar, Index, Space> const& X,
   detail::mttkrp_binned(space, groups.b_csf, factors, V);
 }
 
-#define POLYAD_MTTKRP_HB_CSF(Scalar, Index)                                                             \
-  template void mttkrp(Kokkos::DefaultExecutionSpace const&,                                            \
-                       HbCsf<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                      \
-                       FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, NoWorkspace&, \
-                       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
-
 }  // namespace polyad::detail

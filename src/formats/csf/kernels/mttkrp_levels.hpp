@@ -146,12 +146,11 @@ void mttkrp_level(Space const& space, CsfTree<Scalar, Index, Space> const& tree,
   });
 }
 
-#define POLYAD_MTTKRP_CSF_LEVEL(Scalar, Index)                                             \
-  template void mttkrp_level(Kokkos::DefaultExecutionSpace const&,                         \
-                             CsfTree<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-                             CsfBins<Index, Kokkos::DefaultExecutionSpace> const&, int,    \
-                             FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, \
-                             FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_MTTKRP_CSF_LEVEL(Scalar, Index)                                                   \
+  template void mttkrp_level(CompiledSpace const&, CsfTree<Scalar, Index, CompiledSpace> const&, \
+                             CsfBins<Index, CompiledSpace> const&, int,                          \
+                             FactorMatrices<Scalar, CompiledSpace> const&,                       \
+                             FactorMatrix<Scalar, CompiledSpace> const&)
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_MTTKRP_CSF_LEVEL);
 
 }  // namespace polyad::detail

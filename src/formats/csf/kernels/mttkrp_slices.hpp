@@ -194,26 +194,23 @@ void zero_rows(Space const& space, Kokkos::View<Index*, typename Space::device_t
   });
 }
 
-#define POLYAD_MTTKRP_CSL(Scalar, Index)                                                 \
-  template void mttkrp_csl(Kokkos::DefaultExecutionSpace const&,                         \
-                           CsfTree<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-                           CsfBins<Index, Kokkos::DefaultExecutionSpace> const&,         \
-                           FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, \
-                           FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_MTTKRP_CSL(Scalar, Index)                                                       \
+  template void mttkrp_csl(CompiledSpace const&, CsfTree<Scalar, Index, CompiledSpace> const&, \
+                           CsfBins<Index, CompiledSpace> const&,                               \
+                           FactorMatrices<Scalar, CompiledSpace> const&,                       \
+                           FactorMatrix<Scalar, CompiledSpace> const&)
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_MTTKRP_CSL);
 
-#define POLYAD_MTTKRP_SINGLES(Scalar, Index)                                                 \
-  template void mttkrp_singles(Kokkos::DefaultExecutionSpace const&,                         \
-                               CsfTree<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-                               FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, \
-                               FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_MTTKRP_SINGLES(Scalar, Index)                                                       \
+  template void mttkrp_singles(CompiledSpace const&, CsfTree<Scalar, Index, CompiledSpace> const&, \
+                               FactorMatrices<Scalar, CompiledSpace> const&,                       \
+                               FactorMatrix<Scalar, CompiledSpace> const&)
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_MTTKRP_SINGLES);
 
-#define POLYAD_ZERO_ROWS(Scalar, Index)                                                            \
-  template void zero_rows(Kokkos::DefaultExecutionSpace const&,                                    \
-                          Kokkos::View<Index*, Kokkos::DefaultExecutionSpace::device_type> const&, \
-                          FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,            \
-                          FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_ZERO_ROWS(Scalar, Index)                                                                  \
+  template void zero_rows(CompiledSpace const&, Kokkos::View<Index*, CompiledSpace::device_type> const&, \
+                          FactorMatrices<Scalar, CompiledSpace> const&,                                  \
+                          FactorMatrix<Scalar, CompiledSpace> const&)
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_ZERO_ROWS);
 
 }  // namespace polyad::detail

@@ -318,12 +318,11 @@ void mttkrp_tree(Space const& space, CsfTree<Scalar, Index, Space> const& tree,
                                                 });
 }
 
-#define POLYAD_MTTKRP_CSF_TREE(Scalar, Index)                                             \
-  template void mttkrp_tree(Kokkos::DefaultExecutionSpace const&,                         \
-                            CsfTree<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-                            CsfBins<Index, Kokkos::DefaultExecutionSpace> const&, bool,   \
-                            FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, \
-                            FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_MTTKRP_CSF_TREE(Scalar, Index)                                                   \
+  template void mttkrp_tree(CompiledSpace const&, CsfTree<Scalar, Index, CompiledSpace> const&, \
+                            CsfBins<Index, CompiledSpace> const&, bool,                         \
+                            FactorMatrices<Scalar, CompiledSpace> const&,                       \
+                            FactorMatrix<Scalar, CompiledSpace> const&)
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_MTTKRP_CSF_TREE);
 
 }  // namespace polyad::detail

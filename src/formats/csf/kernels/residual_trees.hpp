@@ -129,17 +129,4 @@ void residual_mttkrp(Space const& space, HbCsf<Scalar, Index, Space> const& X,
   detail::mttkrp_binned(space, groups.b_csf, C, G);
 }
 
-#define POLYAD_RESIDUAL_MTTKRP_B_CSF(Scalar, Index)                                                     \
-  template void residual_mttkrp(Kokkos::DefaultExecutionSpace const&,                                   \
-                                BCsf<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,              \
-                                FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int,      \
-                                ResidualWorkspace<Scalar, NoWorkspace, Kokkos::DefaultExecutionSpace>&, \
-                                FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
-#define POLYAD_RESIDUAL_MTTKRP_HB_CSF(Scalar, Index)                                                    \
-  template void residual_mttkrp(Kokkos::DefaultExecutionSpace const&,                                   \
-                                HbCsf<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,             \
-                                FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int,      \
-                                ResidualWorkspace<Scalar, NoWorkspace, Kokkos::DefaultExecutionSpace>&, \
-                                FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
-
 }  // namespace polyad::detail

@@ -35,17 +35,4 @@ void sgd_core_sweep(Space const& space, BCsf<Scalar, Index, Space> const& X,
                              binned.tree.modes, model, C, form, workspace);
 }
 
-#define POLYAD_SGD_FACTOR_SWEEP_TREES(Scalar, Index)                                                         \
-  template void sgd_factor_sweep(Kokkos::DefaultExecutionSpace const&,                                       \
-                                 BCsf<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                  \
-                                 FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,              \
-                                 FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, SgdStep, \
-                                 SgdForm, SgdWorkspace<Scalar, Kokkos::DefaultExecutionSpace> const&)
-#define POLYAD_SGD_CORE_SWEEP_TREES(Scalar, Index)                                                         \
-  template void sgd_core_sweep(Kokkos::DefaultExecutionSpace const&,                                       \
-                               BCsf<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                  \
-                               FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,              \
-                               FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, SgdForm, \
-                               SgdWorkspace<Scalar, Kokkos::DefaultExecutionSpace> const&)
-
 }  // namespace polyad::detail

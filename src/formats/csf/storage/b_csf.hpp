@@ -14,6 +14,7 @@
 
 #include "formats/csf/storage/csf_bins.hpp"
 #include "formats/csf/storage/csf_tree.hpp"
+#include "formats/stored_tensor.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/formats/format.hpp"
@@ -54,7 +55,7 @@ struct BinnedTree {
 };
 
 template <class Scalar, class Index, class Space>
-class BCsf {
+class BCsf : public StoredTensor {
 public:
   using scalar_type    = Scalar;
   using index_type     = Index;
@@ -74,9 +75,6 @@ public:
   static BCsf build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                     options_type const& options = {});
 
-  [[nodiscard]] Extents const& extents() const { return m_extents; }
-  [[nodiscard]] count_t nnz() const { return m_nnz; }
-  [[nodiscard]] double norm_squared() const { return m_norm_squared; }
   /// How many nonzeros have the coordinates of an earlier one.
   [[nodiscard]] count_t duplicates() const { return tree(0).tree.duplicates; }
   [[nodiscard]] count_t storage_bytes() const {
@@ -84,11 +82,6 @@ public:
     for (auto const& binned : m_trees) bytes += binned.tree.storage_bytes();
     return bytes;
   }
-  [[nodiscard]] workspace_type make_workspace(Space const&, count_t rank) const {
-    return {WorkspaceOwner(m_identity, rank)};
-  }
-  /// The same for all copies of this format; workspaces keep it (formats/workspace_owner.hpp).
-  [[nodiscard]] FormatIdentity identity() const { return m_identity; }
 
   /// SGD needs the modes at the leaves, and the residual sweep needs them at the roots.
   [[nodiscard]] bool supports(Capability capability) const {
@@ -103,11 +96,7 @@ public:
   [[nodiscard]] rows_type const& cleared(int n) const { return m_cleared[n]; }
 
 private:
-  FormatIdentity m_identity;
-  Extents m_extents;
-  count_t m_nnz         = 0;
-  double m_norm_squared = 0;
-  bool m_leaves         = false;
+  bool m_leaves = false;
   std::array<BinnedTree<Scalar, Index, Space>, max_order> m_trees;
   std::array<rows_type, max_order> m_cleared;
 };
@@ -140,9 +129,8 @@ residual_workspace<F> make_residual_workspace(typename F::space_type const& spac
   using Scalar         = typename F::scalar_type;
   count_t const length = format.nnz() + residual_padding;
   expect_fits(space, "the residuals", length, sizeof(Scalar));
-  return {format.make_workspace(space, rank),
-          Kokkos::View<Scalar*, typename F::space_type::device_type>(
-              Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::residuals"), length)};
+  return {format.make_workspace(space, rank), Kokkos::View<Scalar*, typename F::space_type::device_type>(
+                                                  uninitialized(space, "polyad::residuals"), length)};
 }
 
 /// The residual sweep (formats/format.hpp): one walk over the mode's tree forms the residuals, and the MTTKRP

@@ -11,6 +11,7 @@
 
 #include "formats/csf/storage/csf_bins.hpp"
 #include "formats/csf/storage/csf_tree.hpp"
+#include "formats/stored_tensor.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/formats/option_text.hpp"
@@ -29,7 +30,7 @@ struct CsfOptions {
 };
 
 template <class Scalar, class Index, class Space>
-class Csf {
+class Csf : public StoredTensor {
 public:
   using scalar_type    = Scalar;
   using index_type     = Index;
@@ -46,17 +47,9 @@ public:
   static Csf build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                    options_type const& options = {});
 
-  [[nodiscard]] Extents const& extents() const { return m_extents; }
-  [[nodiscard]] count_t nnz() const { return m_tree.nnz(); }
-  [[nodiscard]] double norm_squared() const { return m_norm_squared; }
   /// How many nonzeros have the coordinates of an earlier one.
   [[nodiscard]] count_t duplicates() const { return m_tree.duplicates; }
   [[nodiscard]] count_t storage_bytes() const { return m_tree.storage_bytes(); }
-  [[nodiscard]] workspace_type make_workspace(Space const&, count_t rank) const {
-    return {WorkspaceOwner(m_identity, rank)};
-  }
-  /// The same for all copies of this format; workspaces keep it (formats/workspace_owner.hpp).
-  [[nodiscard]] FormatIdentity identity() const { return m_identity; }
 
   [[nodiscard]] tree_type const& tree() const { return m_tree; }
   [[nodiscard]] bins_type const& bins() const { return m_bins; }
@@ -65,9 +58,6 @@ public:
   [[nodiscard]] Kokkos::View<Index*, typename Space::device_type> const& cleared() const { return m_cleared; }
 
 private:
-  FormatIdentity m_identity;
-  Extents m_extents;
-  double m_norm_squared = 0;
   tree_type m_tree;
   bins_type m_bins;
   Kokkos::View<Index*, typename Space::device_type> m_cleared;

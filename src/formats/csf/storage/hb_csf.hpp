@@ -15,6 +15,7 @@
 
 #include "formats/csf/storage/b_csf.hpp"
 #include "formats/csf/storage/csf_tree.hpp"
+#include "formats/stored_tensor.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/formats/format.hpp"
 
@@ -37,7 +38,7 @@ struct HbCsfGroups {
 enum class SliceGroup : unsigned char { coo, csl, b_csf };
 
 template <class Scalar, class Index, class Space>
-class HbCsf {
+class HbCsf : public StoredTensor {
 public:
   using scalar_type    = Scalar;
   using index_type     = Index;
@@ -54,9 +55,6 @@ public:
   static HbCsf build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                      options_type const& options = {});
 
-  [[nodiscard]] Extents const& extents() const { return m_extents; }
-  [[nodiscard]] count_t nnz() const { return m_nnz; }
-  [[nodiscard]] double norm_squared() const { return m_norm_squared; }
   /// How many nonzeros have the coordinates of an earlier one.
   [[nodiscard]] count_t duplicates() const { return groups(0).duplicates; }
   [[nodiscard]] count_t storage_bytes() const {
@@ -64,11 +62,6 @@ public:
     for (auto const& groups : m_groups) bytes += groups.storage_bytes();
     return bytes;
   }
-  [[nodiscard]] workspace_type make_workspace(Space const&, count_t rank) const {
-    return {WorkspaceOwner(m_identity, rank)};
-  }
-  /// The same for all copies of this format; workspaces keep it (formats/workspace_owner.hpp).
-  [[nodiscard]] FormatIdentity identity() const { return m_identity; }
 
   /// The groups of the slices of mode n.
   [[nodiscard]] groups_type const& groups(int n) const { return m_groups[n]; }
@@ -77,10 +70,6 @@ private:
   static groups_type make_groups(Space const& space, CooTensor<Scalar, Index, Space> const& coo, int mode,
                                  options_type const& options);
 
-  FormatIdentity m_identity;
-  Extents m_extents;
-  count_t m_nnz         = 0;
-  double m_norm_squared = 0;
   std::array<groups_type, max_order> m_groups;
 };
 

@@ -68,10 +68,8 @@ void read_nonzeros(Space const& space, HbCsf<Scalar, Index, Space> const& X, cou
     reader.piece(TreeNonzeros<Scalar, Index>(*tree), tree->nnz());
 }
 
-#define POLYAD_READ_CSF_NONZEROS(Scalar, Index) \
-  POLYAD_READ_NONZEROS(Csf, Scalar, Index);     \
-  POLYAD_READ_NONZEROS(BCsf, Scalar, Index);    \
-  POLYAD_READ_NONZEROS(HbCsf, Scalar, Index)
-POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_READ_CSF_NONZEROS);
+POLYAD_EACH_OF(Csf, POLYAD_READ_NONZEROS);
+POLYAD_EACH_OF(BCsf, POLYAD_READ_NONZEROS);
+POLYAD_EACH_OF(HbCsf, POLYAD_READ_NONZEROS);
 
 }  // namespace polyad::detail

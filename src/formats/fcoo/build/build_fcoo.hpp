@@ -21,12 +21,10 @@ FCoo<Scalar, Index, Space> FCoo<Scalar, Index, Space>::build(Space const& space,
                                                              options_type const& options) {
   expect_shape(options.shape);
   FCoo format;
-  format.m_extents      = coo.extents();
-  format.m_nnz          = coo.nnz();
-  format.m_options      = options;
-  format.m_norm_squared = polyad::norm_squared(space, coo);
-  int const threadlen   = options.threadlen == 0 ? automatic_threadlen(space, coo.nnz()) : options.threadlen;
-  bool counted          = false;
+  format.describe(space, coo);
+  format.m_options    = options;
+  int const threadlen = options.threadlen == 0 ? automatic_threadlen(space, coo.nnz()) : options.threadlen;
+  bool counted        = false;
   for (int n = 0; n < coo.order(); ++n) {
     if (!format.keeps(n)) continue;
     auto& nonzeros = format.m_nonzeros[n];
@@ -60,9 +58,8 @@ FlaggedNonzeros<Scalar, Index, Space> build_spttm(Space const& space,
                       threadlen == 0 ? automatic_threadlen(space, coo.nnz()) : threadlen);
 }
 
-#define POLYAD_BUILD_SPTTM(Scalar, Index)                                                                   \
-  template FlaggedNonzeros<Scalar, Index, Kokkos::DefaultExecutionSpace> build_spttm(                       \
-      Kokkos::DefaultExecutionSpace const&, CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-      int, int)
+#define POLYAD_BUILD_SPTTM(Scalar, Index)                             \
+  template FlaggedNonzeros<Scalar, Index, CompiledSpace> build_spttm( \
+      CompiledSpace const&, CooTensor<Scalar, Index, CompiledSpace> const&, int, int)
 
 }  // namespace polyad::detail

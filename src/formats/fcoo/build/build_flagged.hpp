@@ -193,10 +193,8 @@ FlaggedNonzeros<Scalar, Index, Space> repartitioned(Space const& space,
   count_t const count = X.partitions();
   count_t const words = ceil_div(count, Nonzeros::starts_bits);
   expect_fits(space, "the partitions' segments", count, sizeof(Index) + 1);
-  X.starts = typename Nonzeros::starts_type(
-      Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::start_flags"), words);
-  X.first_segment = typename Nonzeros::numbers_type(
-      Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::first_segments"), count);
+  X.starts        = typename Nonzeros::starts_type(uninitialized(space, "polyad::start_flags"), words);
+  X.first_segment = typename Nonzeros::numbers_type(uninitialized(space, "polyad::first_segments"), count);
   detail::FlagReader<Nonzeros> const reader{X.flags, X.nnz, static_cast<count_t>(threadlen)};
   Kokkos::parallel_for("polyad::set_start_flags", Range(space, 0, words),
                        detail::SetStartFlags<Nonzeros>{reader, X.starts, count});
@@ -248,9 +246,7 @@ FlaggedNonzeros<Scalar, Index, Space> make_flagged(Space const& space,
   count_t const product = X.product_modes();
   count_t const kept    = index_modes;
   expect_fits(space, "the flagged nonzeros", stored, sizeof(Scalar) + (product + kept) * sizeof(Index));
-  auto const uninitialised = [&](char const* label) {
-    return Kokkos::view_alloc(space, Kokkos::WithoutInitializing, std::string(label));
-  };
+  auto const uninitialised = [&](char const* label) { return uninitialized(space, label); };
   typename Nonzeros::indices_type index;
   {
     auto const permutation = identity_permutation<Index>(space, X.nnz);

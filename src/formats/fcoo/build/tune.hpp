@@ -59,9 +59,8 @@ std::vector<FCooTrial> tune(Space const& space, FCoo<Scalar, Index, Space> const
   return trials;
 }
 
-#define POLYAD_TUNE_FCOO(Scalar, Index)                                                                    \
-  template std::vector<FCooTrial> tune(Kokkos::DefaultExecutionSpace const&,                               \
-                                       FCoo<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, count_t, \
-                                       int)
+#define POLYAD_TUNE_FCOO(Scalar, Index)                                                                 \
+  template std::vector<FCooTrial> tune(CompiledSpace const&, FCoo<Scalar, Index, CompiledSpace> const&, \
+                                       count_t, int)
 
 }  // namespace polyad::detail

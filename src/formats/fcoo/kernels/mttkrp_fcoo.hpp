@@ -104,22 +104,16 @@ void spttm(Space const& space, FlaggedNonzeros<Scalar, Index, Space> const& X,
   matrix_product(space, "polyad::spttm", X, U, shape, fibers);
 }
 
-#define POLYAD_MTTKRP_FCOO(Scalar, Index)                                                               \
-  template void mttkrp(Kokkos::DefaultExecutionSpace const&,                                            \
-                       FCoo<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                       \
-                       FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, NoWorkspace&, \
-                       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
-#define POLYAD_SPTTM(Scalar, Index)                                                         \
-  template void spttm(Kokkos::DefaultExecutionSpace const&,                                 \
-                      FlaggedNonzeros<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-                      FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&,           \
-                      FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, FCooShape const&)
+#define POLYAD_SPTTM(Scalar, Index)                                                               \
+  template void spttm(CompiledSpace const&, FlaggedNonzeros<Scalar, Index, CompiledSpace> const&, \
+                      FactorMatrix<Scalar, CompiledSpace> const&,                                 \
+                      FactorMatrix<Scalar, CompiledSpace> const&, FCooShape const&)
 // SpTTMc of a matrix calls it, and so its sources need not compile the kernels again.
-#define POLYAD_MATRIX_PRODUCT(Scalar, Index)                                                                 \
-  template void matrix_product(Kokkos::DefaultExecutionSpace const&, char const*,                            \
-                               FlaggedNonzeros<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,         \
-                               FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, FCooShape const&, \
-                               FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_MATRIX_PRODUCT(Scalar, Index)                                                 \
+  template void matrix_product(CompiledSpace const&, char const*,                            \
+                               FlaggedNonzeros<Scalar, Index, CompiledSpace> const&,         \
+                               FactorMatrix<Scalar, CompiledSpace> const&, FCooShape const&, \
+                               FactorMatrix<Scalar, CompiledSpace> const&)
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_MATRIX_PRODUCT);
 
 }  // namespace polyad::detail

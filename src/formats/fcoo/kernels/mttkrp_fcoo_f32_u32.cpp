@@ -8,7 +8,7 @@ namespace polyad::detail {
 
 // One file for all: they share their kernels.
 POLYAD_FCOO(float, std::uint32_t);
-POLYAD_MTTKRP_FCOO(float, std::uint32_t);
+POLYAD_MTTKRP(FCoo, float, std::uint32_t);
 POLYAD_BUILD_SPTTM(float, std::uint32_t);
 POLYAD_SPTTM(float, std::uint32_t);
 POLYAD_MATRIX_PRODUCT(float, std::uint32_t);

@@ -8,7 +8,7 @@ namespace polyad::detail {
 
 // One file for all: they share their kernels.
 POLYAD_FCOO(double, std::uint32_t);
-POLYAD_MTTKRP_FCOO(double, std::uint32_t);
+POLYAD_MTTKRP(FCoo, double, std::uint32_t);
 POLYAD_BUILD_SPTTM(double, std::uint32_t);
 POLYAD_SPTTM(double, std::uint32_t);
 POLYAD_MATRIX_PRODUCT(double, std::uint32_t);

@@ -261,18 +261,16 @@ void mttkrp(Space const& space, SemiSparseTensor<Scalar, Index, Space> const& Y,
   space.fence("polyad::mttkrp_semi_sparse");
 }
 
-#define POLYAD_MULTIPLY_SEMI_SPARSE(Scalar, Index)                                                          \
-  template class SpttmPlan<Scalar, Index, Kokkos::DefaultExecutionSpace>;                                   \
-  template SemiSparseTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> spttm(                            \
-      Kokkos::DefaultExecutionSpace const&, CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-      std::type_identity_t<FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace>> const&, int);               \
-  template SemiSparseTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> spttm(                            \
-      Kokkos::DefaultExecutionSpace const&,                                                                 \
-      SemiSparseTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                                \
-      std::type_identity_t<FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace>> const&, int);               \
-  template void mttkrp(Kokkos::DefaultExecutionSpace const&,                                                \
-                       SemiSparseTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,               \
-                       FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int,                   \
-                       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_MULTIPLY_SEMI_SPARSE(Scalar, Index)                                                  \
+  template class SpttmPlan<Scalar, Index, CompiledSpace>;                                           \
+  template SemiSparseTensor<Scalar, Index, CompiledSpace> spttm(                                    \
+      CompiledSpace const&, CooTensor<Scalar, Index, CompiledSpace> const&,                         \
+      std::type_identity_t<FactorMatrix<Scalar, CompiledSpace>> const&, int);                       \
+  template SemiSparseTensor<Scalar, Index, CompiledSpace> spttm(                                    \
+      CompiledSpace const&, SemiSparseTensor<Scalar, Index, CompiledSpace> const&,                  \
+      std::type_identity_t<FactorMatrix<Scalar, CompiledSpace>> const&, int);                       \
+  template void mttkrp(CompiledSpace const&, SemiSparseTensor<Scalar, Index, CompiledSpace> const&, \
+                       FactorMatrices<Scalar, CompiledSpace> const&, int,                           \
+                       FactorMatrix<Scalar, CompiledSpace> const&)
 
 }  // namespace polyad

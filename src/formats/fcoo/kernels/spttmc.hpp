@@ -226,27 +226,23 @@ void spttmc(Space const& space, FCoo<Scalar, Index, Space> const& X,
   matrix_product(space, "polyad::spttmc", nonzeros, matrix, X.options().shape, Y);
 }
 
-#define POLYAD_SPTTMC(Scalar, Index)                                                                 \
-  template void spttmc(Kokkos::DefaultExecutionSpace const&,                                         \
-                       FCoo<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                    \
-                       std::vector<FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace>> const&, int, \
-                       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
-#define POLYAD_SPTTMC_COLUMNS(Scalar)                                     \
-  template count_t spttmc_columns<Scalar, Kokkos::DefaultExecutionSpace>( \
-      Extents const&, std::vector<FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace>> const&, int)
+#define POLYAD_SPTTMC(Scalar, Index)                                                    \
+  template void spttmc(CompiledSpace const&, FCoo<Scalar, Index, CompiledSpace> const&, \
+                       std::vector<FactorMatrix<Scalar, CompiledSpace>> const&, int,    \
+                       FactorMatrix<Scalar, CompiledSpace> const&)
+#define POLYAD_SPTTMC_COLUMNS(Scalar)                     \
+  template count_t spttmc_columns<Scalar, CompiledSpace>( \
+      Extents const&, std::vector<FactorMatrix<Scalar, CompiledSpace>> const&, int)
 // In namespace polyad: it is public (formats/format.hpp).
-#define POLYAD_SPTTMC_OUTPUT(Scalar)                           \
-  template FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> \
-  make_spttmc_output<Kokkos::DefaultExecutionSpace, Scalar>(   \
-      Kokkos::DefaultExecutionSpace const&, Extents const&,    \
-      std::vector<FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace>> const&, int)
+#define POLYAD_SPTTMC_OUTPUT(Scalar)                                                      \
+  template FactorMatrix<Scalar, CompiledSpace> make_spttmc_output<CompiledSpace, Scalar>( \
+      CompiledSpace const&, Extents const&, std::vector<FactorMatrix<Scalar, CompiledSpace>> const&, int)
 // A semi-sparse tensor's product calls it directly (multiply_semi_sparse.hpp).
-#define POLYAD_KRONECKER_PRODUCT(Scalar, Index)                                                      \
-  template void detail::kronecker_product(                                                           \
-      Kokkos::DefaultExecutionSpace const&, char const*,                                             \
-      FlaggedNonzeros<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, std::vector<int> const&, \
-      std::vector<FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace>> const&, FCooShape const&,     \
-      FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, count_t)
+#define POLYAD_KRONECKER_PRODUCT(Scalar, Index)                                                           \
+  template void detail::kronecker_product(                                                                \
+      CompiledSpace const&, char const*, FlaggedNonzeros<Scalar, Index, CompiledSpace> const&,            \
+      std::vector<int> const&, std::vector<FactorMatrix<Scalar, CompiledSpace>> const&, FCooShape const&, \
+      FactorMatrix<Scalar, CompiledSpace> const&, count_t)
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_KRONECKER_PRODUCT);
 
 }  // namespace polyad::detail

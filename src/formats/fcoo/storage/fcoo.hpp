@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "formats/fcoo/storage/flagged_nonzeros.hpp"
+#include "formats/stored_tensor.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/core/types.hpp"
@@ -39,7 +40,7 @@ struct FCooOptions {
 };
 
 template <class Scalar, class Index, class Space>
-class FCoo {
+class FCoo : public StoredTensor {
 public:
   using scalar_type    = Scalar;
   using index_type     = Index;
@@ -56,9 +57,6 @@ public:
   static FCoo build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                     options_type const& options = {});
 
-  [[nodiscard]] Extents const& extents() const { return m_extents; }
-  [[nodiscard]] count_t nnz() const { return m_nnz; }
-  [[nodiscard]] double norm_squared() const { return m_norm_squared; }
   /// How many nonzeros have the coordinates of an earlier one.
   [[nodiscard]] count_t duplicates() const { return m_duplicates; }
   [[nodiscard]] count_t storage_bytes() const {
@@ -67,11 +65,6 @@ public:
       if (keeps(n)) bytes += nonzeros(n).nonzero_bytes() + nonzeros(n).segment_bytes();
     return bytes;
   }
-  [[nodiscard]] workspace_type make_workspace(Space const&, count_t rank) const {
-    return {WorkspaceOwner(m_identity, rank)};
-  }
-  /// The same for all copies of this format; workspaces keep it (formats/workspace_owner.hpp).
-  [[nodiscard]] FormatIdentity identity() const { return m_identity; }
 
   /// Whether mode n has a copy.
   [[nodiscard]] bool keeps(int n) const { return m_options.only_mode < 0 || m_options.only_mode == n; }
@@ -87,12 +80,8 @@ public:
   [[nodiscard]] FCoo reshaped(Space const& space, options_type const& options) const;
 
 private:
-  FormatIdentity m_identity;
-  Extents m_extents;
-  count_t m_nnz = 0;
   options_type m_options;
-  double m_norm_squared = 0;
-  count_t m_duplicates  = 0;
+  count_t m_duplicates = 0;
   std::array<nonzeros_type, max_order> m_nonzeros;
 };
 

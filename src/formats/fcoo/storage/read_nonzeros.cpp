@@ -62,7 +62,6 @@ void read_nonzeros(Space const& space, FCoo<Scalar, Index, Space> const& X, coun
       .piece(FlaggedSource<Scalar, Index>(X.nonzeros(mode)), X.nnz());
 }
 
-#define POLYAD_READ_FCOO_NONZEROS(Scalar, Index) POLYAD_READ_NONZEROS(FCoo, Scalar, Index)
-POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_READ_FCOO_NONZEROS);
+POLYAD_EACH_OF(FCoo, POLYAD_READ_NONZEROS);
 
 }  // namespace polyad::detail

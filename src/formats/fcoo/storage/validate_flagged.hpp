@@ -120,8 +120,8 @@ void validate(Space const& space, FlaggedNonzeros<Scalar, Index, Space> const& X
     POLYAD_EXPECTS(X.segments == 0, X.segments, " segments without nonzeros");
     return;
   }
-  typename Nonzeros::numbers_type const first_segment(
-      Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::counted_segments"), X.partitions());
+  typename Nonzeros::numbers_type const first_segment(uninitialized(space, "polyad::counted_segments"),
+                                                      X.partitions());
   detail::FlagReader<Nonzeros> const reader{X.flags, X.nnz, static_cast<count_t>(X.threadlen)};
   count_t segments = 0;
   Kokkos::parallel_scan("polyad::count_segments", Range(space, 0, X.partitions()),

@@ -198,19 +198,16 @@ void solve_stretch(Space const& space, SortedCopy<Scalar, Index, Space> const& s
                                       shrinkage);
 }
 
-#define POLYAD_SOLVE_STRETCH(Scalar, Index)                                                                  \
-  template void solve_stretch(                                                                               \
-      Kokkos::DefaultExecutionSpace const&, SortedCopy<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-      FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, SolvedRows const&,                       \
-      RowProblem<Scalar, Kokkos::DefaultExecutionSpace> const&,                                              \
-      FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, RowShrinkage const&)
+#define POLYAD_SOLVE_STRETCH(Scalar, Index)                                                          \
+  template void solve_stretch(CompiledSpace const&, SortedCopy<Scalar, Index, CompiledSpace> const&, \
+                              FactorMatrices<Scalar, CompiledSpace> const&, SolvedRows const&,       \
+                              RowProblem<Scalar, CompiledSpace> const&,                              \
+                              FactorMatrix<Scalar, CompiledSpace> const&, RowShrinkage const&)
 
-#define POLYAD_LEAST_SQUARES_ROWS(Format, Scalar, Index)                                                 \
-  template void least_squares_rows(                                                                      \
-      Kokkos::DefaultExecutionSpace const&, Format<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-      FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int,                                 \
-      RowProblem<Scalar, Kokkos::DefaultExecutionSpace> const&,                                          \
-      RowStarts<Kokkos::DefaultExecutionSpace> const&,                                                   \
-      FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, RowShrinkage const&)
+#define POLYAD_LEAST_SQUARES_ROWS(Format, Scalar, Index)                                           \
+  template void least_squares_rows(                                                                \
+      CompiledSpace const&, Format<Scalar, Index, CompiledSpace> const&,                           \
+      FactorMatrices<Scalar, CompiledSpace> const&, int, RowProblem<Scalar, CompiledSpace> const&, \
+      RowStarts<CompiledSpace> const&, FactorMatrix<Scalar, CompiledSpace> const&, RowShrinkage const&)
 
 }  // namespace polyad::detail

@@ -107,67 +107,37 @@ inline Kokkos::Array<int, max_order> sorted_levels(Kokkos::Array<int, max_order>
 
 // Only sgd_coo.cpp compiles the kernels, for all three formats.
 #define POLYAD_SWEEPS_OF_COO_FIBERS(Scalar, Index)                                                          \
-  template void sweep_factors<Index>(Kokkos::DefaultExecutionSpace const&, CooFibers<Scalar, Index> const&, \
-                                     Kokkos::Array<int, max_order> const&,                                  \
-                                     FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,         \
-                                     FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, SgdStep, \
-                                     SgdForm, SgdWorkspace<Scalar, Kokkos::DefaultExecutionSpace> const&)
-#define POLYAD_CORE_SWEEPS_OF_COO_FIBERS(Scalar, Index)                                                   \
-  template void sweep_cores<Index>(Kokkos::DefaultExecutionSpace const&, CooFibers<Scalar, Index> const&, \
-                                   Kokkos::Array<int, max_order> const&,                                  \
-                                   FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,         \
-                                   FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, SgdForm, \
-                                   SgdWorkspace<Scalar, Kokkos::DefaultExecutionSpace> const&)
+  template void sweep_factors<Index>(                                                                       \
+      CompiledSpace const&, CooFibers<Scalar, Index> const&, Kokkos::Array<int, max_order> const&,          \
+      FastTuckerModel<Scalar, CompiledSpace> const&, FactorMatrices<Scalar, CompiledSpace> const&, SgdStep, \
+      SgdForm, SgdWorkspace<Scalar, CompiledSpace> const&)
+#define POLYAD_CORE_SWEEPS_OF_COO_FIBERS(Scalar, Index)                                                     \
+  template void sweep_cores<Index>(                                                                         \
+      CompiledSpace const&, CooFibers<Scalar, Index> const&, Kokkos::Array<int, max_order> const&,          \
+      FastTuckerModel<Scalar, CompiledSpace> const&, FactorMatrices<Scalar, CompiledSpace> const&, SgdForm, \
+      SgdWorkspace<Scalar, CompiledSpace> const&)
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_SWEEPS_OF_COO_FIBERS);
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_CORE_SWEEPS_OF_COO_FIBERS);
 
-// coo-tiny-vec and coo-permuted walk the same coordinates, in the file's order.
-template <class Space, class Scalar, class Index>
-void sweep_factors_of(Space const& space, CooTensor<Scalar, Index, Space> const& X,
-                      FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
-                      int mode, SgdStep rates, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace) {
+template <class Space, class Scalar, SweepsCoordinates F>
+void sgd_factor_sweep(Space const& space, F const& X, FastTuckerModel<Scalar, Space> const& model,
+                      FactorMatrices<Scalar, Space> const& C, int mode, SgdStep rates, SgdForm form,
+                      SgdWorkspace<Scalar, Space> const& workspace) {
   expect_sgd_arguments(X.extents(), model, C, mode, workspace);
   if (X.nnz() == 0) return;
-  sweep_factors<Index>(space, coo_fibers(space, X, mode), coo_levels(X.extents().order(), mode), model, C,
-                       rates, form, workspace);
+  sweep_factors<typename F::index_type>(space, coo_fibers(space, X.coo(), mode),
+                                        coo_levels(X.extents().order(), mode), model, C, rates, form,
+                                        workspace);
 }
 
-template <class Space, class Scalar, class Index>
-void sweep_cores_of(Space const& space, CooTensor<Scalar, Index, Space> const& X,
-                    FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
-                    int mode, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace) {
+template <class Space, class Scalar, SweepsCoordinates F>
+void sgd_core_sweep(Space const& space, F const& X, FastTuckerModel<Scalar, Space> const& model,
+                    FactorMatrices<Scalar, Space> const& C, int mode, SgdForm form,
+                    SgdWorkspace<Scalar, Space> const& workspace) {
   expect_sgd_arguments(X.extents(), model, C, mode, workspace);
   if (X.nnz() == 0) return zero_matrix(space, workspace.P);
-  sweep_cores<Index>(space, coo_fibers(space, X, mode), coo_levels(X.extents().order(), mode), model, C, form,
-                     workspace);
-}
-
-template <class Space, class Scalar, class Index>
-void sgd_factor_sweep(Space const& space, CooTinyVec<Scalar, Index, Space> const& X,
-                      FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
-                      int mode, SgdStep rates, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace) {
-  sweep_factors_of(space, X.coo(), model, C, mode, rates, form, workspace);
-}
-
-template <class Space, class Scalar, class Index>
-void sgd_core_sweep(Space const& space, CooTinyVec<Scalar, Index, Space> const& X,
-                    FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
-                    int mode, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace) {
-  sweep_cores_of(space, X.coo(), model, C, mode, form, workspace);
-}
-
-template <class Space, class Scalar, class Index>
-void sgd_factor_sweep(Space const& space, CooPermuted<Scalar, Index, Space> const& X,
-                      FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
-                      int mode, SgdStep rates, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace) {
-  sweep_factors_of(space, X.coo(), model, C, mode, rates, form, workspace);
-}
-
-template <class Space, class Scalar, class Index>
-void sgd_core_sweep(Space const& space, CooPermuted<Scalar, Index, Space> const& X,
-                    FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
-                    int mode, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace) {
-  sweep_cores_of(space, X.coo(), model, C, mode, form, workspace);
+  sweep_cores<typename F::index_type>(space, coo_fibers(space, X.coo(), mode),
+                                      coo_levels(X.extents().order(), mode), model, C, form, workspace);
 }
 
 template <class Space, class Scalar, class Index>
@@ -192,18 +162,5 @@ void sgd_core_sweep(Space const& space, Sorted<Scalar, Index, Space> const& X,
   sweep_cores<Index>(space, sorted_fibers(space, X.copy(mode)),
                      sorted_levels(X.copy(mode).modes, X.extents().order()), model, C, form, workspace);
 }
-
-#define POLYAD_SGD_FACTOR_SWEEP_COO(Format, Scalar, Index)                                                   \
-  template void sgd_factor_sweep(Kokkos::DefaultExecutionSpace const&,                                       \
-                                 Format<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                \
-                                 FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,              \
-                                 FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, SgdStep, \
-                                 SgdForm, SgdWorkspace<Scalar, Kokkos::DefaultExecutionSpace> const&)
-#define POLYAD_SGD_CORE_SWEEP_COO(Format, Scalar, Index)                                                   \
-  template void sgd_core_sweep(Kokkos::DefaultExecutionSpace const&,                                       \
-                               Format<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                \
-                               FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,              \
-                               FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, SgdForm, \
-                               SgdWorkspace<Scalar, Kokkos::DefaultExecutionSpace> const&)
 
 }  // namespace polyad::detail

@@ -3,11 +3,7 @@
 
 namespace polyad::detail {
 
-#define POLYAD_SGD_SORTED(Scalar, Index)                   \
-  POLYAD_SGD_FACTOR_SWEEP_COO(CooPermuted, Scalar, Index); \
-  POLYAD_SGD_CORE_SWEEP_COO(CooPermuted, Scalar, Index);   \
-  POLYAD_SGD_FACTOR_SWEEP_COO(Sorted, Scalar, Index);      \
-  POLYAD_SGD_CORE_SWEEP_COO(Sorted, Scalar, Index)
-POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_SGD_SORTED);
+POLYAD_EACH_OF(CooPermuted, POLYAD_SGD_SWEEPS);
+POLYAD_EACH_OF(Sorted, POLYAD_SGD_SWEEPS);
 
 }  // namespace polyad::detail

@@ -3,9 +3,6 @@
 
 namespace polyad::detail {
 
-#define POLYAD_SGD_TINY_VEC(Scalar, Index)                \
-  POLYAD_SGD_FACTOR_SWEEP_COO(CooTinyVec, Scalar, Index); \
-  POLYAD_SGD_CORE_SWEEP_COO(CooTinyVec, Scalar, Index)
-POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_SGD_TINY_VEC);
+POLYAD_EACH_OF(CooTinyVec, POLYAD_SGD_SWEEPS);
 
 }  // namespace polyad::detail

@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/command_line/folding/fold_in_options.hpp"
-
+// The options of update, and those of project and recommend that say how a model was fitted.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "cli/command_line/checks.hpp"
+#include "cli/command_line/declarations.hpp"
+#include "cli/command_line/shared_options.hpp"
 
 namespace polyad::cli {
 
 namespace {
-
-void expect_not_negative(char const* option, double number) {
-  if (!(number >= 0) || std::isinf(number))
-    refuse(fmt::format("{} takes a number of at least 0, not {}", option, number));
-}
 
 void settle(TypedFoldIn& options) {
   if (!options.implicit_text.empty()) options.implicit = typed_alpha(options.implicit_text);
@@ -37,7 +33,7 @@ double typed_alpha(std::string const& typed) {
   if (!fault.empty()) refuse("--implicit: " + fault);
   double const alpha = std::stod(text);
   if (!(alpha > 0) || std::isinf(alpha))
-    refuse(fmt::format("--implicit takes the weight alpha of a click, above 0, not {}", typed));
+    refuse("--implicit takes the weight alpha of a click, above 0, not {}", typed);
   return alpha;
 }
 
@@ -63,35 +59,25 @@ void add_fold_in(Command& command, TypedFoldIn& options) {
   typed.push_back(command.add_flag_with_text(
       "--implicit", options.implicit_text, fmt::format("{}", usual_alpha),
       "The model was fitted to clicks or counts with --implicit=ALPHA, and these entries are some, too"));
-  auto* const ridge = command
-                          .add_option("--reg", options.ridge,
-                                      "The ridge that the model was fitted with; --implicit has a default")
-                          ->type_name("X");
+  auto* const ridge = command.add_option(
+      "--reg X", options.ridge, "The ridge that the model was fitted with; --implicit has a default");
   typed.push_back(ridge);
   typed.push_back(command.add_flag("--reg-per-entry", options.ridge_per_entry,
                                    "The model was fitted with --reg-per-entry"));
   typed.push_back(
       command
-          .add_option(
-              "--shrink", options.shrink,
-              fmt::format("The shrinkage that the model was fitted with, or that was chosen; {},{},{}",
-                          Shrinkage().observations, Shrinkage().share, Shrinkage().to_one),
-              listed_as("shrink", options.shrink, ","))
-          ->delimiter(',')
+          .add_list("--shrink X[,S[,ONE]]", options.shrink,
+                    fmt::format("The shrinkage that the model was fitted with, or that was chosen; {},{},{}",
+                                Shrinkage().observations, Shrinkage().share, Shrinkage().to_one))
           ->expected(1, 3)
-          ->excludes(ridge)
-          ->type_name("X[,S[,ONE]]"));
+          ->excludes(ridge));
   typed.push_back(command
-                      .add_option("--targets", options.target_names,
-                                  "The targets that the model was fitted with, or that were chosen; unset: "
-                                  "zero, and out for modes whose rows are all ones",
-                                  listed_as("targets", options.target_names, ","))
-                      ->delimiter(',')
-                      ->check(CLI::IsMember({"zero", "one", "out"}))
-                      ->type_name("T,T,..."));
+                      .add_list("--targets T,T,...", options.target_names,
+                                "The targets that the model was fitted with, or that were chosen; unset: "
+                                "zero, and out for modes whose rows are all ones")
+                      ->check(CLI::IsMember({"zero", "one", "out"})));
   auto* const damping =
-      command.add_option("--bias-reg", options.bias_damping, "Damp the bias of a row as X entries would")
-          ->type_name("X")
+      command.add_option("--bias-reg X", options.bias_damping, "Damp the bias of a row as X entries would")
           ->capture_default_str();
   typed.push_back(damping);
   command.after_parsing([&options, typed, damping] {
@@ -100,6 +86,35 @@ void add_fold_in(Command& command, TypedFoldIn& options) {
         std::ranges::any_of(typed, [](CLI::Option const* option) { return option->count() > 0; });
     settle(options);
   });
+}
+
+void declare(Command& command, UpdateOptions& options) {
+  command.add_input("MODEL", options.model, "A model of fast-tucker (.npz)")->required();
+  add_tensor(command, options.entries, options.index_base,
+             "The new entries, in any form; rows that the model does not have are added to it",
+             "Number of the first row; unset: as in the model's training set");
+  command.add_input(
+      "--train FILE", options.train,
+      "The entries that the model was fitted to: rows that it has are solved again from these and "
+      "the new ones. Without them, such rows stay");
+  add_duplicates(command, options.duplicates, {"keep", "sum", "last"});
+  command
+      .add_option("--sweeps K", options.sweeps, "Then solve all rows of all modes, K times; needs --train")
+      ->capture_default_str();
+  add_fold_in(command, options.fold);
+  add_precision(command, options.precision, "values and model: f32 or f64");
+  add_output(command, options.output, "The model with the new rows (.npz)")->required();
+  add_common(command);
+  command.footer("Example: polyad update model.npz today.csv --train ratings.csv --shrink 10 -o newer.npz");
+}
+
+void check(UpdateOptions const& options) {
+  if (options.sweeps < 0) refuse("--sweeps takes a number of at least 0, not {}", options.sweeps);
+  if (options.sweeps > 0 && options.train.empty())
+    refuse("--sweeps solves all rows, each from all of its entries: name the old ones by --train");
+  expect_distinct_files({options.model, options.entries, options.train}, options.output,
+                        options.common.report);
+  expect_npz("-o", options.output, "a FastTucker model");
 }
 
 }  // namespace polyad::cli
