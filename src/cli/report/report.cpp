@@ -186,6 +186,7 @@ Json to_json(CompletionReport const& result) {
   json["targets"]        = result.targets;
   json["regularization"] = result.regularization;
   json["drift"]          = result.drift;
+  if (!result.later_times.empty()) json["later_times"] = result.later_times;
   if (result.choice) {
     auto const& choice = *result.choice;
     json["choice"]     = {{"learns", choice.learns},

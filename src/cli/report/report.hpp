@@ -175,6 +175,7 @@ struct CompletionReport {
   std::vector<std::string> targets;    // one per mode: zero, one or out; empty: zero
   std::string regularization;          // shrinkage or ridge, as options of the tool
   std::string drift;                   // drift of biases over time, as options of the tool; empty: none
+  std::string later_times = {};        // what predicts times after the last one with entries; empty: no such
   std::optional<ChoiceReport> choice;
   std::optional<RankingChoice> ranking_choice;
   std::optional<double> objective;  // the loss of implicit feedback after the last epoch

@@ -62,19 +62,23 @@ void add_fold_in(Command& command, TypedFoldIn& options) {
   std::vector<CLI::Option*> typed;
   typed.push_back(command.add_flag_with_text(
       "--implicit", options.implicit_text, fmt::format("{}", usual_alpha),
-      "The model was fitted to clicks or counts with --implicit=ALPHA, and these entries are some, too"));
+      "The model was fitted to clicks or counts with --implicit=ALPHA, and these entries are some, too; "
+      "unset: as the model's file says"));
   auto* const ridge = command
                           .add_option("--reg", options.ridge,
-                                      "The ridge that the model was fitted with; --implicit has a default")
+                                      "The ridge that the model was fitted with; unset: as the model's file "
+                                      "says, or the default of --implicit")
                           ->type_name("X");
   typed.push_back(ridge);
   typed.push_back(command.add_flag("--reg-per-entry", options.ridge_per_entry,
-                                   "The model was fitted with --reg-per-entry"));
+                                   "The model was fitted with --reg-per-entry; unset: as the model's file "
+                                   "says, unless --reg or --shrink is given"));
   typed.push_back(
       command
           .add_option(
               "--shrink", options.shrink,
-              fmt::format("The shrinkage that the model was fitted with, or that was chosen; {},{},{}",
+              fmt::format("The shrinkage that the model was fitted with, or that was chosen; unset: as the "
+                          "model's file says, or {},{},{} if it does not",
                           Shrinkage().observations, Shrinkage().share, Shrinkage().to_one),
               listed_as("shrink", options.shrink, ","))
           ->delimiter(',')
@@ -84,15 +88,19 @@ void add_fold_in(Command& command, TypedFoldIn& options) {
   typed.push_back(command
                       .add_option("--targets", options.target_names,
                                   "The targets that the model was fitted with, or that were chosen; unset: "
-                                  "zero, and out for modes whose rows are all ones",
+                                  "as the model's file says, or zero, and out for modes whose rows are all "
+                                  "ones",
                                   listed_as("targets", options.target_names, ","))
                       ->delimiter(',')
                       ->check(CLI::IsMember({"zero", "one", "out"}))
                       ->type_name("T,T,..."));
   auto* const damping =
-      command.add_option("--bias-reg", options.bias_damping, "Damp the bias of a row as X entries would")
-          ->type_name("X")
-          ->capture_default_str();
+      command
+          .add_option("--bias-reg", options.bias_damping,
+                      fmt::format("Damp the bias of a row as X entries would; unset: as the model's file "
+                                  "says, or {} if it does not",
+                                  RowFit().bias_damping))
+          ->type_name("X");
   typed.push_back(damping);
   command.after_parsing([&options, typed, damping] {
     options.has_typed_damping = damping->count() > 0;
