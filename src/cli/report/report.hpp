@@ -166,6 +166,17 @@ struct RankingChoice {
   std::string reason  = {};  // why the search ended
 };
 
+/// What predicts the times after the last one with entries.
+struct LaterTimes {
+  bool exist     = false;
+  bool interact  = false;  // else mean and biases alone
+  bool had_drift = false;  // biases drift before
+  bool fades     = false;  // the drifts fade out; else they end at once
+};
+
+/// "mean and biases alone, without drifts"; empty if there are no such times.
+[[nodiscard]] std::string later_times_text(LaterTimes const& later);
+
 struct CompletionReport {
   double mean = 0;
   ErrorReports errors;  // errors of the kept model
@@ -175,11 +186,11 @@ struct CompletionReport {
   std::vector<std::string> targets;    // one per mode: zero, one or out; empty: zero
   std::string regularization;          // shrinkage or ridge, as options of the tool
   std::string drift;                   // drift of biases over time, as options of the tool; empty: none
-  std::string later_times = {};        // what predicts times after the last one with entries; empty: no such
   std::optional<ChoiceReport> choice;
   std::optional<RankingChoice> ranking_choice;
   std::optional<double> objective;  // the loss of implicit feedback after the last epoch
   int kept_iteration = 0;
+  LaterTimes later_times;
   std::string reason;
   std::uint64_t cold = 0;  // entries predicted from biases alone
   std::vector<FileName> files;
