@@ -158,7 +158,7 @@ inline bool class_learns(JudgedEntries const& entries, int k, std::size_t count,
   constexpr std::size_t many_entries = 8000;
   double const least_of_few          = entries.size() < many_entries ? 2.5 : 2;
   constexpr std::size_t least_rows   = 10;
-  constexpr double least_of_own = 1, least_evidence = 2;
+  constexpr double least_of_own = 1.5, least_evidence = 2;
   if (own.entries > 0 && !(own.in_errors() > least_of_own)) return false;
   if (k == row_classes - 1 && static_cast<double>(count) >= large_share * static_cast<double>(entries.size()))
     return gain.in_errors() > least_of_many;
