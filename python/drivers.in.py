@@ -330,7 +330,7 @@ def fast_tucker(
     Raises
     ------
     UsageError, MemoryError, NumericalError, KeyboardInterrupt
-        As for :func:`cp_als`.
+        As for :func:`cp_als`. During the search, ``model`` is the best candidate so far, or mean and biases.
 
     Examples
     --------

@@ -113,6 +113,9 @@ struct FormatOptions {
   Need need          = Need::mttkrp;
   /// Called between the steps of a choice and a build, which its exception ends; may be empty.
   std::function<void()> between_steps = {};
+  /// Called during the search of fast_tucker. If it returns false, the search ends with the best so far. May
+  /// be empty.
+  std::function<bool()> continues_search = {};
 };
 
 struct FormatComparison {

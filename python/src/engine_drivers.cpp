@@ -127,13 +127,8 @@ FastTuckerResult complete(CooTensor<Scalar, Index, Space> const& train, TensorPt
   format.format         = asked.format;
   format.deterministic  = asked.deterministic;
   format.hooks.progress = at_each_step(asked.between_steps);
-  // Ctrl-C throws from between_steps, during a search too.
   FastTuckerSearchCallback on_search;
-  if (format.hooks.progress)
-    on_search = [step = format.hooks.progress](FastTuckerSearch const&) {
-      step("choosing the options");
-      return true;
-    };
+  if (asked.continues_search) on_search = [&](FastTuckerSearch const&) { return asked.continues_search(); };
   auto const result = polyad::fast_tucker(Space(), data, options, callback, format, on_search);
   FastTuckerResult out;
   out.model = arrays_of(result.model);

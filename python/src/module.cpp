@@ -242,6 +242,16 @@ public:
     check_signals();
   }
 
+  /// During a search: false after a KeyboardInterrupt, so that the best so far is the result.
+  bool continues() {
+    if (!is_due()) return true;
+    nb::gil_scoped_acquire const lock;
+    return unless_interrupted([] {
+      check_signals();
+      return true;
+    });
+  }
+
   /// After the run, with the interpreter's lock: why it ended, and the KeyboardInterrupt that ended it or
   /// came since the last iteration. The exception carries the model.
   void add_to(nb::dict& result, StopReason reason) {
@@ -930,7 +940,8 @@ NB_MODULE(POLYAD_MODULE, m) {
         take(given, "format", format.format);
         take(given, "deterministic", format.deterministic);
         Watch watch(std::move(callback));
-        format.between_steps = std::ref(watch);
+        format.between_steps    = std::ref(watch);
+        format.continues_search = [&watch] { return watch.continues(); };
         std::optional<FastTuckerResult> result;
         {
           Turn const turn;

@@ -137,6 +137,21 @@ print(time.perf_counter() - begin < 30)
     assert in_process(program) == f"{kind} interrupted True 1\nTrue\n"
 
 
+def test_ctrl_c_during_a_search_raises_with_the_best_so_far(in_process):
+    program = f"""{INTERRUPTED}
+polyad.fast_tucker(X, rank=2, shrinkage=5, max_epochs=1)  # what is done once in a process
+X = polyad.generate("uniform", (4000, 3000, 200), 1500000)  # the search takes many seconds
+interrupt(1.5)
+try:
+    polyad.fast_tucker(X)
+except KeyboardInterrupt as exception:
+    model = exception.model
+    print(type(model).__name__, model.reason, len(model.history), model.choice["reason"])
+    print(polyad.predict(model, [[0, 0, 0]]).shape)
+"""
+    assert in_process(program) == "FastTuckerModel interrupted 0 interrupted\n(1,)\n"
+
+
 def test_ctrl_c_of_a_callback_or_before_the_first_iteration(in_process):
     program = f"""{INTERRUPTED}
 def callback(step):

@@ -231,16 +231,21 @@ count_t seen_times(Space const& space, TrainingSet<Scalar, Index, Space> const& 
 }
 
 /// Gives the drifts bins over all times, where they were fitted to the first `seen` ones, and lets them fade
-/// out after these. \throws MemoryError
-/// \param steady  has the biases of a fit without drifts
+/// out after these. The biases of modes that do not drift were fitted next to drifts of others. They lead to
+/// those of a fit without drifts, too, so they get a drift that is zero until then. \throws MemoryError
+/// \param entries  of the fit
+/// \param steady   has the biases of a fit without drifts
 template <class Space, class Scalar>
-void fade_drifts(Space const& space, count_t seen, double fade, FastTuckerModel<Scalar, Space> const& steady,
-                 FastTuckerModel<Scalar, Space>& model) {
+void fade_drifts(Space const& space, count_t entries, count_t seen, double fade,
+                 FastTuckerModel<Scalar, Space> const& steady, FastTuckerModel<Scalar, Space>& model) {
   count_t const times = model.extents()[model.time_mode];
   for (int n = 0; n < model.order(); ++n) {
-    auto const fitted = model.drift(n);
-    if (fitted.extent(1) == 0) continue;
-    count_t const bins = bins_over_all(fitted.extent(1), seen, times);
+    if (n == model.time_mode) continue;  // later times have no bias
+    bool const moves = model.drift(n).extent(1) > 0;
+    auto const fitted =
+        moves ? model.drift(n) : make_factor_matrix<Scalar>(space, "polyad::drift", model.extents()[n], 1);
+    count_t const most = moves ? times : most_bins(model.extents(), entries, n, model.time_mode);
+    count_t const bins = std::min(bins_over_all(fitted.extent(1), seen, times), most);
     count_t const size = checked_product("the drift", fitted.extent(0), bins);
     // SpreadDrift multiplies them, and time_bin some of them.
     static_cast<void>(checked_product(
@@ -266,7 +271,8 @@ void let_drifts_end(Space const& space, TrainingSet<Scalar, Index, Space> const&
   });
   fit_biases(space, X, without_drifts(options, X.order()), steady, rows, between, seen);
   double const fade = options.drift.empty() ? BiasDrift{}.damping : options.drift[options.time_mode].damping;
-  rows.together([&] { fade_drifts(space, seen, fade, steady, model); });
+  count_t const entries = rows.sum_on_host(std::uint64_t(X.nnz()));
+  rows.together([&] { fade_drifts(space, entries, seen, fade, steady, model); });
 }
 
 /// The times up to the last one with entries, if the fit needs to know; else 0. \throws MemoryError

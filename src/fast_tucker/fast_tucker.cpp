@@ -257,6 +257,7 @@ FastTuckerState state_of_start(Space const& space, FastTuckerOptions const& aske
     if (asked.checkpoint.empty()) return state;
     state.asked = asked_text(asked);
     put_chosen(chosen, state);
+    if (chosen.bias.damping == asked.bias.damping) state.bias_damping.clear();
     put_biases(space, model, state);
     return state;
   });
@@ -322,18 +323,17 @@ void share_choice(FastTuckerOptions const& options, RunRanks const& ranks,
   state.left_to_biases = choice.left_to_biases;
   share_facts(ranks, state);
   double facts[] = {static_cast<double>(choice.options.max_epochs), choice.learns ? 1.0 : 0.0,
-                    static_cast<double>(choice.reason), choice.options.bias.damping};
+                    static_cast<double>(choice.reason)};
   ranks.broadcast_from_root(facts, std::size(facts));
-  choice.options              = with_chosen(options, state);
-  choice.options.max_epochs   = static_cast<int>(facts[0]);
-  choice.learns               = facts[1] != 0;
-  choice.reason               = static_cast<StopReason>(static_cast<int>(facts[2]));
-  choice.left_to_biases       = state.left_to_biases;
-  choice.options.bias.damping = facts[3];
-  choice.candidates           = static_cast<int>(state.candidates);
-  choice.seconds              = state.choice_s;
-  choice.biases               = state.choice_biases;
-  choice.model                = state.choice_model;
+  choice.options            = with_chosen(options, state);
+  choice.options.max_epochs = static_cast<int>(facts[0]);
+  choice.learns             = facts[1] != 0;
+  choice.reason             = static_cast<StopReason>(static_cast<int>(facts[2]));
+  choice.left_to_biases     = state.left_to_biases;
+  choice.candidates         = static_cast<int>(state.candidates);
+  choice.seconds            = state.choice_s;
+  choice.biases             = state.choice_biases;
+  choice.model              = state.choice_model;
 }
 
 /// The rows that this rank owns of the start that the first one found, which is given up.

@@ -119,7 +119,8 @@ void share_facts(RunRanks const& ranks, FastTuckerState& state) {
   for (auto* const numbers : {&state.extents, &state.columns, &state.targets, &state.drift_bins, &state.bins,
                               &state.left_to_biases})
     list(*numbers);
-  for (auto* const numbers : {&state.shrinkage, &state.ridge, &state.drift_damping, &state.squares})
+  for (auto* const numbers :
+       {&state.shrinkage, &state.ridge, &state.bias_damping, &state.drift_damping, &state.squares})
     list(*numbers);
   for (auto* const x : {&state.nnz, &state.validation_nnz, &state.rank, &state.candidates,
                         &state.choice_epochs, &state.epoch, &state.kept_epoch})
@@ -159,6 +160,7 @@ void put_chosen(FastTuckerOptions const& chosen, FastTuckerState& state) {
     state.shrinkage = {chosen.shrinkage->observations, chosen.shrinkage->share, chosen.shrinkage->to_one};
   if (chosen.ridge) state.ridge = {*chosen.ridge};
   state.ridge_per_entry = chosen.ridge_per_entry;
+  state.bias_damping    = {chosen.bias.damping};
   for (auto const& drift : chosen.bias.drift) {
     state.drift_bins.push_back(drift.bins);
     state.drift_damping.push_back(drift.damping);
@@ -180,6 +182,7 @@ FastTuckerOptions with_chosen(FastTuckerOptions options, FastTuckerState const& 
   if (state.ridge.size() == 1 && !options.ridge) options.update_cores = false;
   if (state.ridge.size() == 1) options.ridge = state.ridge[0];
   options.ridge_per_entry = state.ridge_per_entry;
+  if (state.bias_damping.size() == 1) options.bias.damping = state.bias_damping[0];
   if (state.drift_bins.size() != state.drift_damping.size())
     refuse_state(state, "has drifts that make no sense");
   options.bias.drift.clear();

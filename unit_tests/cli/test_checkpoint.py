@@ -3,7 +3,9 @@
 
 import re
 import signal
+import struct
 import unittest
+import zipfile
 
 from tool import TOOL, ToolTest, random_tensor, tns
 
@@ -241,6 +243,16 @@ class CompletionCheckpoint(ToolTest):
                 again = self.train("-i", 7, "-o", "again.npz", "--resume", "rest.ckpt", *options)
                 self.assertEqual(again.get("iterations", []), [])
                 self.assertEqual(self.content("again.npz"), self.content("whole.npz"))
+
+    def test_the_damping_of_biases_that_the_search_chose(self):
+        whole = self.train("-i", 7, "-o", "whole.npz", "--checkpoint", "c")
+        damping = whole["result"]["choice"]["bias_reg"]
+        self.assertNotEqual(damping, 5)
+        rest = self.train("-i", 7, "-o", "rest.npz", "--resume", "c")
+        self.assertEqual(rest["result"]["choice"]["bias_reg"], damping)
+        for name in ("whole.npz", "rest.npz"):
+            with zipfile.ZipFile(self.folder / name) as archive:
+                self.assertEqual(struct.unpack("<d", archive.read("bias_damping.npy")[-8:]), (damping,))
 
     def test_any_number_of_threads(self):
         for options in (("--reg", 2, "-j", 3, "-r", 5, "--precision", "f64"), ("--shrink", 5, "-r", 4),

@@ -561,6 +561,26 @@ class Completion(ToolTest):
         self.assertEqual(answer.returncode, 2, answer.stderr)
         self.assertIn("--precision f64", answer.stderr)
 
+    def test_later_times_are_mentioned(self):
+        generator = random.Random(5)
+        moods = [[generator.gauss(0, 1) for _ in range(4)] for _ in range(40)]
+        lines = []
+        for _ in range(4000):
+            at = [generator.randrange(size) for size in (40, 12, 30)]  # user, month, film
+            lines.append((at, 3 + moods[at[0]][at[1] // 3] + generator.gauss(0, 0.3)))
+        entries = self.write("moody.tns", text(lines))
+        later = "later    times after the last one with entries are predicted by mean and biases alone, without drifts\n"
+        for options in ((), ("-r", 2, "--shrink", 10)):
+            said = self.succeed("fast-tucker", entries, "--time-mode", 1, "--split-time", 0.2, "--report", "r.json", *options)
+            self.assertIn(later, said.stdout)
+            result = json.loads((self.folder / "r.json").read_text())["result"]
+            self.assertEqual(result["later_times"], "mean and biases alone, without drifts")
+            fades = self.succeed("fast-tucker", entries, "--time-mode", 1, "--split-time", 0.2, "--time-bins", "4,0,0", "--time-reg", "10,0.3,0", *options)
+            self.assertIn("by mean and biases alone, whose drifts fade out\n", fades.stdout)
+            # There are none without a split by time, and none without a mode of time.
+            self.assertNotIn("later ", self.succeed("fast-tucker", entries, "--time-mode", 1, "--split", 0.2, *options).stdout)
+            self.assertNotIn("later ", self.succeed("fast-tucker", entries, "--split-time", 0.2, "--split-mode", 1, *options).stdout)
+
     def test_biases_drift_over_time(self):
         generator = random.Random(5)
         moods = [[generator.gauss(0, 1) for _ in range(4)] for _ in range(40)]

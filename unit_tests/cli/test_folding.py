@@ -309,6 +309,12 @@ class Folding(ToolTest):
                       self.succeed("recommend", "old.npz", "--mode", 1, "--ratings", new, *self.FOLD).stderr)
         self.fail_with(2, "project", "m.npz", self.write("bad.tns", "1 1 -1\n"), "--mode", 0, "--implicit=8", "-o", "q.npz", says="of at least 0")
 
+    def test_the_help_says_what_unset_options_are(self):
+        for command in ("project", "update", "recommend"):
+            texts = dict(part.split(maxsplit=1) for part in self.succeed(command, "--help").stdout.split("\n  -")[1:])
+            for option in ("-implicit", "-reg", "-reg-per-entry", "-shrink", "-targets", "-bias-reg"):
+                self.assertIn("unset: as the model's file says", " ".join(texts[option].split()), (command, option))
+
     def test_the_model_says_how_it_was_fitted(self):
         new = self.write("n.tns", text(self.last))
         project = ("project", "m.npz", new, "--mode", 0)
@@ -320,6 +326,7 @@ class Folding(ToolTest):
                 self.succeed(*project, *given, "-o", "given.npz")
                 said = self.succeed(*project, "-o", "known.npz").stdout
                 self.assertIn("(as the model's file says)", said)
+                self.assertRegex(said, r"(?m)^time     [\d.]+ \w+ to read, [\d.]+ \w+ to solve$")
                 self.assertEqual(arrays(self.folder / "known.npz"), arrays(self.folder / "given.npz"))
                 # What is given wins, and the rest stays.
                 other = self.succeed(*project, "--reg", 9, "-o", "other.npz").stdout

@@ -12,7 +12,9 @@
 #include "fast_tucker/search/held_out.hpp"
 #include "fast_tucker/search/row_classes.hpp"
 #include "fast_tucker/search/sample_rows.hpp"
+#include "io/temporary_folder.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
+#include "polyad/io/checkpoint.hpp"
 #include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
@@ -423,6 +425,58 @@ TEST_CASE("the damping of the biases is that of the least held-out error", "[fas
   options.bias.damping = 2;
   CHECK(choose_fast_tucker(space, to_device<double, std::uint32_t>(space, data.train), options)
             .options.bias.damping == 2);
+}
+
+TEST_CASE("a few rows with few entries keep an interaction that explains nearly all",
+          "[fast_tucker][figures]") {
+  TestSpace const space;
+  // Three users have 15 entries and the others 24, of which about 19 are kept.
+  auto const data = ratings({0.5, 1, 0.02}, 8000, 2, {80, 60});
+  HostTensor few{"few", data.train.extents, {}, {}};
+  std::vector<int> entries(80);
+  for (std::size_t p = 0; p < data.train.nnz(); ++p) {
+    auto const user = data.train.index(p, 0);
+    if (entries[user] == (user < 3 ? 15 : 24)) continue;
+    ++entries[user];
+    few.indices.insert(few.indices.end(), {user, data.train.index(p, 1)});
+    few.values.push_back(data.train.values[p]);
+  }
+  auto const result = fast_tucker(space, to_device<double, std::uint32_t>(space, few));
+  REQUIRE(result.choice->learns);
+  CHECK((result.choice->left_to_biases[0] & 2) == 0);
+  bool found = false;
+  for (auto const& rows : result.choice->classes)
+    if (rows.mode == 0 && rows.least == 4) {
+      found = true;
+      CHECK(rows.learns);
+    }
+  CHECK(found);
+}
+
+TEST_CASE("a resumed run has the damping of the biases that the search chose", "[fast_tucker]") {
+  TestSpace const space;
+  TemporaryFolder const folder;
+  auto const data = ratings({2.8, 1, 0.3}, 6000, 3, {300, 200});
+  FastTuckerData<double, std::uint32_t, TestSpace> sets;
+  sets.train = to_device<double, std::uint32_t>(space, data.train);
+  FastTuckerOptions options;
+  options.rank       = 2;
+  options.checkpoint = folder / "c";
+  auto const first =
+      fast_tucker(space, sets, options, [](FastTuckerEpoch const& epoch) { return epoch.epoch < 2; });
+  REQUIRE(first.choice->learns);
+  double const damping = first.choice->options.bias.damping;
+  CHECK(damping != BiasOptions{}.damping);
+  options.resume   = options.checkpoint;
+  auto const again = fast_tucker(space, sets, options);
+  CHECK(again.choice->options.bias.damping == damping);
+  CHECK(row_fit(again.choice->options, 2).bias_damping == damping);
+  // A checkpoint of an earlier version does not say it.
+  auto state = io::read_fast_tucker_checkpoint(options.checkpoint);
+  CHECK(state.bias_damping == std::vector<double>{damping});
+  state.bias_damping.clear();
+  io::write_fast_tucker_checkpoint(options.resume, state);
+  CHECK(fast_tucker(space, sets, options).choice->options.bias.damping == BiasOptions{}.damping);
 }
 
 TEST_CASE("rows for which the model loses to the biases are left to these", "[fast_tucker][figures]") {

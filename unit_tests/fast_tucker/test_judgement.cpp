@@ -28,6 +28,7 @@ detail::JudgedEntries judged_entries(std::size_t rows, std::size_t of_row, Gain 
       entries.classes.push_back(2);
       entries.repeats.push_back(0);
     }
+  entries.classes_with_held = entries.classes;
   return entries;
 }
 
@@ -72,6 +73,43 @@ TEST_CASE("a class of rows for which the model loses is left to the biases", "[f
   CHECK(detail::judge(entries, 0).classes[0] == 0);
 }
 
+TEST_CASE("rows that leave a class with their held-out entries do not speak for those that stay",
+          "[fast_tucker]") {
+  // Most rows of class 1 belong to class 2 with all of their entries. They gain, and those that stay lose.
+  auto const stays = [](std::size_t row) { return row % 10 == 0; };
+  auto entries     = judged_entries(
+      300, 10,
+      [&](std::size_t row, std::size_t i) { return (stays(row) ? -0.2 : 0.2) + (i % 3 == 0 ? 0.05 : 0); },
+      [](std::size_t) { return 1; });
+  CHECK(detail::judge(entries, -1).by_class[0].learns);
+  for (std::size_t p = 0; p < entries.size(); ++p)
+    entries.classes_with_held[2 * p] = stays(entries.rows[2 * p]) ? 1 : 2;
+  auto const found = detail::judge(entries, -1);
+  REQUIRE(!found.by_class[0].learns);
+  CHECK(found.by_class[0].model.rmse < found.by_class[0].biases.rmse);
+  CHECK((found.classes[0] & 2) == 2);
+}
+
+TEST_CASE("a lucky gain of small changes does not suffice", "[fast_tucker]") {
+  // The same gain in standard errors, by changes that explain it and by ten times smaller ones in more noise.
+  detail::Gain right, lucky;
+  right.sum = lucky.sum = 30;
+  right.error = lucky.error = 10;
+  right.changes             = 30;
+  lucky.changes             = 3;
+  CHECK(right.in_errors() == lucky.in_errors());
+  CHECK(right.evidence() == Approx(9));
+  CHECK(lucky.evidence() == Approx(0.9));
+  // Rows of few entries need both, and many entries of long rows do not.
+  right.rows = lucky.rows = 50;
+  auto const entries =
+      judged_entries(100, 10, [](std::size_t, std::size_t) { return 0.2; }, [](std::size_t) { return 1; });
+  CHECK(detail::class_learns(entries, 1, 1000, right, right));
+  CHECK(!detail::class_learns(entries, 1, 1000, lucky, lucky));
+  CHECK(detail::class_learns(entries, 2, 1000, lucky, lucky));
+  CHECK(!detail::class_learns(entries, 2, 100, lucky, lucky));
+}
+
 TEST_CASE("a class of few rows with few of the entries is found", "[fast_tucker]") {
   std::vector<double> counts(50, 30);
   CHECK(classes_of_few_rows(counts) == 0);
@@ -84,6 +122,16 @@ TEST_CASE("a class of few rows with few of the entries is found", "[fast_tucker]
   CHECK(classes_of_few_rows(counts) == 1);
   CHECK(classes_of_few_rows({300, 200, 400}) == 0);  // a short mode
   CHECK(classes_of_few_rows({2, 3, 1}) == 0);
+}
+
+TEST_CASE("a class of few rows stays if the model explains it", "[fast_tucker]") {
+  RowClass of_class{1, 4, {500, 1.7, 1.2}, {500, 0.3, 0.2}, true};
+  CHECK(detail::explains(of_class));
+  of_class.model.rmse = 0.7;
+  CHECK(!detail::explains(of_class));
+  of_class.model.rmse = 0.3;
+  of_class.learns     = false;
+  CHECK(!detail::explains(of_class));
 }
 
 TEST_CASE("a class that gains too little to stay is undecided", "[fast_tucker]") {

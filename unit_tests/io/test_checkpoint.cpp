@@ -168,16 +168,21 @@ std::string resealed(std::string bytes) {
 TEST_CASE("checkpoints of fast_tucker round-trip, and damage is detected", "[io]") {
   polyad::test::TemporaryFolder const folder;
   polyad::FastTuckerState bare;
-  bare.precision     = "f64";
-  bare.format        = "coo-permuted";
-  bare.extents       = {1, 0};
-  bare.columns       = {1, 1};
-  bare.rank          = 1;
-  bare.factors       = {{1}, {}};
-  bare.cores         = {{2}, {3}};
-  bare.intermediates = {{2}, {}};
-  for (auto const& state : {full_state(), bare}) {
+  bare.precision      = "f64";
+  bare.format         = "coo-permuted";
+  bare.extents        = {1, 0};
+  bare.columns        = {1, 1};
+  bare.rank           = 1;
+  bare.factors        = {{1}, {}};
+  bare.cores          = {{2}, {3}};
+  bare.intermediates  = {{2}, {}};
+  auto damped         = full_state();
+  damped.bias_damping = {12.5};
+  int version         = 4;
+  // The lowest version that holds a state, so that earlier versions of Polyad read it.
+  for (auto const& state : {damped, full_state(), bare}) {
     polyad::io::write_fast_tucker_checkpoint(folder / "c", state);
+    REQUIRE(polyad::test::content_of(folder / "c").at(8) == --version);
     auto read = polyad::io::read_fast_tucker_checkpoint(folder / "c");
     REQUIRE(read.file == (folder / "c").string());
     read.file.clear();

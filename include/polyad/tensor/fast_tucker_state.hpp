@@ -35,6 +35,7 @@ struct FastTuckerState {
   std::vector<double> shrinkage;       // three numbers, or none
   std::vector<double> ridge;           // one number, or none
   bool ridge_per_entry = false;
+  std::vector<double> bias_damping;       // one number, or none: as the options of the run have it
   std::vector<std::uint64_t> drift_bins;  // one per mode, or none
   std::vector<double> drift_damping;      // likewise
   bool has_choice          = false;       // whether a search chose the options

@@ -58,27 +58,36 @@ void add_fold_in(Command& command, TypedFoldIn& options) {
   std::vector<CLI::Option*> typed;
   typed.push_back(command.add_flag_with_text(
       "--implicit", options.implicit_text, fmt::format("{}", usual_alpha),
-      "The model was fitted to clicks or counts with --implicit=ALPHA, and these entries are some, too"));
-  auto* const ridge = command.add_option(
-      "--reg X", options.ridge, "The ridge that the model was fitted with; --implicit has a default");
+      "The model was fitted to clicks or counts with --implicit=ALPHA, and these entries are some, too; "
+      "unset: as the model's file says"));
+  auto* const ridge =
+      command.add_option("--reg X", options.ridge,
+                         "The ridge that the model was fitted with; unset: as the model's file "
+                         "says, or the default of --implicit");
   typed.push_back(ridge);
   typed.push_back(command.add_flag("--reg-per-entry", options.ridge_per_entry,
-                                   "The model was fitted with --reg-per-entry"));
+                                   "The model was fitted with --reg-per-entry; unset: as the model's file "
+                                   "says, unless --reg or --shrink is given"));
   typed.push_back(
       command
-          .add_list("--shrink X[,S[,ONE]]", options.shrink,
-                    fmt::format("The shrinkage that the model was fitted with, or that was chosen; {},{},{}",
-                                Shrinkage().observations, Shrinkage().share, Shrinkage().to_one))
+          .add_list(
+              "--shrink X[,S[,ONE]]", options.shrink,
+              fmt::format("The shrinkage that the model was fitted with, or that was chosen; unset: as the "
+                          "model's file says, or {},{},{} if it does not",
+                          Shrinkage().observations, Shrinkage().share, Shrinkage().to_one))
           ->expected(1, 3)
           ->excludes(ridge));
   typed.push_back(command
                       .add_list("--targets T,T,...", options.target_names,
-                                "The targets that the model was fitted with, or that were chosen; unset: "
-                                "zero, and out for modes whose rows are all ones")
+                                "The targets that the model was fitted with, or that were chosen; unset: as "
+                                "the model's file says, or zero, and out for modes whose rows are all ones")
                       ->check(CLI::IsMember({"zero", "one", "out"})));
-  auto* const damping =
-      command.add_option("--bias-reg X", options.bias_damping, "Damp the bias of a row as X entries would")
-          ->capture_default_str();
+  auto* const damping = command.add_option(
+      "--bias-reg X", options.bias_damping,
+      fmt::format(
+          "Damp the bias of a row as X entries would; unset: as the model's file says, or {} if it does "
+          "not",
+          RowFit().bias_damping));
   typed.push_back(damping);
   command.after_parsing([&options, typed, damping] {
     options.has_typed_damping = damping->count() > 0;

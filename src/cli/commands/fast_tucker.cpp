@@ -311,6 +311,9 @@ void summarise(TrainOptions const& options, Report const& report, std::vector<st
       for (auto const& line : left_to_biases(choice))
         show("rows     of {} entries: mean and biases alone predict them\n", line);
   }
+  if (result.later_times.exist)
+    show("later    times after the last one with entries are predicted by {}\n",
+         later_times_text(result.later_times));
   if (result.objective) show("loss     {:.6g} over all cells, with the ridge\n", *result.objective);
   show("errors   {}{}\n", errors_text(result.errors), options.implicit ? " of scores from 1" : "");
   if (options.biases && !options.implicit) show("biases   {}\n", errors_text(result.biases));

@@ -12,11 +12,13 @@
 #include "cli/names/row_texts.hpp"
 #include "cli/run/ranks.hpp"
 #include "cli/run/session.hpp"
+#include "cli/run/stopwatch.hpp"
 #include "cli/streams/messages.hpp"
 #include "cli/streams/refuse.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
+#include "polyad/core/quantity_text.hpp"
 #include "polyad/io/atomic_file.hpp"
 #include "polyad/io/input_file.hpp"
 #include "polyad/io/model_file.hpp"
@@ -48,7 +50,9 @@ int project_cp(io::HostKtensor model, ProjectOptions options, Report& report) {
   std::size_t const mode   = options.mode;
   std::uint64_t const rows = tensor.extents[mode];
   Session const session(options.common, report);
-  auto found = project_rows(std::move(tensor), model, options.mode, options.precision, report);
+  Stopwatch const clock;
+  auto found            = project_rows(std::move(tensor), model, options.mode, options.precision, report);
+  double const solved_s = clock.seconds();
 
   model.extents[mode] = rows;
   model.factors[mode] = std::move(found.rows);
@@ -60,6 +64,7 @@ int project_cp(io::HostKtensor model, ProjectOptions options, Report& report) {
       {options.output.string()}};
   show("tensor   {}: {}\n", report.input->path, tensor_text(*report.input));
   show("fit      {:.9f} with {} new rows of mode {}\n", found.fit, rows, options.mode);
+  show("time     {} to read, {} to solve\n", duration_text(report.input->read_s), duration_text(solved_s));
   show("wrote    {}: the model with these rows\n", FileName(options.output));
   return 0;
 }

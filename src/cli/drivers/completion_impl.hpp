@@ -110,6 +110,27 @@ std::string drift_text(Model const& model, BiasOptions const& options) {
          damping.str();
 }
 
+/// What predicts the times after the last one with entries. \param observed  as of observed_rows
+template <class Model, class Choice>
+LaterTimes later_times_of(Model const& model, FastTuckerOptions const& options,
+                          std::optional<Choice> const& choice,
+                          std::vector<std::vector<std::uint8_t>> const& observed) {
+  LaterTimes later;
+  int const time = options.bias.time_mode;
+  if (time < 0 || observed.empty() || observed[time].empty() || observed[time].back() != 0) return later;
+  constexpr int later_rows = 3;  // the bit of FastTuckerChoice::left_to_biases
+  bool const is_left = choice && (!choice->learns || (!choice->left_to_biases.empty() &&
+                                                      (choice->left_to_biases[time] >> later_rows & 1) != 0));
+  // Rows without entries are zero if that is their target.
+  bool const are_zero = options.targets.empty() || options.targets[time] == RowTarget::zero;
+  auto const& drift   = options.bias.drift;
+  later.exist         = true;
+  later.interact      = !is_left && !are_zero;
+  later.had_drift     = model.time_mode >= 0;
+  later.fades         = !drift.empty() && drift[time].damping < BiasDrift{}.damping;
+  return later;
+}
+
 /// The report of a fit except its errors and its history.
 template <class Choice>
 CompletionReport report_of(FastTuckerOptions const& options, std::optional<Choice> const& choice) {
@@ -334,8 +355,9 @@ CompletedModel complete_as(TrainOptions const& options, CompletionSets&& sets, R
   if (summary.choice && leaves_rank(asked) && !resumed) summary.choice->most_rank = asked.most_rank;
   if (!asked.implicit) summary.biases = to_reports(result.biases);
   if (!result.history.empty()) summary.objective = result.history.back().objective;
-  summary.mean  = result.model.mean;
-  summary.drift = drift_text(result.model, chosen.bias);
+  summary.mean        = result.model.mean;
+  summary.drift       = drift_text(result.model, chosen.bias);
+  summary.later_times = later_times_of(result.model, chosen, result.choice, observed);
   if (result.choice && !result.choice->learns) {
     summary.errors = summary.biases;
     summary.reason = "mean and biases";

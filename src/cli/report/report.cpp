@@ -186,6 +186,7 @@ Json to_json(CompletionReport const& result) {
   json["targets"]        = result.targets;
   json["regularization"] = result.regularization;
   json["drift"]          = result.drift;
+  if (result.later_times.exist) json["later_times"] = later_times_text(result.later_times);
   if (result.choice) {
     auto const& choice = *result.choice;
     json["choice"]     = {{"learns", choice.learns},
@@ -281,6 +282,13 @@ void warn_of_losses(FormatFacts const& format) {
 std::string fit_text(double fit, double error) {
   bool const is_one = 1 - fit <= error;
   return fmt::format("{:.9f}{}", fit, is_one ? fmt::format(" (to within {:.1g})", error) : "");
+}
+
+std::string later_times_text(LaterTimes const& later) {
+  if (!later.exist) return "";
+  std::string text = later.interact ? "the model" : "mean and biases alone";
+  if (later.had_drift) text += later.fades ? ", whose drifts fade out" : ", without drifts";
+  return text;
 }
 
 std::string error_text(double error) {

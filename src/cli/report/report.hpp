@@ -154,6 +154,17 @@ struct RankingChoice {
   std::string reason  = {};  // why the search ended
 };
 
+/// What predicts the times after the last one with entries.
+struct LaterTimes {
+  bool exist     = false;
+  bool interact  = false;  // else mean and biases alone
+  bool had_drift = false;  // biases drift before
+  bool fades     = false;  // the drifts fade out; else they end at once
+};
+
+/// "mean and biases alone, without drifts"; empty if there are no such times.
+[[nodiscard]] std::string later_times_text(LaterTimes const& later);
+
 struct CompletionReport {
   double mean = 0;
   ErrorReports errors;  // errors of the kept model
@@ -167,6 +178,7 @@ struct CompletionReport {
   std::optional<RankingChoice> ranking_choice;
   std::optional<double> objective;  // the loss of implicit feedback after the last epoch
   int kept_iteration = 0;
+  LaterTimes later_times;
   std::string reason;
   std::uint64_t cold = 0;  // entries predicted from biases alone
   std::vector<FileName> files;

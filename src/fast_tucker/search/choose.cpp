@@ -35,7 +35,7 @@ constexpr count_t least_held_out = 10;
 /// The least gain over mean and biases, in standard errors of the gain. On the entries that chose among the
 /// candidates a smaller gain may be chance, since it is that of the best of many. Entries that chose nothing
 /// need less.
-constexpr double least_gain_of_chosen = 3, least_gain = 1.5;
+constexpr double least_gain_of_chosen = 3, least_gain = 2.1;
 /// A search whose held-out entries are fewer is judged again on other parts of the entries, with fits of its
 /// options to the rest. They take this many epochs.
 constexpr count_t enough_judged = 4000;
@@ -376,13 +376,15 @@ public:
   /// \param strictly  whether bins have to gain more than chance: they change the biases of all rows, and
   ///                  nothing shows what that does at times without entries
   void choose_bins_of_time(bool strictly) {
-    count_t const times = m_kept.extents()[m_best.time_mode];
+    count_t const times         = m_kept.extents()[m_best.time_mode];
+    constexpr double worth_bins = 0.01;
     for (count_t const bins : {1, 4, 16, 64, 256}) {
       if (bins >= times) break;
       auto options                         = m_best;
       options.drift[m_best.time_mode].bins = bins;
       double const found                   = error(options);
-      if (!(found < m_least) || (strictly && !is_more_than_chance(options))) continue;
+      double const most                    = strictly ? m_least * (1 - worth_bins) : m_least;
+      if (!(found < most) || (strictly && !is_more_than_chance(options))) continue;
       m_best  = options;
       m_least = found;
     }
@@ -399,7 +401,7 @@ public:
     for (double const fade : {3., 0.3}) {
       auto slower                = m_best;
       slower.drift[time].damping = fade;
-      for (double const share : {0.1, 0.2, 0.3, 0.4})
+      for (double const share : {0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4})
         if (!drifts || !is_better_for_last_times(all, share, slower)) return;
       m_best = slower;
     }
@@ -605,12 +607,18 @@ public:
     m_space.fence("polyad::judged_entries");
     entries.repeats.assign(repeats.data(), repeats.data() + repeats.size());
     entries.classes.resize(entries.rows.size());
+    entries.classes_with_held.resize(entries.rows.size());
     RowDistribution<Scalar, Space> const rows(m_space, kept().extents());
     for (int n = 0; n < entries.order; ++n) {
       auto const counts = numbers_on_host(m_space, entries_of_rows(m_space, kept(), n, rows));
+      auto const others = numbers_on_host(
+          m_space, entries_of_rows(m_space, TrainingSet<Scalar, Index, Space>(held()), n, rows));
       for (std::size_t p = 0; p < entries.size(); ++p) {
-        auto const count                  = static_cast<count_t>(counts[entries.rows[entries.at(p, n)]]);
-        entries.classes[entries.at(p, n)] = static_cast<std::int8_t>(count == 0 ? -1 : class_of_row(count));
+        auto const at                 = entries.at(p, n);
+        auto const count              = static_cast<count_t>(counts[entries.rows[at]]);
+        auto const all                = count + static_cast<count_t>(others[entries.rows[at]]);
+        entries.classes[at]           = static_cast<std::int8_t>(count == 0 ? -1 : class_of_row(count));
+        entries.classes_with_held[at] = static_cast<std::int8_t>(count == 0 ? -1 : class_of_row(all));
       }
     }
     return entries;
@@ -828,19 +836,25 @@ private:
     if (has_later_times(m_space, m_train, bias.time_mode)) judge_later_times();
   }
 
-  /// Leaves classes that have few rows if all entries count, and a small part of these, to mean and biases.
-  /// Most rows that were judged in such a class belong to the next one with the entries that were held out.
+  /// Leaves classes that have few rows if all entries count, and a small part of these, to mean and biases,
+  /// unless the model explains the class. Most rows that were judged in such a class belong to the next one
+  /// with the entries that were held out.
   void leave_classes_of_few_rows() {
     RowDistribution<Scalar, Space> const rows(m_space, m_train.extents());
     auto& left = m_choice.left_to_biases;
     left.resize(static_cast<std::size_t>(m_train.order()));
     for (int n = 0; n < m_train.order(); ++n) {
       if (n == m_choice.options.bias.time_mode) continue;
-      auto const few =
-          classes_of_few_rows(numbers_on_host(m_space, entries_of_rows(m_space, m_train, n, rows)));
+      auto few = classes_of_few_rows(numbers_on_host(m_space, entries_of_rows(m_space, m_train, n, rows)));
+      for (auto& of_class : m_choice.classes) {
+        auto const bit = std::uint64_t(1) << class_of_row(of_class.least);
+        if (of_class.mode != n || (few & bit) == 0) continue;
+        if (explains(of_class))
+          few &= ~bit;
+        else
+          of_class.learns = false;
+      }
       left[n] |= few;
-      for (auto& of_class : m_choice.classes)
-        if (of_class.mode == n && (few >> class_of_row(of_class.least) & 1) != 0) of_class.learns = false;
     }
   }
 

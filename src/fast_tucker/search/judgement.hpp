@@ -23,9 +23,10 @@ namespace polyad::detail {
 struct JudgedEntries {
   int order = 0;
   std::vector<double> values, biases, model;
-  std::vector<std::uint64_t> rows;    // N an entry
-  std::vector<std::int8_t> classes;   // likewise: of the row by its kept entries; -1 if it has none
-  std::vector<std::uint8_t> repeats;  // 1 where the place of the entry occurs again
+  std::vector<std::uint64_t> rows;             // N an entry
+  std::vector<std::int8_t> classes;            // likewise: of the row by its kept entries; -1 if it has none
+  std::vector<std::int8_t> classes_with_held;  // likewise: by its kept and held-out entries together
+  std::vector<std::uint8_t> repeats;           // 1 where the place of the entry occurs again
 
   [[nodiscard]] std::size_t size() const { return values.size(); }
   [[nodiscard]] double squares_of_biases(std::size_t p) const {
@@ -45,6 +46,7 @@ struct JudgedEntries {
     add(model, other.model);
     add(rows, other.rows);
     add(classes, other.classes);
+    add(classes_with_held, other.classes_with_held);
     add(repeats, other.repeats);
   }
 };
@@ -54,11 +56,18 @@ struct Gain {
   std::size_t entries = 0, rows = 0;  // rows: the fewest of a mode
   double sum = 0, error = 0;          // error: the standard error of the sum
   double squares = 0;                 // the squared errors of the biases
+  double changes = 0;                 // the squared differences of the two predictions
 
   /// The sum in standard errors; 0 without entries.
   [[nodiscard]] double in_errors() const {
     if (sum == 0) return 0;
     return error > 0 ? sum / error : std::copysign(std::numeric_limits<double>::infinity(), sum);
+  }
+  /// How much likelier the sum is if the model is right than if it is noise: half the logarithm of this
+  /// ratio. The sum is expected to be `changes` if the model is right, and minus that if it is noise. Where
+  /// the error is larger than that, a lucky draw of noise gains as many standard errors as a right model.
+  [[nodiscard]] double evidence() const {
+    return sum == 0 ? 0 : error > 0 ? in_errors() * changes / error : in_errors();
   }
 };
 
@@ -75,6 +84,7 @@ Gain gain_of(JudgedEntries const& entries, std::vector<int> const& modes, Counts
     gain.sum += g;
     squared_gains += g * g;
     gain.squares += entries.squares_of_biases(p);
+    gain.changes += (entries.model[p] - entries.biases[p]) * (entries.model[p] - entries.biases[p]);
   }
   if (gain.entries == 0) return gain;
   auto const count  = static_cast<double>(gain.entries);
@@ -136,16 +146,23 @@ inline PredictionErrors errors_of_entries(JudgedEntries const& entries, std::vec
 /// class has no gain to show, mean and biases are safe. Rows with few entries lose most if they lose, so they
 /// need a larger gain, from several rows. The same holds for a class with a small part of the entries, for
 /// which the choice was not made.
-inline bool class_learns(JudgedEntries const& entries, int k, std::size_t count, Gain const& gain) {
+///
+/// Without their held-out entries rows may belong to a lower class. So a class may be judged by rows that
+/// belong to another one in the end, and that differ from those that stay. Its own rows must gain, too.
+/// \param own  the gain of the rows that belong to the class with all of their entries
+inline bool class_learns(JudgedEntries const& entries, int k, std::size_t count, Gain const& gain,
+                         Gain const& own) {
   // The least gain of a class in standard errors.
   constexpr double least_of_many = 1, large_share = 0.25;
   // If there are many entries, they are those of several parts, which chose nothing.
   constexpr std::size_t many_entries = 8000;
   double const least_of_few          = entries.size() < many_entries ? 2.5 : 2;
   constexpr std::size_t least_rows   = 10;
+  constexpr double least_of_own = 1.5, least_evidence = 2;
+  if (own.entries > 0 && !(own.in_errors() > least_of_own)) return false;
   if (k == row_classes - 1 && static_cast<double>(count) >= large_share * static_cast<double>(entries.size()))
     return gain.in_errors() > least_of_many;
-  return gain.in_errors() > least_of_few && gain.rows >= least_rows;
+  return gain.in_errors() > least_of_few && gain.evidence() > least_evidence && gain.rows >= least_rows;
 }
 
 /// The classes, bit k for class k, that have fewer rows than class_learns needs, and few of the entries.
@@ -166,6 +183,12 @@ inline std::uint64_t classes_of_few_rows(std::vector<double> const& counts) {
   return few;
 }
 
+/// Whether the model leaves so little of the errors of a class that a few more rows cannot be different.
+[[nodiscard]] inline bool explains(RowClass const& of_class) {
+  constexpr double most_left = 0.4;
+  return of_class.learns && of_class.model.rmse < most_left * of_class.biases.rmse;
+}
+
 /// \param time_mode  the mode whose rows are not judged; -1: none
 inline Judgement judge(JudgedEntries entries, int time_mode) {
   Judgement result;
@@ -173,14 +196,18 @@ inline Judgement judge(JudgedEntries entries, int time_mode) {
   for (int n = 0; n < entries.order; ++n)
     if (n != time_mode) modes.push_back(n);
   result.classes.assign(static_cast<std::size_t>(entries.order), 0);
-  for (int const n : modes)
+  for (int const n : modes) {
+    // Rows that a lower class judges are still theirs, whatever becomes of that class.
+    JudgedEntries const before = entries;
     for (int k = 0; k < row_classes; ++k) {
       std::vector<std::size_t> of_class;
       for (std::size_t p = 0; p < entries.size(); ++p)
         if (entries.classes[entries.at(p, n)] == k) of_class.push_back(p);
       Gain const gain =
           gain_of(entries, {n}, [&](std::size_t p) { return entries.classes[entries.at(p, n)] == k; });
-      bool const learns = class_learns(entries, k, of_class.size(), gain);
+      Gain const own =
+          gain_of(before, {n}, [&](std::size_t p) { return before.classes_with_held[before.at(p, n)] == k; });
+      bool const learns = class_learns(entries, k, of_class.size(), gain, own);
       if (!of_class.empty())
         result.by_class.push_back({n, class_begins[k], errors_of_entries(entries, of_class, entries.biases),
                                    errors_of_entries(entries, of_class, entries.model), learns});
@@ -188,6 +215,7 @@ inline Judgement judge(JudgedEntries entries, int time_mode) {
       result.classes[n] |= std::uint64_t(1) << k;
       for (std::size_t const p : of_class) entries.model[p] = entries.biases[p];
     }
+  }
   result.gain       = gain_of(entries, modes, [](std::size_t) { return true; });
   Gain const at_new = gain_of(entries, modes, [&](std::size_t p) { return entries.repeats[p] == 0; });
   result.harms_new_places =

@@ -15,8 +15,9 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr auto magic                  = "\x89PFTK\r\n\x1A"sv;
-constexpr std::uint64_t version       = 2;  // 1 has neither choice_epochs nor left_to_biases
+constexpr auto magic = "\x89PFTK\r\n\x1A"sv;
+// Version 1 has neither choice_epochs nor left_to_biases, and 2 has no bias_damping.
+constexpr std::uint64_t version       = 3;
 constexpr std::uint64_t longest_asked = 4096;
 
 /// The archive that writes the fields.
@@ -166,6 +167,9 @@ void chosen(Archive& archive, FastTuckerState& state, std::uint64_t order, std::
     archive.refuse("has classes of rows of another number of modes");
   for (std::uint64_t const classes : state.left_to_biases)
     if (classes > 15) archive.refuse("has an unknown class of rows");
+  if (of_version < 3) return;
+  archive.numbers(state.bias_damping, 1, 1);
+  if (!(state.bias_damping[0] >= 0)) archive.refuse("has a negative damping of biases");
 }
 
 template <class Archive>
@@ -228,8 +232,9 @@ void fields(Archive& archive, FastTuckerState& state, Matrices& of, std::uint64_
 
 /// The lowest version that holds the state, so that earlier versions of Polyad read what they can.
 std::uint64_t version_of(FastTuckerState const& state) {
+  if (!state.bias_damping.empty()) return version;
   bool const is_new = !state.left_to_biases.empty() || state.choice_epochs != (state.has_choice ? 6U : 0U);
-  return is_new ? version : 1;
+  return is_new ? 2 : 1;
 }
 
 }  // namespace
@@ -260,10 +265,10 @@ FastTuckerState read_fast_tucker_checkpoint(std::filesystem::path const& path) {
   Reads archive(file.name(), checked_fields(file, magic));
   std::uint64_t found = 0;
   archive.u64(found);
-  if (found != 1 && found != version)
+  if (found < 1 || found > version)
     throw InputError(file.name(), 0, 0,
                      "is a checkpoint of version " + std::to_string(found) +
-                         "; this Polyad reads versions 1 and " + std::to_string(version));
+                         "; this Polyad reads versions 1 to " + std::to_string(version));
   FastTuckerState state;
   fields(archive, state, state, found);
   archive.finish();

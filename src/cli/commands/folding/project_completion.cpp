@@ -18,10 +18,12 @@
 #include "cli/names/row_texts.hpp"
 #include "cli/run/ranks.hpp"
 #include "cli/run/session.hpp"
+#include "cli/run/stopwatch.hpp"
 #include "cli/streams/messages.hpp"
 #include "cli/streams/refuse.hpp"
 #include "cli/tensors/entries.hpp"
 #include "cli/tensors/read_input.hpp"
+#include "polyad/core/quantity_text.hpp"
 
 namespace polyad::cli {
 
@@ -132,7 +134,9 @@ int project_completion(io::HostFastTucker const& model, ProjectOptions const& gi
   task.entries   = is_root ? shifted(tensor, options.mode, model.extents[mode]) : no_entries(model.order());
   task.precision = options.precision;
   options.fold.modes = {options.mode};
-  auto folded        = fold_in_rows(model, std::move(task), options.fold);
+  Stopwatch const clock;
+  auto folded           = fold_in_rows(model, std::move(task), options.fold);
+  double const solved_s = clock.seconds();
   if (!is_root) return 0;
   auto projected = with_new_rows_only(std::move(folded), model, options.mode);
   replace_marks(projected, tensor, options.mode);
@@ -144,6 +148,7 @@ int project_completion(io::HostFastTucker const& model, ProjectOptions const& gi
   show("entries  {}: {}, {} entries\n", report.input->path, dims_text(report.input->dims), tensor.nnz());
   show("rows     {} of mode {}, each from its own entries\n", rows, options.mode);
   show("solved   by {}\n", fit_text(options.fold, model));
+  show("time     {} to read, {} to solve\n", duration_text(report.input->read_s), duration_text(solved_s));
   show("wrote    {}: the model with these rows\n", FileName(options.output));
   return 0;
 }

@@ -17,12 +17,14 @@
 #include "cli/run/interrupt.hpp"
 #include "cli/run/ranks.hpp"
 #include "cli/run/session.hpp"
+#include "cli/run/stopwatch.hpp"
 #include "cli/streams/messages.hpp"
 #include "cli/streams/refuse.hpp"
 #include "cli/tensors/entries.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
+#include "polyad/core/quantity_text.hpp"
 #include "polyad/io/atomic_file.hpp"
 #include "polyad/io/clean_list.hpp"
 
@@ -141,7 +143,9 @@ int run(UpdateOptions const& options, Report& report) {
   auto const all = task.entries.nnz();
   stop_if_interrupted("reading the entries");
   Session const session(options.common, report);
-  auto updated = fold_in_rows(model, std::move(task), fold);
+  Stopwatch const clock;
+  auto updated          = fold_in_rows(model, std::move(task), fold);
+  double const solved_s = clock.seconds();
   if (!is_root) return 0;
   updated.observed = with_rows_of(entries.file.tensor, model.observed, model.extents, updated.extents);
   updated.fit      = fit_to_keep(fold, model);
@@ -161,6 +165,7 @@ int run(UpdateOptions const& options, Report& report) {
   }
   show("solved     by {}\n", fit_text(fold, model));
   if (options.sweeps > 0) show("sweeps     {} over all rows, with {} entries\n", options.sweeps, all);
+  show("time       {} to read, {} to solve\n", duration_text(report.input->read_s), duration_text(solved_s));
   show("wrote      {}: the model with these rows\n", FileName(options.output));
   report.result = std::move(result);
   return 0;
