@@ -184,11 +184,9 @@ struct RowProblem {
   double alpha                                            = 0;  // 0: the values are the targets
   /// With alpha: the sum of p p' over all cells of a row, R x R. It is the same for all rows.
   Kokkos::View<double**, Kokkos::LayoutRight, typename Space::device_type> others = {};
-  /// With alpha and `squares`: so many steps of conjugate gradients from the row c of C^(mode), instead of the
-  /// solution; 0: the solution. None raises the loss. A row of no x > 0 becomes zero, and one of very many
-  /// nonzeros is solved for all the same.
-  int steps                           = 0;
-  FactorMatrix<Scalar, Space> rounded = {};  // with steps: `others`, in packed rows
+  int steps = 0;  // with alpha and squares: of conjugate gradients from C^(mode), which raise no loss; 0: exact
+  FactorMatrix<Scalar, Space> rounded = {};  // with steps: `others`
+};  // with steps: `others`, in packed rows
 };
 
 /// The nonzeros in a chunk of a long row. RowProblem::sums has R (R + 1) numbers for each.

@@ -238,7 +238,7 @@ struct ConjugateRows {
       if (n < least && n <= most_of_thread) add(g, 0, 1, pad.product + g * width);
     });
     member.team_barrier();
-    if constexpr (is_device_space<Space>) {  // a host's thread has all rows above
+    if constexpr (team_threads<Space>(lanes) > 1) {  // a host's thread has all rows above
       int const threads = member.team_size();
       for (int g = 0; g < count; ++g) {
         count_t const n = nonzeros(first + g);
