@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rows of implicit feedback by steps of conjugate gradients, against the same steps in long double on matrices
-// that are formed, and against the solutions.
+// Rows of implicit feedback by steps of conjugate gradients, against the same steps in long double on
+// matrices that are formed, and against the solutions.
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <cmath>
