@@ -334,6 +334,7 @@ def fast_tucker(
     biases: bool = True,
     bias: Any = None,
     seed: int = 0,
+    cg_steps: int = 3,
     max_epochs: int = 20,
     ridge: float | None = None,
     ridge_per_entry: bool = False,
@@ -398,6 +399,8 @@ def fast_tucker(
         entries would.
     seed : int
         Seed of the start and of the held-out entries.
+    cg_steps : int
+        Implicit feedback: steps of conjugate gradients for each row in an epoch; 0: exact rows.
     max_epochs : int
         Maximum number of epochs.
     ridge : float, optional
@@ -485,6 +488,7 @@ def fast_tucker(
         "biases": bool(biases),
         **_group("bias", bias, {"sweeps": 10, "damping": 5.0}),
         "seed": _count("seed", seed),
+        "cg_steps": _count("cg_steps", cg_steps),
         "max_epochs": _count("max_epochs", max_epochs),
         "ridge": None if ridge is None else _limit("ridge", ridge, 0),
         "ridge_per_entry": bool(ridge_per_entry),

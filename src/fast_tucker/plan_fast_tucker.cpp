@@ -151,10 +151,12 @@ public:
     held.push_back(m_plan.hold("where the rows of all modes begin", MemoryPlan::product({m_rows, 8})));
     held.push_back(m_plan.hold("the sums of long rows",
                                MemoryPlan::product({row_sums_size(nnz, options.rank), sizeof(Scalar)})));
-    if (options.implicit)
+    if (options.implicit) {
       held.push_back(m_plan.hold("the Gram matrices of implicit feedback",
                                  MemoryPlan::product({static_cast<count_t>(m_extents.order()) + 1,
                                                       options.rank, options.rank, sizeof(double)})));
+      held.push_back(m_plan.hold("the same of a mode, rounded", matrix(options.rank, options.rank)));
+    }
     bool const shrinks = draws_rows(options);
     for (int n = 0; n < m_extents.order(); ++n)
       if (options.update_cores && !(shrinks && options.columns[n] >= options.rank))

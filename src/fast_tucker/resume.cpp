@@ -76,7 +76,8 @@ std::string asked_text(FastTuckerOptions const& options) {
   std::string_view last;
   for_each_option(options, [&](OptionRow const& row, auto const& value) {
     std::string_view const name = row.name, key = row.stored;
-    bool const of_another = (name.starts_with("adam.") && optimizer.moments == 0) ||
+    bool const of_another = (name == "cg_steps" && !options.implicit) ||
+                            (name.starts_with("adam.") && optimizer.moments == 0) ||
                             (name.starts_with("sgd.") && !optimizer.has_core_rate);
     if (key.empty() || of_another || !is_set(value)) return;
     if (key == last)

@@ -146,6 +146,7 @@ FastTuckerOptions implicit_options(count_t rank, std::vector<count_t> columns = 
   options.ridge      = 0.7;
   options.rank       = rank;
   options.columns    = std::move(columns);
+  options.cg_steps   = 0;  // exact rows
   options.max_epochs = 1;
   options.seed       = 3;
   return options;

@@ -87,8 +87,11 @@ struct FastTuckerOptions {
   /// (fast_tucker/fast_tucker.hpp). Repeated entries are summed. For als, with a ridge (implicit_ridge if
   /// unset), without biases, range and search; R is 32 if unset. Unset: the entries are the targets.
   std::optional<double> implicit = {};
-  FastTuckerOptimizer optimizer  = FastTuckerOptimizer::als;
-  int max_epochs                 = 20;  // with 0, the model is the start
+  /// With implicit feedback, R > 8 and J >= R: steps of conjugate gradients for each row of A^(n) in an
+  /// epoch, from the row that is there; 0: each row is solved for. No number raises the objective.
+  int cg_steps                  = 3;
+  FastTuckerOptimizer optimizer = FastTuckerOptimizer::als;
+  int max_epochs                = 20;  // with 0, the model is the start
   // For als without ridge and ridge_per_entry. Unset: chosen, or the default if there is a start.
   std::optional<Shrinkage> shrinkage = {};
   std::vector<RowTarget> targets     = {};     // for als, one for each mode; none: chosen, or zero
@@ -258,6 +261,11 @@ void for_each_option(Options& options, Visitor&& visit) {
             .stored_as("implicit")
             .declared_by_python("the tool declares --implicit; Python takes alpha, or True to choose it"),
         options.implicit);
+  visit(OptionRow("cg_steps", "--cg-steps K",
+                  "Implicit feedback: steps of conjugate gradients for each row in an epoch; 0: exact rows")
+            .at_least(0)
+            .stored_as("steps of conjugate gradients"),
+        options.cg_steps);
   visit(OptionRow("optimizer", "", "als, least squares; adam, whole sweeps; sgd, the paper's updates")
             .stored_as("optimizer")
             .declared_by_python("the tool declares --optimizer; Python takes the name, too"),

@@ -176,14 +176,14 @@ struct RowProblem {
   FactorMatrix<Scalar, Space> transposed;  // B', R x J
   double ridge;
   bool ridge_per_entry;  // it counts once for every nonzero of the row, as in Li et al., not once per row
-  /// If not 0, B' B is this number times the identity. A row then needs only the R unknowns c = B' a, with
-  /// a = B c / squares. A row of n < R nonzeros needs n unknowns. A format may ignore the number.
+  /// If not 0, B' B is this times the identity: the unknowns are c = B' a. A format may ignore it.
   double squares = 0;
-  /// Workspace of row_sums_size numbers, with which several teams share a row of many nonzeros. May be empty.
+  /// Workspace of row_sums_size numbers: several teams share a row of many nonzeros. May be empty.
   Kokkos::View<Scalar*, typename Space::device_type> sums = {};
-  double alpha                                            = 0;  // 0: the values are the targets
-  /// With alpha: the sum of p p' over all cells of a row, R x R. It is the same for all rows.
+  double alpha = 0;  // 0: the values are the targets. Else `others` is the sum of p p' over all cells, R x R
   Kokkos::View<double**, Kokkos::LayoutRight, typename Space::device_type> others = {};
+  int steps = 0;  // with alpha and squares: of conjugate gradients, from the row of C^(mode); 0: exact
+  FactorMatrix<Scalar, Space> rounded = {};  // with steps: `others`
 };
 
 /// The nonzeros in a chunk of a long row. RowProblem::sums has R (R + 1) numbers for each.

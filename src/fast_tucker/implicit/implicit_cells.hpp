@@ -20,6 +20,17 @@
 
 namespace polyad::detail {
 
+/// Doubles as Scalars.
+template <class Scalar, class Space>
+struct RoundNumbers {
+  GramMatrix<Space> from;
+  FactorMatrix<Scalar, Space> to;
+  KOKKOS_FUNCTION void operator()(count_t e) const {
+    count_t const r = e / from.extent(1), s = e % from.extent(1);
+    to(r, s) = static_cast<Scalar>(from(r, s));
+  }
+};
+
 /// The sum over r and s of the product over all modes of grams(n, r, s).
 template <class Space>
 struct SumOfSquaredScores {
@@ -58,6 +69,7 @@ public:
       : m_grams(Kokkos::view_alloc(space, "polyad::implicit_grams"), static_cast<std::size_t>(order), rank,
                 rank),
         m_others(Kokkos::view_alloc(space, "polyad::implicit_others"), rank, rank),
+        m_rounded(make_factor_matrix<Scalar>(space, "polyad::implicit_rounded", rank, rank)),
         m_sums(space, rank) {}
 
   /// Updates mode n. \param C  the rows of C^(n) that this rank owns
@@ -79,6 +91,14 @@ public:
     return m_others;
   }
 
+  /// The last matrix that others() returned, as Scalars. Valid until the next call.
+  [[nodiscard]] FactorMatrix<Scalar, Space> rounded(Space const& space) const {
+    Kokkos::parallel_for("polyad::round_others",
+                         Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, m_others.size()),
+                         RoundNumbers<Scalar, Space>{m_others, m_rounded});
+    return m_rounded;
+  }
+
   /// The sum of xhat^2 over all cells. Waits.
   [[nodiscard]] double squared_scores(Space const& space) const {
     double sum = 0;
@@ -91,6 +111,7 @@ public:
 private:
   GramMatrices<Space> m_grams;  // N x R x R
   GramMatrix<Space> m_others;
+  FactorMatrix<Scalar, Space> m_rounded;
   GramWorkspace<Space> m_sums;
 };
 

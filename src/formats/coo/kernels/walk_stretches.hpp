@@ -189,8 +189,12 @@ void least_squares_rows(Space const& space, StreamedSorted<Scalar, Index, Space>
     auto const& buffer         = work.buffers[b];
     StreamChunk const& stretch = rows.nonzeros;
     bool const fits            = stretch.end - stretch.begin <= work.capacity;
-    SolvedRows const range{starts[mode].data() + rows.first, rows.last - rows.first, stretch.begin,
-                           stretch.end, fits ? stretch.begin : count_t(0)};
+    SolvedRows const range{starts[mode].data() + rows.first,
+                           rows.last - rows.first,
+                           stretch.begin,
+                           stretch.end,
+                           fits ? stretch.begin : count_t(0),
+                           rows.first};
     solve_stretch(buffer.instance, as_copy(buffer.instance, X, stretch, fits ? &buffer : nullptr), C, range,
                   problem,
                   FactorMatrix<Scalar, Space>(

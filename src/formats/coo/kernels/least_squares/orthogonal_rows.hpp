@@ -65,6 +65,7 @@ struct OrthogonalRows {
   count_t A_stride;
   count_t rows;
   count_t rows_of_team;
+  count_t least;         // as in SolvedRows
   double const* others;  // as in RowProblem, or null
   OrthogonalRowSizes<Scalar> sizes;
   int level;
@@ -168,6 +169,7 @@ struct OrthogonalRows {
     count_t const end   = starts[k + 1];
     count_t const n     = end - begin;
     Scalar* const a     = A + k * A_stride;
+    if (n < least) return;
     if (n == 0) {
       auto const target = static_cast<Scalar>(drawn_to());
       Kokkos::parallel_for(Kokkos::TeamVectorRange(member, products.R),
@@ -219,12 +221,12 @@ void solve_orthogonal_rows(Space const& space, Products const& products, SolvedR
   LaunchShape const shape{ceil_div(range.rows, rows_of_team), team_threads<Space>(lanes), lanes};
   auto policy     = team_policy<Kokkos::Schedule<Kokkos::Dynamic>>(space, shape);  // rows differ in length
   int const level = set_row_scratch(space, shape, sizes.bytes(), policy);
-  detail::launch(
-      "polyad::least_squares_rows", policy,
-      OrthogonalRows<Space, Products>{
-          products, range.starts, problem.transposed.data(), problem.transposed.stride(0), J, problem.squares,
-          problem.ridge / problem.squares, problem.ridge_per_entry, shrinkage, A.data(), A.stride(0),
-          range.rows, rows_of_team, problem.alpha > 0 ? problem.others.data() : nullptr, sizes, level});
+  detail::launch("polyad::least_squares_rows", policy,
+                 OrthogonalRows<Space, Products>{
+                     products, range.starts, problem.transposed.data(), problem.transposed.stride(0), J,
+                     problem.squares, problem.ridge / problem.squares, problem.ridge_per_entry, shrinkage,
+                     A.data(), A.stride(0), range.rows, rows_of_team, range.least,
+                     problem.alpha > 0 ? problem.others.data() : nullptr, sizes, level});
 }
 
 }  // namespace polyad::detail

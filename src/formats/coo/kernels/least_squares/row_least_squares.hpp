@@ -8,7 +8,7 @@
 // where p is the product of the other modes' rows of C. With a RowShrinkage, S + weight I takes the place of
 // S, and y + weight target the place of y. With implicit feedback S = H + sum of alpha x p p' and
 // y = sum of (1 + alpha x) p, where H is RowProblem::others. (If B has orthogonal columns:
-// orthogonal_rows.hpp.) One team solves for one row, after other teams have summed the chunks of long rows
+// orthogonal_rows.hpp, and conjugate_rows.hpp with RowProblem::steps.) One team solves for one row, after other teams have summed the chunks of long rows
 // (row_products.hpp):
 //
 //   S = sum of p p', y = sum of x p                               RowProducts::sum_row()
@@ -22,6 +22,7 @@
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 
+#include "formats/coo/kernels/least_squares/conjugate_rows.hpp"
 #include "formats/coo/kernels/least_squares/orthogonal_rows.hpp"
 #include "formats/coo/kernels/least_squares/row_problem.hpp"
 #include "formats/coo/kernels/least_squares/row_products.hpp"
@@ -138,15 +139,27 @@ struct RowLeastSquares {
   }
 };
 
+/// Rows of so many nonzeros have at least one chunk of their own, which another team may sum.
+[[nodiscard]] constexpr count_t least_of_chunks(count_t rank) {
+  return 2 * row_chunk(rank);
+}
+
+/// \param start  C^(mode) of all rows
 template <class Space, class Scalar, class Index, class Source>
 void solve_rows_of(Space const& space, Source const& source, OtherFactors<Scalar, any_order> const& factors,
-                   SolvedRows const& range, RowProblem<Scalar, Space> const& problem,
-                   FactorMatrix<Scalar, Space> const& A, RowShrinkage const& shrinkage) {
+                   SolvedRows range, RowProblem<Scalar, Space> const& problem,
+                   FactorMatrix<Scalar, Space> const& start, FactorMatrix<Scalar, Space> const& A,
+                   RowShrinkage const& shrinkage) {
   int const J = checked_rank(problem.B.extent(0));
   int const R = checked_rank(problem.B.extent(1));
   with_block(R, [&](auto block) {
     using Products = RowProducts<Space, Scalar, Index, block(), Source>;
     Products const products(source, factors, R, problem, range);
+    if (problem.steps > 0 && problem.alpha > 0 && problem.squares > 0 && shrinkage.unit == nullptr) {
+      range.least = least_of_chunks(problem.B.extent(1));
+      solve_conjugate_rows(space, products, range, problem, start, A);
+      if (range.end - range.begin < range.least) return;  // no row has so many
+    }
     sum_chunks(space, products, range);
     if (problem.squares > 0) return solve_orthogonal_rows(space, products, range, problem, A, shrinkage);
     constexpr int lanes = Products::Row::lanes;
@@ -172,7 +185,7 @@ void least_squares_rows(Space const& space, CooPermuted<Scalar, Index, Space> co
   using Source = detail::PermutedSource<Scalar, Index>;
   detail::solve_rows_of<Space, Scalar, Index>(
       space, Source(X, mode), OtherFactors<Scalar, any_order>(C, mode),
-      {starts[mode].data(), X.extents()[mode], 0, X.nnz()}, problem, A, shrinkage);
+      {starts[mode].data(), X.extents()[mode], 0, X.nnz()}, problem, C[mode], A, shrinkage);
 }
 
 template <class Space, class Scalar, class Index>
@@ -185,7 +198,7 @@ void least_squares_rows(Space const& space, Sorted<Scalar, Index, Space> const& 
   using Source = detail::SortedSource<Scalar, Index>;
   detail::solve_rows_of<Space, Scalar, Index>(
       space, Source(X.copy(mode)), OtherFactors<Scalar, any_order>(C, X.copy(mode).modes),
-      {starts[mode].data(), X.extents()[mode], 0, X.nnz()}, problem, A, shrinkage);
+      {starts[mode].data(), X.extents()[mode], 0, X.nnz()}, problem, C[mode], A, shrinkage);
 }
 
 template <class Space, class Scalar, class Index>
@@ -194,8 +207,8 @@ void solve_stretch(Space const& space, SortedCopy<Scalar, Index, Space> const& s
                    RowProblem<Scalar, Space> const& problem, FactorMatrix<Scalar, Space> const& A,
                    RowShrinkage const& shrinkage) {
   solve_rows_of<Space, Scalar, Index>(space, SortedSource<Scalar, Index>(stretch),
-                                      OtherFactors<Scalar, any_order>(C, stretch.modes), range, problem, A,
-                                      shrinkage);
+                                      OtherFactors<Scalar, any_order>(C, stretch.modes), range, problem,
+                                      C[stretch.modes[0]], A, shrinkage);
 }
 
 #define POLYAD_SOLVE_STRETCH(Scalar, Index)                                                          \

@@ -15,6 +15,8 @@ struct SolvedRows {
   count_t begin;       // the first position
   count_t end;         // one past the last
   count_t origin = 0;  // the position of the source's first nonzero
+  count_t first  = 0;  // the number of the first row within the mode
+  count_t least  = 0;  // rows of fewer nonzeros are left as they are
 };
 
 /// \throws UsageError
@@ -46,6 +48,11 @@ void expect_row_problem(F const& X, FactorMatrices<Scalar, Space> const& C, int 
                                         problem.others.extent(1) == C.rank()),
                  "implicit feedback of weight ", problem.alpha, " has a sum over the other cells of ",
                  problem.others.extent(0), " x ", problem.others.extent(1), ", not of rank ", C.rank());
+  POLYAD_EXPECTS(problem.steps >= 0, "there are ", problem.steps, " steps of conjugate gradients");
+  POLYAD_EXPECTS(problem.steps == 0 || problem.alpha == 0 ||
+                     (problem.rounded.extent(0) == C.rank() && problem.rounded.extent(1) == C.rank()),
+                 "conjugate gradients read a sum over the other cells of ", problem.rounded.extent(0), " x ",
+                 problem.rounded.extent(1), ", not of rank ", C.rank());
   starts.made_for.expect(X.identity(), 0, X.name);
   POLYAD_EXPECTS(starts[mode].extent(0) == extents[mode] + 1, "mode ", mode, " has no rows in ", X.name);
   for (int n = 0; n < C.order(); ++n) expect_packed_rows<Scalar, Space>(C[n]);

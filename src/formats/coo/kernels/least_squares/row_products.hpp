@@ -217,13 +217,15 @@ struct SumChunks {
   count_t const* starts;
   count_t rows;
   count_t first;  // chunk
+  count_t least;  // as in SolvedRows
   int level;
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
     count_t const c     = first + member.league_rank();
     count_t const begin = c * products.chunk, end = begin + products.chunk;
-    if (starts[row_of_position(starts, 0, rows, begin) + 1] < end) return;
+    count_t const k = row_of_position(starts, 0, rows, begin);
+    if (starts[k + 1] < end || starts[k + 1] - starts[k] < least) return;
     int const R = products.R, width = products.width;
     Pad const pad(static_cast<Scalar*>(member.team_scratch(level).get_shmem_aligned(
                       Pad::size(Products::tile_rows, width) * sizeof(Scalar), row_alignment)),
@@ -250,7 +252,8 @@ void sum_chunks(Space const& space, Products const& products, SolvedRows const& 
   int const level = set_row_scratch(
       space, shape, Pad::size(Products::tile_rows, products.width) * sizeof(typename Products::scalar_type),
       policy);
-  launch("polyad::sum_chunks", policy, SumChunks<Products>{products, range.starts, range.rows, first, level});
+  launch("polyad::sum_chunks", policy,
+         SumChunks<Products>{products, range.starts, range.rows, first, range.least, level});
 }
 
 }  // namespace polyad::detail

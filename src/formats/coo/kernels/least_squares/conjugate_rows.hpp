@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The rows of implicit feedback by a few steps of conjugate gradients, from the rows that are there (Takacs,
+// Pilaszy & Tikk, "Applications of the conjugate gradient method for implicit feedback collaborative
+// filtering", RecSys 2011). As in orthogonal_rows.hpp, the columns of B are orthogonal and the unknowns are
+// c = B' a. A row solves M c = y with
+//
+//   M = H + w I + sum of alpha x p p',   y = sum over x > 0 of (1 + alpha x) p
+//
+// where H is RowProblem::others, and w is the ridge on |c|^2. M is never formed:
+//
+//   M v = H v + w v + sum of alpha x (p . v) p                    multiply(); add_nonzeros()
+//   r = y - M c;  v = r                                           start_row()
+//   s = r . r / (v . M v);  c += s v;  r -= s M v;                step_row()
+//   v = r + (r . r / its last value) v
+//   a = B c / squares                                             operator()
+//
+// No step raises the loss of a row. A team takes a group of rows, and multiplies H by all of their vectors, so
+// that it reads H once for several rows. Each row of few nonzeros then belongs to a thread. The threads of a
+// device's team share the nonzeros of other rows. Rows of very many nonzeros are left to the exact solver,
+// which divides them among teams (row_products.hpp).
+//
+// Memory is O(R) per row of a group. Multiply-adds: (steps + 1) (R^2 + 2 n R) for a row of n nonzeros, and J R.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <limits>
+
+#include "formats/coo/kernels/least_squares/row_problem.hpp"
+#include "formats/coo/kernels/least_squares/row_products.hpp"
+#include "formats/coo/kernels/least_squares/row_scratch.hpp"
+#include "kernel/launch.hpp"
+#include "kernel/launch_shape.hpp"
+#include "polyad/formats/format.hpp"
+#include "polyad/kernel/lanes.hpp"
+#include "polyad/kernel/machine.hpp"
+#include "polyad/kernel/row_form.hpp"
+#include "polyad/kernel/unrolled.hpp"
+
+namespace polyad::detail {
+
+/// The scratch memory of a team. Row g of each matrix belongs to row g of the group.
+template <class Scalar>
+struct ConjugatePad {
+  Scalar* c;         // rows x width: the solution
+  Scalar* residual;  // rows x width: y - M c
+  Scalar* v;         // rows x width: the direction
+  Scalar* product;   // rows x width: M v
+  Scalar* parts;     // threads x width: parts of a long row's sum
+  Scalar* squares;   // rows: |residual|^2
+  Scalar* noise;     // rows: |residual|^2 at which a residual is rounding errors
+
+  KOKKOS_FUNCTION ConjugatePad(Scalar* memory, int rows, int threads, int width)
+      : c(memory),
+        residual(c + rows * width),
+        v(residual + rows * width),
+        product(v + rows * width),
+        parts(product + rows * width),
+        squares(parts + (threads > 1 ? threads : 0) * width),
+        noise(squares + rows) {}
+  /// Scalars of a pad.
+  [[nodiscard]] static count_t size(int rows, int threads, int width) {
+    count_t const vectors = 4 * rows + (threads > 1 ? threads : 0);
+    return vectors * width + 2 * static_cast<count_t>(rows);
+  }
+};
+
+template <class Space, class Products>
+struct ConjugateRows {
+  using Row    = typename Products::Row;
+  using Scalar = typename Products::scalar_type;
+  using Pad    = ConjugatePad<Scalar>;
+
+  static constexpr int block = Products::block;
+  static constexpr int lanes = Row::lanes;
+  /// Rows of a group. On a device each of a team's threads has one.
+  static constexpr int rows_of_team = items_per_thread<Space>(team_threads<Space>(lanes), 8);
+  /// Rows by which a thread multiplies H at the same time.
+  static constexpr int height = rows_of_team < rows_at_once<Row>(2) ? rows_of_team : rows_at_once<Row>(2);
+  static_assert(rows_of_team % height == 0);
+  /// Nonzeros whose sums a thread forms at the same time.
+  static constexpr int together = 4;
+  /// The threads of a device's team share a row of more nonzeros.
+  static constexpr count_t most_of_thread =
+      items_per_thread<Space>(128, std::numeric_limits<std::int64_t>::max());
+
+  Products products;
+  count_t const* starts;
+  count_t rows;
+  count_t least;        // rows of so many nonzeros are left as they are
+  Scalar const* start;  // I x R: the rows of C^(mode) that are there
+  count_t start_stride;
+  Scalar const* H;  // R x R
+  count_t H_stride;
+  Scalar const* transposed;  // B', R x J
+  count_t transposed_stride;
+  int J;
+  Scalar squares;  // B' B is this times the identity
+  double ridge;    // on |c|^2
+  bool ridge_per_entry;
+  int steps;
+  Scalar* A;  // I x J
+  count_t A_stride;
+  int level;
+
+  [[nodiscard]] KOKKOS_FUNCTION count_t nonzeros(count_t k) const { return starts[k + 1] - starts[k]; }
+  [[nodiscard]] KOKKOS_FUNCTION Scalar weight(count_t n) const {
+    return static_cast<Scalar>(ridge_per_entry ? ridge * static_cast<double>(n) : ridge);
+  }
+
+  [[nodiscard]] KOKKOS_FUNCTION bool has_positive(count_t k) const {
+    for (count_t p = starts[k]; p < starts[k + 1]; ++p)
+      if (products.source.value(products.source.template at<1>(p - products.origin), 0) > 0) return true;
+    return false;
+  }
+
+  /// The lane's columns of the block that starts at column `first`.
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Columns of_block(int first, int lane) const {
+    return Row::columns(first, products.R, lane);
+  }
+  /// The same for a block that column R does not cut off: the compiler knows how many they are.
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Columns of_whole_block(int first, int lane) const {
+    return {of_block(first, lane).first, Row::width};
+  }
+  /// Calls f(columns) for the blocks of a row that have columns of the lane.
+  template <class F>
+  KOKKOS_FORCEINLINE_FUNCTION void each_block(int lane, F const& f) const {
+    int const whole = products.R / block * block;
+    for (int first = 0; first < whole; first += block) f(of_whole_block(first, lane));
+    if (whole == products.R) return;
+    Columns const columns = of_block(whole, lane);
+    if (columns.count > 0) f(columns);
+  }
+  /// The sum over all columns of first(columns) times second(columns). All lanes of a thread call it together.
+  template <class First, class Second>
+  KOKKOS_FORCEINLINE_FUNCTION Scalar dot(int lane, First const& first, Second const& second) const {
+    // The elements of whole blocks are summed first, and those of a lane only once.
+    int const whole = products.R / block * block;
+    Row sum(Scalar(0));
+    for (int at = 0; at < whole; at += block) {
+      Columns const columns = of_whole_block(at, lane);
+      sum.multiply_add(first(columns), second(columns));
+    }
+    Scalar all = sum.dot(Row(Scalar(1)), Columns{0, Row::width});
+    if (whole < products.R) {
+      Columns const columns = of_block(whole, lane);
+      if (columns.count > 0) all += first(columns).dot(second(columns), columns);
+    }
+    return sum_over_lanes<lanes>(all);
+  }
+
+  /// keep(i, columns, row i of V X) for V (group x R) in the scratch pad and X (R x columns).
+  template <class Member, class Keep>
+  KOKKOS_FUNCTION void multiply(Member const& member, Scalar const* V, Scalar const* X, count_t stride,
+                                int columns_of_X, Keep const& keep) const {
+    constexpr int groups = rows_of_team / height;
+    int const width      = products.width;
+    int const blocks     = Products::whole_blocks(columns_of_X) / block;
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(member, groups * blocks), [&](int const item) {
+      int const i     = item % groups * height;
+      int const first = item / groups * block;
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, lanes), [&](int const lane) {
+        auto const walk = [&](Columns const& columns) {
+          Row sum[height];
+          unrolled<height>([&](auto h) { sum[h] = Row(Scalar(0)); });
+          for (int k = 0; k < products.R; ++k) {
+            Row const row(X + k * stride, columns);
+            unrolled<height>([&](auto h) { sum[h].multiply_add(V[(i + h) * width + k], row); });
+          }
+          unrolled<height>([&](auto h) { keep(i + h, columns, sum[h]); });
+        };
+        Columns const columns = Row::columns(first, columns_of_X, lane);
+        if (columns.count == Row::width)
+          walk({columns.first, Row::width});
+        else if (columns.count > 0)
+          walk(columns);
+      });
+    });
+    member.team_barrier();
+  }
+
+  /// out += the sum over Count nonzeros with x > 0, from p on and `stride` apart, of
+  /// (alpha x p . in - (1 + alpha x) target) p.
+  template <int Count>
+  KOKKOS_FORCEINLINE_FUNCTION void add_few(int lane, count_t p, count_t stride, Scalar target,
+                                           Scalar const* in, Scalar* out) const {
+    auto const& source  = products.source;
+    auto const& factors = products.factors;
+    using At            = decltype(source.template at<1>(p));
+    At at[Count];
+    Scalar const* rows_of_first[Count];
+    Scalar share[Count];
+    unrolled<Count>([&](auto u) {
+      at[u]            = source.template at<1>(p - products.origin + u * stride);
+      rows_of_first[u] = factors.row(0, source.template indices<1>(at[u], 0).element[0]);
+    });
+    auto const product = [&](auto u, Columns const& columns) {
+      Row row(rows_of_first[u], columns);
+      for (int m = 1; m < factors.size(); ++m)
+        row *= Row(factors.row(m, source.template indices<1>(at[u], m).element[0]), columns);
+      return row;
+    };
+    unrolled<Count>([&](auto u) {
+      Scalar const score = dot(
+          lane, [&](Columns const& columns) { return product(u, columns); },
+          [&](Columns const& columns) { return Row(in, columns); });
+      Scalar const x = source.value(at[u], 0);
+      Scalar const w = static_cast<Scalar>(products.alpha) * x;
+      share[u]       = x > 0 ? w * score - (1 + w) * target : Scalar(0);
+    });
+    each_block(lane, [&](Columns const& columns) {
+      Row sum(out, columns);
+      unrolled<Count>([&](auto u) { sum.multiply_add(share[u], product(u, columns)); });
+      sum.store(out, columns);
+    });
+  }
+  /// The same for all nonzeros from begin to end - 1 that are `stride` apart.
+  template <class Member>
+  KOKKOS_FUNCTION void add_part(Member const& member, count_t begin, count_t end, count_t stride,
+                                Scalar target, Scalar const* in, Scalar* out) const {
+    Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, lanes), [&](int const lane) {
+      count_t p = begin;
+      for (; p + (together - 1) * stride < end; p += together * stride)
+        add_few<together>(lane, p, stride, target, in, out);
+      for (; p < end; p += stride) add_few<1>(lane, p, stride, target, in, out);
+    });
+  }
+  /// Adds the nonzeros of each row to its product, from its v.
+  template <class Member>
+  KOKKOS_FUNCTION void add_nonzeros(Member const& member, count_t first, int count, Scalar target,
+                                    Pad const& pad) const {
+    int const width = products.width;
+    auto const add  = [&](int g, int part, int parts, Scalar* out) {
+      add_part(member, starts[first + g] + part, starts[first + g + 1], parts, target, pad.v + g * width,
+               out);
+    };
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(member, count), [&](int const g) {
+      count_t const n = nonzeros(first + g);
+      if (n < least && n <= most_of_thread) add(g, 0, 1, pad.product + g * width);
+    });
+    member.team_barrier();
+    if constexpr (team_threads<Space>(lanes) > 1) {  // a host's thread has all rows above
+      int const threads = member.team_size();
+      for (int g = 0; g < count; ++g) {
+        count_t const n = nonzeros(first + g);
+        if (n >= least || n <= most_of_thread) continue;
+        Kokkos::parallel_for(Kokkos::TeamThreadRange(member, threads), [&](int const t) {
+          Scalar* const part = pad.parts + t * width;
+          Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, lanes), [&](int const lane) {
+            each_block(lane, [&](Columns const& columns) { Row(Scalar(0)).store(part, columns); });
+          });
+          add(g, t, threads, part);
+        });
+        member.team_barrier();
+        Kokkos::parallel_for(Kokkos::TeamVectorRange(member, products.R), [&](int const r) {
+          Scalar sum = pad.product[g * width + r];
+          for (int t = 0; t < threads; ++t) sum += pad.parts[t * width + r];
+          pad.product[g * width + r] = sum;
+        });
+        member.team_barrier();
+      }
+    }
+  }
+
+  /// From product = M c - y without w c: the residual, which is the first direction.
+  KOKKOS_FUNCTION void start_row(int lane, int g, count_t n, Pad const& pad) const {
+    int const at   = g * products.width;
+    Scalar const w = weight(n);
+    each_block(lane, [&](Columns const& columns) {
+      Row residual(Scalar(0));
+      residual.multiply_add(Scalar(-1), Row(pad.product + at, columns));
+      residual.multiply_add(-w, Row(pad.c + at, columns));
+      residual.store(pad.residual + at, columns);
+      residual.store(pad.v + at, columns);
+    });
+    auto const residual = [&](Columns const& columns) { return Row(pad.residual + at, columns); };
+    Scalar const first  = dot(lane, residual, residual);
+    if (lane == 0) {
+      constexpr Scalar epsilon = Kokkos::Experimental::epsilon_v<Scalar>;
+      pad.squares[g]           = first;
+      pad.noise[g]             = epsilon * epsilon * first;
+    }
+  }
+  /// From product = M v without w v: the next solution, residual and direction.
+  KOKKOS_FUNCTION void step_row(int lane, int g, count_t n, Pad const& pad) const {
+    int const at        = g * products.width;
+    Scalar const w      = weight(n);
+    Scalar const before = pad.squares[g];
+    if (!(before > pad.noise[g])) return;
+    auto const v        = [&](Columns const& columns) { return Row(pad.v + at, columns); };
+    Scalar const bent   = dot(lane, v, [&](Columns const& columns) {
+      Row row(pad.product + at, columns);
+      row.multiply_add(w, Row(pad.v + at, columns));
+      return row;
+    });
+    Scalar const length = bent > 0 ? before / bent : Scalar(0);
+    each_block(lane, [&](Columns const& columns) {
+      Row c(pad.c + at, columns), residual(pad.residual + at, columns);
+      Row const direction(pad.v + at, columns);
+      c.multiply_add(length, direction);
+      residual.multiply_add(-length, Row(pad.product + at, columns));
+      residual.multiply_add(-length * w, direction);
+      c.store(pad.c + at, columns);
+      residual.store(pad.residual + at, columns);
+    });
+    auto const residual = [&](Columns const& columns) { return Row(pad.residual + at, columns); };
+    Scalar const after  = dot(lane, residual, residual);
+    each_block(lane, [&](Columns const& columns) {
+      Row direction(pad.residual + at, columns);
+      direction.multiply_add(after / before, Row(pad.v + at, columns));
+      direction.store(pad.v + at, columns);
+    });
+    if (lane == 0) pad.squares[g] = after;
+  }
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
+    int const width     = products.width;
+    count_t const first = member.league_rank() * static_cast<count_t>(rows_of_team);
+    int const count     = static_cast<int>(Kokkos::min<count_t>(rows - first, rows_of_team));
+    Pad const pad(
+        static_cast<Scalar*>(member.team_scratch(level).get_shmem_aligned(
+            Pad::size(rows_of_team, team_threads<Space>(lanes), width) * sizeof(Scalar), row_alignment)),
+        rows_of_team, team_threads<Space>(lanes), width);
+    // Rows without nonzeros above 0 are zero, as are those that the group lacks or leaves to the exact solver.
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(member, rows_of_team), [&](int const g) {
+      bool const is_there = g < count && nonzeros(first + g) < least && has_positive(first + g);
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, lanes), [&](int const lane) {
+        each_block(lane, [&](Columns const& columns) {
+          Row const row = is_there ? Row(start + (first + g) * start_stride, columns) : Row(Scalar(0));
+          row.store(pad.c + g * width, columns);
+          row.store(pad.v + g * width, columns);
+        });
+      });
+    });
+    member.team_barrier();
+    for (int step = 0; step <= steps; ++step) {
+      bool const starts_rows = step == 0;  // v is c there
+      multiply(member, pad.v, H, H_stride, products.R, [&](int g, Columns const& columns, Row const& row) {
+        row.store(pad.product + g * width, columns);
+      });
+      add_nonzeros(member, first, count, starts_rows ? Scalar(1) : Scalar(0), pad);
+      Kokkos::parallel_for(Kokkos::TeamThreadRange(member, count), [&](int const g) {
+        count_t const n = nonzeros(first + g);
+        if (n >= least) return;
+        Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, lanes), [&](int const lane) {
+          if (starts_rows)
+            start_row(lane, g, n, pad);
+          else
+            step_row(lane, g, n, pad);
+        });
+      });
+      member.team_barrier();
+    }
+    multiply(member, pad.c, transposed, transposed_stride, J,
+             [&](int g, Columns const& columns, Row const& row) {
+               if (g >= count || nonzeros(first + g) >= least) return;
+               Row a(Scalar(0));
+               a.multiply_add(1 / squares, row);
+               a.store(A + (first + g) * A_stride, columns);
+             });
+  }
+};
+
+/// Solves for the rows of fewer than range.least nonzeros.
+/// \param start  C^(mode) of all rows
+/// \pre problem.squares > 0, problem.alpha > 0 and problem.steps > 0
+template <class Space, class Products, class Scalar>
+void solve_conjugate_rows(Space const& space, Products const& products, SolvedRows const& range,
+                          RowProblem<Scalar, Space> const& problem, FactorMatrix<Scalar, Space> const& start,
+                          FactorMatrix<Scalar, Space> const& A) {
+  using Kernel        = ConjugateRows<Space, Products>;
+  constexpr int lanes = Products::Row::lanes, threads = team_threads<Space>(lanes);
+  LaunchShape const shape{ceil_div(range.rows, static_cast<count_t>(Kernel::rows_of_team)), threads, lanes};
+  auto policy     = team_policy<Kokkos::Schedule<Kokkos::Dynamic>>(space, shape);  // rows differ in length
+  int const level = set_row_scratch(
+      space, shape, Kernel::Pad::size(Kernel::rows_of_team, threads, products.width) * sizeof(Scalar),
+      policy);
+  detail::launch(
+      "polyad::conjugate_rows", policy,
+      Kernel{products, range.starts, range.rows, range.least, start.data() + range.first * start.stride(0),
+             start.stride(0), problem.rounded.data(), problem.rounded.stride(0), problem.transposed.data(),
+             problem.transposed.stride(0), checked_rank(problem.B.extent(0)),
+             static_cast<Scalar>(problem.squares), problem.ridge / problem.squares, problem.ridge_per_entry,
+             problem.steps, A.data(), A.stride(0), level});
+}
+
+}  // namespace polyad::detail
