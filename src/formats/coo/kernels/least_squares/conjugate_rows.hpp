@@ -15,11 +15,11 @@
 //   a = B c / squares                                             operator()
 //
 // No step raises the loss of a row. A team takes a group of rows, and multiplies H by all of their vectors,
-// so that it reads H once for several rows. Each row of few nonzeros then belongs to a thread. The threads of a
-// device's team share the nonzeros of other rows. Rows of very many nonzeros are left to the exact solver,
+// so that it reads H once for several rows. Each row of few nonzeros then belongs to a thread. The threads of
+// a device's team share the nonzeros of other rows. Rows of very many nonzeros are left to the exact solver,
 // which divides them among teams (row_products.hpp).
 //
-// Memory is O(R) per row of a group. Multiply-adds: (steps + 1) (R^2 + 2 n R) and J R for a row of n nonzeros.
+// Memory is O(R) per row of a group. Multiply-adds: (steps + 1) (R^2 + 2 n R) and J R per row of n nonzeros.
 #pragma once
 
 #include <Kokkos_Core.hpp>
