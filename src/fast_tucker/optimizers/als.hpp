@@ -23,8 +23,8 @@
 
 namespace polyad::detail {
 
-/// Up to this R, rows of implicit feedback are solved for. There is little to save: on ml-latest-small a fit by
-/// three steps of conjugate gradients took 3/4 as long as one of exact rows for R = 16, and 1/5 for R = 64.
+/// Up to this R, rows of implicit feedback are solved for. There is little to save: on ml-latest-small a fit
+/// by three steps of conjugate gradients took 3/4 as long as by exact rows for R = 16, and 1/5 for R = 64.
 inline constexpr count_t most_exact_rank = 8;
 
 template <class Scalar, class Space>

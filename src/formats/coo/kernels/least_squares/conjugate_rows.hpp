@@ -14,12 +14,12 @@
 //   v = r + (r . r / its last value) v
 //   a = B c / squares                                             operator()
 //
-// No step raises the loss of a row. A team takes a group of rows, and multiplies H by all of their vectors, so
-// that it reads H once for several rows. Each row of few nonzeros then belongs to a thread. The threads of a
-// device's team share the nonzeros of other rows. Rows of very many nonzeros are left to the exact solver,
+// No step raises the loss of a row. A team takes a group of rows, and multiplies H by all of their vectors,
+// so that it reads H once for several rows. Each row of few nonzeros then belongs to a thread. The threads of
+// a device's team share the nonzeros of other rows. Rows of very many nonzeros are left to the exact solver,
 // which divides them among teams (row_products.hpp).
 //
-// Memory is O(R) per row of a group. Multiply-adds: (steps + 1) (R^2 + 2 n R) for a row of n nonzeros, and J R.
+// Memory is O(R) per row of a group. Multiply-adds: (steps + 1) (R^2 + 2 n R) and J R per row of n nonzeros.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -130,7 +130,7 @@ struct ConjugateRows {
     Columns const columns = of_block(whole, lane);
     if (columns.count > 0) f(columns);
   }
-  /// The sum over all columns of first(columns) times second(columns). All lanes of a thread call it together.
+  /// The sum over all columns of first(columns) times second(columns). All lanes of a thread call it.
   template <class First, class Second>
   KOKKOS_FORCEINLINE_FUNCTION Scalar dot(int lane, First const& first, Second const& second) const {
     // The elements of whole blocks are summed first, and those of a lane only once.
@@ -321,7 +321,7 @@ struct ConjugateRows {
         static_cast<Scalar*>(member.team_scratch(level).get_shmem_aligned(
             Pad::size(rows_of_team, team_threads<Space>(lanes), width) * sizeof(Scalar), row_alignment)),
         rows_of_team, team_threads<Space>(lanes), width);
-    // Rows without nonzeros above 0 are zero, as are those that the group lacks or leaves to the exact solver.
+    // Rows without nonzeros above 0 are zero, as are those that the group lacks or leaves as they are.
     Kokkos::parallel_for(Kokkos::TeamThreadRange(member, rows_of_team), [&](int const g) {
       bool const is_there = g < count && nonzeros(first + g) < least && has_positive(first + g);
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, lanes), [&](int const lane) {

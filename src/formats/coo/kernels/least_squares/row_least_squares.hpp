@@ -8,8 +8,8 @@
 // where p is the product of the other modes' rows of C. With a RowShrinkage, S + weight I takes the place of
 // S, and y + weight target the place of y. With implicit feedback S = H + sum of alpha x p p' and
 // y = sum of (1 + alpha x) p, where H is RowProblem::others. (If B has orthogonal columns:
-// orthogonal_rows.hpp, and conjugate_rows.hpp with RowProblem::steps.) One team solves for one row, after other teams have summed the chunks of long rows
-// (row_products.hpp):
+// orthogonal_rows.hpp, and conjugate_rows.hpp with RowProblem::steps.) One team solves for one row, after
+// other teams have summed the chunks of long rows (row_products.hpp):
 //
 //   S = sum of p p', y = sum of x p                               RowProducts::sum_row()
 //   S += weight I; U = B S                                        operator(); multiply()
