@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The part of `polyad mttkrp`, `ttm`, `ttmc`, `tucker` and `project` that runs on the backend. Free of
-// Kokkos, so that its callers can be. All need a Session, sum the tensor's duplicates, give the tensor up once
-// it is on the device, and fill in report.input and report.format.
+// Kokkos, so that its callers can be. All need a Session, sum the tensor's duplicates, give the tensor up
+// once it is on the device, and fill in report.input and report.format.
 #pragma once
 
 #include <functional>

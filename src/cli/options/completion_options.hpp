@@ -73,7 +73,7 @@ struct ModelOptions {
   CommonOptions common;
   std::filesystem::path model;
   int index_base = -1;           // -1: as the model says
-  std::filesystem::path output;  // of evaluate: metrics of each user; empty: none
+  std::filesystem::path output;  // where evaluate writes the metrics of each user; empty: nowhere
 };
 
 struct PredictOptions : ModelOptions {
