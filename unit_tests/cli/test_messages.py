@@ -64,7 +64,7 @@ NUMBERS = {
     "tucker": (("no.tns", "-r", "2,2"), {"-r": False, "-i": True, "--seed": False, "-t": False},
                ("--tol", "--time-limit"), ("--max-memory",)),
     "fast-tucker": (("no.tns",), {"-r": False, "-j": False, "-i": True, "--patience": True,
-                                  "--time-bins": False, "--seed": False, "--bias-sweeps": False},
+                                  "--time-bins": False, "--seed": False, "--bias-sweeps": False, "--cg-steps": False},
                     ("--split", "--split-time", "--validate", "--lr", "--beta1", "--beta2", "--epsilon", "--core-lr", "--lr-decay", "--reg", "--shrink", "--core-reg",
                      "--bias-reg", "--time-reg", "--time-limit"), ("--max-memory", "--device-memory")),
     "recommend": (("no.npz", "--mode", "1", "--ratings", "no.tns"), {"-n": False, "--index-base": False},

@@ -25,8 +25,8 @@ Csf<Scalar, Index, Space> Csf<Scalar, Index, Space>::build(Space const& space,
     if (extents[n] < extents[root]) root = n;
   auto const modes = level_modes(extents, options.root.value_or(root), options.levels);
   Csf format;
+  format.m_tree = make_csf_tree(space, coo, modes, options.fiber_threshold);  // refuses too many nonzeros
   format.describe(space, coo);
-  format.m_tree        = make_csf_tree(space, coo, modes, options.fiber_threshold);
   count_t const slices = std::max<count_t>(format.m_tree.slices(), 1);
   format.m_bins = make_csf_bins(space, format.m_tree, ordered_chunk(space, coo.nnz(), slices), true, true);
   auto const root_rows = extents[modes[0]];
