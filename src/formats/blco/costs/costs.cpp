@@ -33,8 +33,9 @@ std::uint64_t blco_build_bytes(CostInput const& input) {
 
 /// The private rows of a host's threads (formats/blco/storage/private_rows.hpp), of the mode that keeps most
 /// of them. The longest mode has the first bit of the order, so two threads meet only in the rows of a block
-/// of it. In the other modes all threads but one may keep a copy of each row.
-std::uint64_t blco_workspace_bytes(CostInput const& input) {
+/// of it. In the other modes all threads but one may keep a copy of each row. Orders of alto that group modes
+/// often have fewer.
+std::uint64_t private_rows_bytes(CostInput const& input) {
   std::uint64_t const threads = std::max(input.machine.concurrency, 1);
   if (input.machine.is_device || threads == 1) return 0;
   std::uint64_t const limit = most_private_rows(input.tensor.nnz);
@@ -106,7 +107,7 @@ std::vector<FormatCosts> blco_costs() {
                          .terms_at_once   = {0, of_a_tile},
                          .storage_bytes   = blco_bytes,
                          .build_bytes     = blco_build_bytes,
-                         .workspace_bytes = blco_workspace_bytes,
+                         .workspace_bytes = private_rows_bytes,
                          .mttkrp          = blco_walk,
                          .build           = blco_build,
                          .weights         = blco_weights};
@@ -122,7 +123,7 @@ std::vector<FormatCosts> blco_costs() {
                          .terms_at_once   = {0, 1},
                          .storage_bytes   = alto_bytes,
                          .build_bytes     = alto_build_bytes,
-                         .workspace_bytes = costs::no_bytes,
+                         .workspace_bytes = private_rows_bytes,
                          .mttkrp          = alto_walk,
                          .build           = alto_build,
                          .weights         = alto_weights};
