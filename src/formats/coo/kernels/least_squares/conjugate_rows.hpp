@@ -58,7 +58,7 @@ struct ConjugatePad {
         squares(parts + (threads > 1 ? threads : 0) * width),
         noise(squares + rows) {}
   /// Scalars of a pad.
-  [[nodiscard]] static count_t size(int rows, int threads, int width) {
+  [[nodiscard]] KOKKOS_FUNCTION static count_t size(int rows, int threads, int width) {
     count_t const vectors = 4 * rows + (threads > 1 ? threads : 0);
     return vectors * width + 2 * static_cast<count_t>(rows);
   }
