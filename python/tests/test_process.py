@@ -140,8 +140,8 @@ print(time.perf_counter() - begin < 30)
 def test_ctrl_c_during_a_search_raises_with_the_best_so_far(in_process):
     program = f"""{INTERRUPTED}
 polyad.fast_tucker(X, rank=2, shrinkage=5, max_epochs=1)  # what is done once in a process
-X = polyad.generate("uniform", (4000, 3000, 200), 1500000)  # the search takes many seconds
-interrupt(1.5)
+X = polyad.generate("uniform", (4000, 3000, 200), 3000000)  # the search takes many seconds
+interrupt(2)
 try:
     polyad.fast_tucker(X)
 except KeyboardInterrupt as exception:
