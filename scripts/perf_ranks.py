@@ -10,16 +10,15 @@ for each format, scalar and tensor, and at the end the ratios beyond 1.2."""
 
 import argparse
 import collections
-import json
-import re
 import subprocess
 import tempfile
 from pathlib import Path
 
+from perf_results import ResultError, fail, load
+
 ANCHORS = [8, 16, 32, 64, 128]
 RANKS = [5, 10, 12, 20, 24, 25, 40, 50, 100]
 LIMIT = 1.2
-NAME = re.compile(r"mttkrp<([^,]+),\w+,(f\d\d)>/(.+)/mode:all/R:(\d+)(?:/|$)")
 
 
 def interpolated(times, rank):
@@ -43,10 +42,11 @@ def measure(arguments):
                     + [f"--benchmark_out={path}", "--benchmark_out_format=json", *arguments.options],
                     capture_output=True, check=True,
                 )  # fmt: skip
-                for entry in json.loads(path.read_text())["benchmarks"]:
-                    match = NAME.match(entry["name"])
-                    times, rank = least[match.groups()[:3]], int(match[4])
-                    times[rank] = min(times.get(rank, entry["min_ms"]), entry["min_ms"])
+                for bench in load(path).benchmarks:
+                    if bench.error:
+                        raise ResultError(f"{bench.name}: {bench.error}")
+                    times = least[bench.format, bench.scalar, bench.tensor]
+                    times[bench.rank] = min(times.get(bench.rank, bench.fastest), bench.fastest)
     return least
 
 
@@ -54,13 +54,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
     parser.add_argument("--formats", default="coo-permuted,sorted,csf,b-csf,hb-csf,f-coo,blco,alto")
-    parser.add_argument("--tensors", default="data/uber-apr14.tns.gz", help="files, or presets such as random:7")
+    parser.add_argument("--tensors", default="data/uber-apr14.tns.xz", help="files, or presets such as random:7")
     parser.add_argument("--scalar", default="f32,f64")
     parser.add_argument("--samples", type=int, default=5)
     parser.add_argument("--runs", type=int, default=2)
     parser.add_argument("options", nargs="*", help="for polyad_perf")
     arguments = parser.parse_args()
-    least = measure(arguments)
+    try:
+        least = measure(arguments)
+    except (ResultError, subprocess.CalledProcessError) as error:
+        fail("perf_ranks.py", error)
     print("format scalar tensor, ms at " + ", ".join(f"R = {rank}" for rank in ANCHORS) + "; time / interpolated")
     beyond = total = 0
     for (name, scalar, tensor), times in sorted(least.items()):

@@ -2,7 +2,6 @@
 // factor(), over both scalars.
 #include "cli/drivers/factor.hpp"
 
-#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "cli/memory/memory_of_ranks.hpp"
 #include "cli/run/communicator.hpp"
 #include "cli/run/interrupt.hpp"
+#include "cli/run/stopwatch.hpp"
 #include "cli/tensors/compact_list.hpp"
 #include "polyad/cp/cp_als.hpp"
 #include "polyad/io/model_file.hpp"
@@ -33,10 +33,10 @@ SaveModel run_cp_als(TensorByRank<Scalar, Space> const& X, CpdOptions const& opt
   auto const callback = [&](CpAlsIteration const& it) {
     return it.start == 0 ? on_iteration(to_report(it)) : interrupt_signal() == 0;
   };
-  auto const begin  = std::chrono::steady_clock::now();
+  Stopwatch const clock;
   auto const result = options.init == "random" ? cp_als(space, X, als, callback)
                                                : cp_als(space, X, als, std::move(start), callback);
-  report_run(result, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), report);
+  report_run(result, clock.seconds(), report);
   report_ranks(report, X.imbalance());
   return [space, model = result.model, names = report.input->names()](std::filesystem::path const& path) {
     polyad::save(space, model, path, names);

@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <vector>
 
+#include "cli/run/stopwatch.hpp"
 #include "cli/streams/messages.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "polyad/core/error.hpp"
@@ -62,9 +62,9 @@ void say_what_is_lost(std::filesystem::path const& path, io::CoordinateList cons
 
 double write_in_dialect(std::filesystem::path const& path, io::CoordinateList const& tensor,
                         io::WriteOptions const& options) {
-  auto const start = std::chrono::steady_clock::now();
+  Stopwatch const clock;
   io::write_tensor(path, tensor, options);
-  double const seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  double const seconds = clock.seconds();
   say_what_is_lost(path, tensor, options);
   return seconds;
 }
