@@ -122,17 +122,20 @@ def test_ctrl_c_raises_with_the_model_so_far(in_process, run, kind):
     program = f"""{INTERRUPTED}
 polyad.cp_als(X, 8, max_iterations=1)  # what is done once in a process, such as measuring it
 polyad.CP
-begin = time.perf_counter()
-interrupt(1.5)
-runs = 0
-try:
-    while True:  # a loop of fits ends too
-        runs += 1
-        {run}
-except KeyboardInterrupt as exception:
-    model = exception.model
-    print(type(model).__name__, model.reason, len(model.history) > 0, runs)
-print(time.perf_counter() - begin < 30)
+for seconds in (1.5, 6, 24):  # a busy machine may not have ended the first iteration by then
+    begin = time.perf_counter()
+    interrupt(seconds)
+    runs = 0
+    try:
+        while True:  # a loop of fits ends too
+            runs += 1
+            {run}
+    except KeyboardInterrupt as exception:
+        model = exception.model
+    if model is not None:
+        break
+print(type(model).__name__, model.reason, len(model.history) > 0, runs)
+print(time.perf_counter() - begin < 30 + seconds)
 """
     assert in_process(program) == f"{kind} interrupted True 1\nTrue\n"
 
@@ -141,13 +144,16 @@ def test_ctrl_c_during_a_search_raises_with_the_best_so_far(in_process):
     program = f"""{INTERRUPTED}
 polyad.fast_tucker(X, rank=2, shrinkage=5, max_epochs=1)  # what is done once in a process
 X = polyad.generate("uniform", (4000, 3000, 200), 3000000)  # the search takes many seconds
-interrupt(2)
-try:
-    polyad.fast_tucker(X)
-except KeyboardInterrupt as exception:
-    model = exception.model
-    print(type(model).__name__, model.reason, len(model.history), model.choice["reason"])
-    print(polyad.predict(model, [[0, 0, 0]]).shape)
+for seconds in (2, 8):  # a busy machine may not have begun the search by then
+    interrupt(seconds)
+    try:
+        polyad.fast_tucker(X)
+    except KeyboardInterrupt as exception:
+        model = exception.model
+    if model is not None:
+        break
+print(type(model).__name__, model.reason, len(model.history), model.choice["reason"])
+print(polyad.predict(model, [[0, 0, 0]]).shape)
 """
     assert in_process(program) == "FastTuckerModel interrupted 0 interrupted\n(1,)\n"
 
