@@ -36,9 +36,22 @@ struct Operations {
   using Matrix = Kokkos::View<Scalar**, Kokkos::LayoutRight, TestSpace::device_type>;
   Matrix input;   // three rows
   Matrix output;  // a row for each Output
-  Matrix roomy;   // one row, for store_over
+  Matrix roomy;   // two rows, for store_with_padding
   int first;
   int rank;
+
+  /// Row i of `roomy` += the rows 0 and 1 of the input: the first read by masks, the other with its padding.
+  template <int Most>
+  KOKKOS_FUNCTION void add_to_roomy(int i, Columns const& columns) const {
+    if (columns.count < Block - Most) return;
+    typename Row::template CutBy<Most> const cut(columns);
+    Row sum    = Row::with_padding(&roomy(i, 0), cut);
+    Row padded = Row::with_padding(&input(1, 0), cut);
+    padded.zero_padding(cut);
+    sum += Row(&input(0, 0), cut);
+    sum += padded;
+    sum.store_with_padding(&roomy(i, 0), cut);
+  }
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
@@ -63,13 +76,10 @@ struct Operations {
       b.atomic_add_to(&output(atomically_added, 0), columns);
       Kokkos::atomic_add(&output(dotted, first), a.dot(b, columns));
       if constexpr (Form == RowForm::simd) {
-        if (columns.count < Block - most_cut_columns(Block)) return;
-        typename Row::CutColumns const cut(columns);
-        auto const before = Row::with_padding(&roomy(0, 0), cut);
-        Row sum           = before;
-        sum += Row(&input(0, 0), cut);
-        a.store(&output(cut_copied, 0), cut);
-        sum.store_over(before, &roomy(0, 0), cut);
+        if (columns.count >= Block - most_cut_columns(Block))
+          a.store(&output(cut_copied, 0), typename Row::CutColumns(columns));
+        add_to_roomy<most_cut_columns(Block)>(0, columns);
+        add_to_roomy<3>(1, columns);
       }
     });
   }
@@ -82,15 +92,16 @@ template <class Scalar, int Block, RowForm Form>
 std::string wrong_entry(int first, int rank) {
   using Kernel       = Operations<Scalar, Block, Form>;
   auto const columns = static_cast<std::size_t>(rank);
-  auto const width   = (columns + 3) / 4 * 4 + guard;
+  auto const width   = (columns + 3) / 4 * 4 + guard + Block;  // a whole block may be read
   TestSpace const space;
   Kernel const kernel{typename Kernel::Matrix("input", 3, width),
                       typename Kernel::Matrix("output", outputs, width),
-                      typename Kernel::Matrix("roomy", 1, width + Block), first, rank};
+                      typename Kernel::Matrix("roomy", 2, width), first, rank};
   auto const input  = Kokkos::create_mirror_view(kernel.input);
   auto const output = Kokkos::create_mirror_view(kernel.output);
   auto const roomy  = Kokkos::create_mirror_view(kernel.roomy);
-  for (std::size_t j = 0; j < roomy.extent(1); ++j) roomy(0, j) = static_cast<Scalar>(j % 7);
+  for (std::size_t i = 0; i < 2; ++i)
+    for (std::size_t j = 0; j < width; ++j) roomy(i, j) = static_cast<Scalar>(j % 7);
   Kokkos::deep_copy(kernel.roomy, roomy);
   for (std::size_t j = 0; j < width; ++j) {
     for (std::size_t i = 0; i < 3; ++i)
@@ -108,13 +119,16 @@ std::string wrong_entry(int first, int rank) {
   auto dot = static_cast<Scalar>(canary);
   for (std::size_t j = begin; j < end; ++j) dot += input(0, j) * input(1, j);
   // Too few columns are never CutColumns. All other numbers stay.
-  bool const is_cut =
-      Form == RowForm::simd && end >= begin + std::size_t(std::max(0, Block - most_cut_columns(Block)));
-  if (is_cut)
-    for (std::size_t j = 0; j < roomy.extent(1); ++j) {
-      Scalar const added = j >= begin && j < end ? input(0, j) : Scalar(0);
-      if (!(roomy(0, j) == static_cast<Scalar>(j % 7) + added))
-        return "store_over, column " + std::to_string(j) + ": " + std::to_string(roomy(0, j));
+  auto const is_cut_by = [&](int most) {
+    return Form == RowForm::simd && end >= begin + std::size_t(std::max(0, Block - most));
+  };
+  bool const is_cut = is_cut_by(most_cut_columns(Block));
+  for (std::size_t i = 0; i < 2; ++i)
+    for (std::size_t j = 0; j < width; ++j) {
+      bool const is_added = (i == 0 ? is_cut : is_cut_by(3)) && j >= begin && j < end;
+      Scalar const added  = is_added ? input(0, j) + input(1, j) : Scalar(0);
+      if (!(roomy(i, j) == static_cast<Scalar>(j % 7) + added))
+        return "with padding, column " + std::to_string(j) + ": " + std::to_string(roomy(i, j));
     }
   for (std::size_t j = 0; j < width; ++j) {
     Scalar const a = input(0, j), b = input(1, j), c = input(2, j);
@@ -164,6 +178,9 @@ void all_forms() {
     all_blocks<Scalar, RowForm::strided>();
   } else {
     all_blocks<Scalar, RowForm::simd>();
+    all_cuts<Scalar, 12, RowForm::simd>();
+    all_cuts<Scalar, 20, RowForm::simd>();
+    all_cuts<Scalar, 40, RowForm::simd>();
     all_cuts<Scalar, 48, RowForm::simd>();
     all_cuts<Scalar, 64, RowForm::simd>();
   }

@@ -73,26 +73,34 @@ public:
   using pack_type = typename detail::SimdPack<Scalar, pack_width>::type;
   using mask_type = typename pack_type::mask_type;
 
-  /// The columns of a block from which column R cuts off at most most_cut_columns. It has the masks of the
-  /// registers that may be cut. They are formed once for a walk: their origin is hidden from GCC, which would
-  /// form them for every row again if registers are few (alto, f64, R = 20, AVX2: 74 ms instead of 14).
-  class CutColumns : public Columns {
+  /// The columns of a block from which column R cuts off at most Most. It has the masks of the registers that
+  /// may be cut. They are formed once for a walk: their origin is hidden from GCC, which would form them for
+  /// every row again if registers are few (alto, f64, R = 20, AVX2: 74 ms instead of 14).
+  template <int Most>
+  class CutBy : public Columns {
   public:
-    KOKKOS_FORCEINLINE_FUNCTION explicit CutColumns(Columns const& columns) : Columns(columns) {
-      KOKKOS_ASSERT(columns.count >= Block - most_cut_columns(Block));
-      unrolled<cut_packs>([&](auto k) {
-        m_mask[k] = TinyVec::first(columns.count, packs - cut_packs + k);
+    /// The registers before this one are whole.
+    static constexpr int first_cut = std::max(0, Block - Most) / pack_width;
+
+    KOKKOS_FORCEINLINE_FUNCTION explicit CutBy(Columns const& columns) : Columns(columns) {
+      KOKKOS_ASSERT(columns.count >= Block - Most);
+      unrolled<packs - first_cut>([&](auto k) {
+        m_mask[k] = TinyVec::first(columns.count, first_cut + k);
         hide(m_mask[k]);
       });
     }
-    /// The elements of pack P that are left of column R. The pack is one that may be cut.
+    /// The elements of register P that are left of column R. The register is one that may be cut.
     template <int P>
     [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION mask_type mask() const {
-      return m_mask[P - (packs - cut_packs)];
+      return m_mask[P - first_cut];
+    }
+    /// Whether register P has columns of the row.
+    template <int P>
+    [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION bool has() const {
+      return P * pack_width < Block - Most || P * pack_width < this->count;
     }
 
   private:
-    static constexpr int cut_packs = packs - std::max(0, Block - most_cut_columns(Block)) / pack_width;
     KOKKOS_FORCEINLINE_FUNCTION static void hide([[maybe_unused]] mask_type& mask) {
 #if defined(KOKKOS_ARCH_AVX2) && !defined(KOKKOS_ARCH_AVX512XEON)
       auto const hidden = [&mask](auto native) {
@@ -105,8 +113,10 @@ public:
         hidden(static_cast<__m256>(mask));
 #endif
     }
-    mask_type m_mask[cut_packs];
+    mask_type m_mask[packs - first_cut];
   };
+  /// What column R may cut off from a block of kernel/rank_dispatch.hpp.
+  using CutColumns = CutBy<most_cut_columns(Block)>;
 
   KOKKOS_FUNCTION static Columns columns(int block_first, int rank, int /*lane*/) {
     return {block_first, rank - block_first < Block ? rank - block_first : Block};
@@ -128,10 +138,11 @@ public:
         where(first(columns.count, p), m_pack[p]).copy_from(row + p * pack_width, aligned());
       });
   }
-  KOKKOS_FORCEINLINE_FUNCTION TinyVec(Scalar const* row, CutColumns const& columns) {
+  template <int Most>
+  KOKKOS_FORCEINLINE_FUNCTION TinyVec(Scalar const* row, CutBy<Most> const& columns) {
     row += columns.first;
     unrolled<packs>([&](auto p) {
-      if constexpr (is_whole(p)) {
+      if constexpr (p < CutBy<Most>::first_cut) {
         m_pack[p].copy_from(row + p * pack_width, aligned());
       } else {
         m_pack[p] = pack_type(Scalar(0));
@@ -177,10 +188,11 @@ public:
         where(first(columns.count, p), m_pack[p]).copy_to(row + p * pack_width, aligned());
       });
   }
-  KOKKOS_FORCEINLINE_FUNCTION void store(Scalar* row, CutColumns const& columns) const {
+  template <int Most>
+  KOKKOS_FORCEINLINE_FUNCTION void store(Scalar* row, CutBy<Most> const& columns) const {
     row += columns.first;
     unrolled<packs>([&](auto p) {
-      if constexpr (is_whole(p))
+      if constexpr (p < CutBy<Most>::first_cut)
         m_pack[p].copy_to(row + p * pack_width, aligned());
       else
         where(columns.template mask<p()>(), m_pack[p]).copy_to(row + p * pack_width, aligned());
@@ -188,32 +200,37 @@ public:
   }
   /// Reads whole registers, including the padding that shares a register with the row's columns. For rows
   /// with space for that (make_output_matrix).
-  KOKKOS_FORCEINLINE_FUNCTION static TinyVec with_padding(Scalar const* row, CutColumns const& columns) {
+  template <int Most>
+  KOKKOS_FORCEINLINE_FUNCTION static TinyVec with_padding(Scalar const* row, CutBy<Most> const& columns) {
     TinyVec vec;
     row += columns.first;
     unrolled<packs>([&](auto p) {
-      if (is_there(p, columns.count))
+      if (columns.template has<p()>())
         vec.m_pack[p].copy_from(row + p * pack_width, aligned());
       else
         vec.m_pack[p] = pack_type(Scalar(0));
     });
     return vec;
   }
-  /// Writes whole registers: the columns of the row, and right of column R what `before` has there. For such
-  /// rows which are read again soon. A load that follows a masked store to the same place waits for it: alto
-  /// on uber, R = 10, one core, took 7.1 ms, not 4.2.
-  KOKKOS_FORCEINLINE_FUNCTION void store_over(TinyVec const& before, Scalar* row,
-                                              CutColumns const& columns) const {
+  /// Writes whole registers. For a row that was read with its padding, and to which only zeros were added right
+  /// of column R, so that the padding keeps its numbers. A load that follows a masked store to the same place
+  /// waits for it: alto on uber, R = 10, one core, took 7.1 ms, not 4.2.
+  template <int Most>
+  KOKKOS_FORCEINLINE_FUNCTION void store_with_padding(Scalar* row, CutBy<Most> const& columns) const {
     row += columns.first;
     unrolled<packs>([&](auto p) {
-      if (!is_there(p, columns.count)) return;
-      pack_type whole = m_pack[p];
-      if constexpr (!is_whole(p)) {
-        whole                                      = before.m_pack[p];
-        where(columns.template mask<p()>(), whole) = m_pack[p];
-        hide(whole);
+      if (columns.template has<p()>()) m_pack[p].copy_to(row + p * pack_width, aligned());
+    });
+  }
+  /// Zeros right of column R.
+  template <int Most>
+  KOKKOS_FORCEINLINE_FUNCTION void zero_padding(CutBy<Most> const& columns) {
+    unrolled<packs>([&](auto p) {
+      if constexpr (p >= CutBy<Most>::first_cut) {
+        pack_type const whole                          = m_pack[p];
+        m_pack[p]                                      = pack_type(Scalar(0));
+        where(columns.template mask<p()>(), m_pack[p]) = whole;
       }
-      whole.copy_to(row + p * pack_width, aligned());
     });
   }
   void atomic_add_to(Scalar* row, Columns columns) const {
@@ -224,27 +241,6 @@ public:
   void atomic_add_to_scratch(Scalar* row, Columns columns) const { atomic_add_to(row, columns); }
 
 private:
-  /// Whether pack p is whole in all CutColumns.
-  static constexpr bool is_whole(int p) { return (p + 1) * pack_width <= Block - most_cut_columns(Block); }
-  /// Whether pack p has columns of the row.
-  KOKKOS_FORCEINLINE_FUNCTION static bool is_there(int p, int count) {
-    return p * pack_width < Block - most_cut_columns(Block) || p * pack_width < count;
-  }
-  /// Hides the origin of a register's numbers from GCC, which would join two stores into a masked one.
-  KOKKOS_FORCEINLINE_FUNCTION static void hide([[maybe_unused]] pack_type& pack) {
-#if defined(KOKKOS_ARCH_AVX512XEON)
-    auto const hidden = [&pack](auto native) {
-      __asm__("" : "+v"(native));
-      pack = pack_type(native);
-    };
-    if constexpr (sizeof(Scalar) == 8 && pack_width == 8)
-      hidden(static_cast<__m512d>(pack));
-    else if constexpr (pack_width == 16)
-      hidden(static_cast<__m512>(pack));
-    else if constexpr (pack_width == 8)
-      hidden(static_cast<__m256>(pack));
-#endif
-  }
   static constexpr auto aligned() { return Kokkos::Experimental::simd_flag_default; }
   /// The elements of pack p that are among the first `count` of the block.
   KOKKOS_FORCEINLINE_FUNCTION static mask_type first(int count, int p) {

@@ -79,15 +79,15 @@ inline constexpr int any_inner = -1;
 /// loop: used for all chunks, it made every nonzero a quarter slower (uber, R = 16).
 enum class AltoLoop {
   whole,   // whole blocks of columns, rows alike
-  cut,     // a block that is cut off at column R, roomy rows alike
+  cut,     // a block that is cut off at column R, roomy rows alike; terms are zeros right of it
   careful  // anything: rows of which some are private, locks
 };
 
-/// Inner is the number of factors read for every nonzero, or any_inner.
+/// \tparam Vec    a block's columns; a walk over fewer has a shorter Row
+/// \tparam Inner  the number of factors read for every nonzero, or any_inner
 template <class Vec, class Index, int Inner, AltoTarget Target, class Term>
 struct MttkrpAltoPrivate {
-  using Row    = Vec;
-  using Scalar = typename Row::scalar_type;
+  using Scalar = typename Vec::scalar_type;
 
   /// Nonzeros between a prefetch and the use of its rows.
   static constexpr count_t ahead = 8;
@@ -114,7 +114,7 @@ struct MttkrpAltoPrivate {
   }
 
   /// sum += x * the inner factors' rows of nonzero p (* hoisted)
-  template <class SomeColumns>
+  template <class Row, class SomeColumns>
   KOKKOS_FORCEINLINE_FUNCTION void add_product(Row& sum, count_t p, Row const& hoisted,
                                                SomeColumns const& columns) const {
     constexpr bool times_hoisted = Target == AltoTarget::rows_of_group;
@@ -140,7 +140,7 @@ struct MttkrpAltoPrivate {
 
   /// sum += e p for nonzero p of row k. If the whole group adds to one row, `hoisted` is that row of C times
   /// the group's rows. The sum is then multiplied by the group's rows at the end.
-  template <class SomeColumns>
+  template <class Row, class SomeColumns>
   KOKKOS_FORCEINLINE_FUNCTION void add_residual(Row& sum, count_t p, Index k, Row const& hoisted,
                                                 SomeColumns const& columns) const {
     Row product = Target == AltoTarget::rows_of_group ? hoisted : Row(Scalar(1));
@@ -148,7 +148,7 @@ struct MttkrpAltoPrivate {
     Row const own = Target == AltoTarget::group ? hoisted : Row(term.row(k), columns);
     sum.multiply_add(values[p] - sum_over_lanes<Row::lanes>(product.dot(own, columns)), product);
   }
-  template <class SomeColumns>
+  template <class Row, class SomeColumns>
   KOKKOS_FORCEINLINE_FUNCTION void add_term(Row& sum, count_t p, [[maybe_unused]] Index k, Row const& hoisted,
                                             SomeColumns const& columns) const {
     if constexpr (Term::is_residual)
@@ -157,7 +157,7 @@ struct MttkrpAltoPrivate {
       add_product(sum, p, hoisted, columns);
   }
 
-  template <AltoLoop Loop, class SomeColumns>
+  template <class Row, AltoLoop Loop, class SomeColumns>
   KOKKOS_FORCEINLINE_FUNCTION void walk(count_t s, PrivateRows const& own, SomeColumns const& columns) const {
     constexpr bool careful      = Loop == AltoLoop::careful;
     RowsAt<Scalar> const target = output.alike(own);  // unless careful
@@ -198,10 +198,9 @@ struct MttkrpAltoPrivate {
           } else {
             Scalar* const row = row_of(rows[p]);
             if constexpr (Loop == AltoLoop::cut) {
-              auto const before = Row::with_padding(row, columns);
-              Row sum           = before;
+              Row sum = Row::with_padding(row, columns);
               add_term(sum, p, rows[p], hoisted, columns);
-              sum.store_over(before, row, columns);
+              sum.store_with_padding(row, columns);
             } else {
               Row sum(row, columns);
               add_term(sum, p, rows[p], hoisted, columns);
@@ -214,6 +213,10 @@ struct MttkrpAltoPrivate {
           Scalar* const row = row_of(rows[g]);
           if (careful && locks.in_use()) {
             locks.add(rows[g], group_sum, row, columns);
+          } else if constexpr (Loop == AltoLoop::cut) {
+            group_sum.zero_padding(columns);
+            group_sum += Row::with_padding(row, columns);
+            group_sum.store_with_padding(row, columns);
           } else {
             group_sum += Row(row, columns);
             group_sum.store(row, columns);
@@ -229,6 +232,21 @@ struct MttkrpAltoPrivate {
     }
   }
 
+  /// A block that is cut off, with no more registers than its columns need: with AVX2, ten doubles take three
+  /// of the four of a block of 16. If all formats had blocks of 12 and 20 columns, they would compile longer.
+  template <class Row>
+  KOKKOS_FORCEINLINE_FUNCTION void walk_cut(count_t s, PrivateRows const& own, int count) const {
+    constexpr int step  = Row::pack_width > 4 ? Row::pack_width : 4;
+    constexpr int most  = Row::pack_width > 1 ? step - 1 : most_cut_columns(Row::width);
+    constexpr int fewer = Row::width - step;
+    if constexpr (Row::pack_width > 1 && fewer > 0 && fewer >= Vec::width - most_cut_columns(Vec::width))
+      if (count <= fewer) return walk_cut<TinyVec<typename Row::space_type, Scalar, fewer>>(s, own, count);
+    if (count == Row::width)
+      walk<Row, AltoLoop::whole>(s, own, Columns{0, Row::width});
+    else
+      walk<Row, AltoLoop::cut>(s, own, typename Row::template CutBy<most>(Columns{0, count}));
+  }
+
   KOKKOS_FORCEINLINE_FUNCTION void walk_chunk(count_t s, Columns columns) const {
     PrivateRows const own = locks.in_use() ? PrivateRows{} : output.chunks[s];
     // Makes a copy whose rows begin at these columns. The copy is local for another reason too. The compiler
@@ -242,20 +260,20 @@ struct MttkrpAltoPrivate {
     self.long_rows.slots.data += columns.first;
     self.term = term.from_column(columns.first);
     if (own.alike && !locks.in_use()) {
-      if (columns.count == Row::width)
-        return self.template walk<AltoLoop::whole>(s, own, Columns{0, Row::width});
-      if constexpr (Row::form == RowForm::simd)
-        if (columns.count >= Row::width - most_cut_columns(Row::width) && self.output.alike(own).is_roomy())
-          return self.template walk<AltoLoop::cut>(s, own,
-                                                   typename Row::CutColumns(Columns{0, columns.count}));
+      if (columns.count == Vec::width)
+        return self.template walk<Vec, AltoLoop::whole>(s, own, Columns{0, Vec::width});
+      if constexpr (Vec::form == RowForm::simd)
+        if (columns.count >= Vec::width - most_cut_columns(Vec::width) && self.output.alike(own).is_roomy() &&
+            !(Target == AltoTarget::rows && inner_count() == 0))  // a term without a row is not cut
+          return self.template walk_cut<Vec>(s, own, columns.count);
     }
-    self.template walk<AltoLoop::careful>(s, own, Columns{0, columns.count});
+    self.template walk<Vec, AltoLoop::careful>(s, own, Columns{0, columns.count});
   }
 
   // Flattened: GCC otherwise does not inline the operations of short rows (docs/developer/decisions.md).
   template <class Member>
   POLYAD_FLATTEN KOKKOS_FUNCTION void operator()(Member const& member) const {
-    walk_chunks<Row, Term>(walks, member,
+    walk_chunks<Vec, Term>(walks, member,
                            [&](count_t s, count_t, Columns columns) { walk_chunk(s, columns); });
   }
 };
