@@ -212,9 +212,9 @@ public:
     });
     return vec;
   }
-  /// Writes whole registers. For a row that was read with its padding, and to which only zeros were added right
-  /// of column R, so that the padding keeps its numbers. A load that follows a masked store to the same place
-  /// waits for it: alto on uber, R = 10, one core, took 7.1 ms, not 4.2.
+  /// Writes whole registers. For a row that was read with its padding, and to which only zeros were added
+  /// right of column R, so that the padding keeps its numbers. A load that follows a masked store to the same
+  /// place waits for it: alto on uber, R = 10, one core, took 7.1 ms, not 4.2.
   template <int Most>
   KOKKOS_FORCEINLINE_FUNCTION void store_with_padding(Scalar* row, CutBy<Most> const& columns) const {
     row += columns.first;
