@@ -66,7 +66,7 @@ using SaveModel = std::function<void(std::filesystem::path const&)>;
                                std::optional<io::HostKtensor> start, Report& report,
                                OnIteration const& on_iteration, std::string const& resumed);
 
-// mttkrp, ttm, ttmc, tucker and project: they need a Session, sum the duplicates, and fill in report.input and
+// mttkrp, ttm, ttmc, tucker and project: they need a Session, sum duplicates, and fill in report.input and
 // report.format.
 
 /// The tensor times a matrix (I_n x R) along options.mode: every value of the semi-sparse result.
