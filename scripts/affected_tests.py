@@ -23,6 +23,10 @@ QUICK = (
     (rf"{LIBRARY}/io/", ["text_files", "npz_against_numpy", "cli.files"]),
     (rf"{LIBRARY}/testing/", ["example.own_format"]),
     (r"src/cli/command_line/", ["cli.info", "cli.bad_input"]),
+    # drivers.hpp declares what all commands need of these.
+    (r"src/cli/drivers/products", ["cli.info", "cli.products"]),
+    (r"src/cli/drivers/completion", ["cli.info", "cli.completion"]),
+    (r"src/cli/drivers/apply_models", ["cli.info", "cli.predict", "cli.evaluate", "cli.folding"]),
     (r"src/cli/", ["cli.info", "cli.cpd"]),
     (r"(?:src/|include/)?CMake|cmake/", ["cli.info", "package.cuda_repairs"]),
     (r"README\.md", ["readme.cp_als"]),

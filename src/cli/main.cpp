@@ -20,8 +20,8 @@
 #include "cli/commands/commands.hpp"
 #include "cli/run/interrupt.hpp"
 #include "cli/run/ranks.hpp"
-#include "cli/run/session.hpp"
 #include "cli/streams/standard_streams.hpp"
+#include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/printable.hpp"
 #include "polyad/io/atomic_file.hpp"
@@ -130,15 +130,19 @@ Failure late_interrupt(Report const& report) {
   return {128 + interrupt_signal(), "interrupted when the results were complete"};
 }
 
+template <class CommandOptions, class... Others>
+constexpr bool is_one_of = (std::is_same_v<CommandOptions, Others> || ...);
+
+/// All but commands on files alone. info says what it knows of a device that is not usable.
+template <class CommandOptions>
+constexpr bool needs_device =
+    !is_one_of<CommandOptions, ConvertOptions, CheckOptions, CompareOptions, InfoOptions>;
+
 /// \throws UsageError for a command that does not run on several ranks
 template <class CommandOptions>
 void expect_runs_on_ranks(CommandOptions const&) {
-  constexpr bool runs =
-      std::is_same_v<CommandOptions, CpdOptions> || std::is_same_v<CommandOptions, TrainOptions> ||
-      std::is_same_v<CommandOptions, TuckerOptions> || std::is_same_v<CommandOptions, EvaluateOptions> ||
-      std::is_same_v<CommandOptions, ProjectOptions> || std::is_same_v<CommandOptions, RecommendOptions> ||
-      std::is_same_v<CommandOptions, UpdateOptions> || std::is_same_v<CommandOptions, InfoOptions>;
-  if (!runs)
+  if (!is_one_of<CommandOptions, CpdOptions, TrainOptions, TuckerOptions, EvaluateOptions, ProjectOptions,
+                 RecommendOptions, UpdateOptions, InfoOptions>)
     throw UsageError(
         "only cpd, fast-tucker, tucker, evaluate, project, recommend and update run on several ranks so far: "
         "start this command without mpirun");
@@ -154,7 +158,9 @@ int run_reported(CommandOptions const& options, std::string const& command) {
   Failure failure;
   if (options.common.data_on_stdout) reserve_stdout_for_data();
   try {
-    if (!path.empty() && ranks().rank == 0) io::expect_writable(path);
+    if (needs_device<CommandOptions>) expect_usable_device();
+    if (ranks().rank == 0)
+      for (auto const& output : options.common.outputs) io::expect_writable(output);
     report.exit = run(options, report);
     failure     = flush_stdout();
     if (failure.exit == 0) failure = late_interrupt(report);

@@ -3,11 +3,9 @@
 #pragma once
 
 #include <filesystem>
-#include <initializer_list>
 #include <string>
-#include <vector>
 
-#include "cli/streams/refuse.hpp"
+#include "cli/streams/messages.hpp"
 
 namespace polyad::cli {
 
@@ -19,27 +17,10 @@ namespace polyad::cli {
 
 /// Refuses a number below 0, NaN and infinity. \throws UsageError
 void expect_not_negative(char const* option, double number);
-/// The two numbers of --clip are a range, or there are none. \throws UsageError
-void expect_range(std::vector<double> const& clip);
 
 /// For outputs that are always .npz: the name ends so, or is stdout, unless that is a terminal. An empty name
 /// passes. \param what  the output, for the message; throws UsageError
 void expect_npz(std::string const& option, std::filesystem::path const& output,
                 std::string const& what = "this output");
-
-/// \param unless  the option that permits it, if there is one
-/// \throws UsageError when the output is the input
-void refuse_overwriting(std::filesystem::path const& input, std::filesystem::path const& output,
-                        std::string const& option, std::string const& unless = "");
-
-/// Inputs, the -o file and the report are different files. \throws UsageError
-void expect_distinct_files(std::initializer_list<std::filesystem::path> inputs,
-                           std::filesystem::path const& output, std::filesystem::path const& report);
-
-/// A checkpoint must differ from all other outputs and from all inputs, except the one to resume. \throws
-/// UsageError
-void expect_checkpoints(std::initializer_list<std::filesystem::path> inputs,
-                        std::filesystem::path const& checkpoint, std::filesystem::path const& resume,
-                        std::filesystem::path const& output, std::filesystem::path const& report);
 
 }  // namespace polyad::cli

@@ -85,12 +85,19 @@ CLI::Option* Command::add_output(std::string const& names, std::filesystem::path
   return option;
 }
 
+void Command::add_force(bool& force, std::string const& meaning) {
+  m_outputs.back().force = &force;
+  add_flag("--force", force, meaning);
+}
+
 void Command::settle_streams() {
   after_parsing([inputs = m_inputs, outputs = m_outputs, common = m_common] {
     for (auto const& input : inputs)
       if (*input.path == "-") *input.path = "/dev/stdin";
-    for (auto const& output : outputs)
+    for (auto const& output : outputs) {
       if (*output.path == "-") *output.path = "/dev/stdout";
+      if (!output.path->empty()) common->outputs.push_back(*output.path);
+    }
     expect_read_once(inputs);
     File const* data = nullptr;
     for (auto const& output : outputs) {
@@ -114,6 +121,32 @@ void Command::expect_read_once(std::vector<File> const& inputs) {
       refuse(inputs[m].option + " and " + inputs[k].option +
              " are the same pipe, which can be read only once");
     }
+}
+
+void Command::expect_distinct_files() {
+  after_parsing([inputs = m_inputs, outputs = m_outputs] {
+    for (std::size_t k = 0; k < outputs.size(); ++k) {
+      auto const& output       = outputs[k];
+      bool const is_checkpoint = output.option == "--checkpoint";
+      std::error_code ignored;
+      if (is_checkpoint &&
+          (io::own_descriptor(*output.path) || std::filesystem::is_fifo(*output.path, ignored)))
+        refuse("--checkpoint is written again and again, and read by --resume: it has to be a file");
+      for (auto const& input : inputs) {
+        if ((is_checkpoint && input.option == "--resume") || (output.force != nullptr && *output.force))
+          continue;
+        if (same_file(*input.path, *output.path))
+          refuse("{} would overwrite the input {}{}", output.short_name(), input.path->string(),
+                 output.force != nullptr ? "; --force lets it" : "");
+      }
+      for (std::size_t m = 0; m < k; ++m) {
+        if (!same_file(*outputs[m].path, *output.path)) continue;
+        if (is_checkpoint || outputs[m].option == "--checkpoint")
+          refuse("--checkpoint and another output name the same file");
+        refuse("{} and {} name the same file", outputs[m].short_name(), output.short_name());
+      }
+    }
+  });
 }
 
 void Command::after_parsing(std::function<void()> step) {

@@ -15,6 +15,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/options/file_options.hpp"
@@ -87,6 +88,13 @@ public:
     return option;
   }
 
+  /// As add_option. Help shows the default.
+  template <class T>
+  CLI::Option* add_shown(std::string const& names, T& value, std::string const& meaning,
+                         Listing listing = {}) {
+    return add_option(names, value, meaning, std::move(listing))->capture_default_str();
+  }
+
   /// Numbers or words between commas. The report lists them as one text.
   template <class T>
   CLI::Option* add_list(std::string const& names, std::vector<T>& values, std::string const& meaning,
@@ -128,9 +136,15 @@ public:
   CLI::Option* add_output(std::string const& names, std::filesystem::path& path, std::string const& meaning,
                           Listing listing = {});
 
+  /// --force: the output that was declared last may be an input, too.
+  void add_force(bool& force, std::string const& meaning);
+
   /// Replaces - by the names of stdin and stdout. Refuses two outputs on stdout and two inputs from one pipe.
   /// If an output is stdout, the command's results go to stderr. Comes after the options.
   void settle_streams();
+
+  /// Refuses an output that is an input or another output. A checkpoint may be the one to resume. Comes last.
+  void expect_distinct_files();
 
   /// Runs once all options have their values: steps in the order of declaration.
   void after_parsing(std::function<void()> step);
@@ -144,6 +158,9 @@ private:
   struct File {
     std::string option;
     std::filesystem::path* path;
+    bool const* force = nullptr;  // whether this output may be an input; nullptr: there is no such option
+
+    [[nodiscard]] std::string short_name() const { return option == "--output" ? "-o" : option; }
   };
   static void expect_read_once(std::vector<File> const& inputs);
   void list(Listing listing);

@@ -1,27 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/command_line/command_line.hpp"
 
-#include <CLI/CLI.hpp>
-
 #include <algorithm>
 #include <iostream>
-#include <limits>
 #include <memory>
 #include <string>
 #include <tuple>
 #include <vector>
 
-#include "cli/command_line/checks.hpp"
 #include "cli/command_line/command.hpp"
 #include "cli/command_line/declarations.hpp"
-#include "cli/command_line/declared_options.hpp"
 #include "cli/command_line/shared_options.hpp"
 #include "cli/manual/help.hpp"
-#include "cli/report/git_hash.hpp"
-#include "cli/typed_text/nearest_word.hpp"
-#include "polyad/core/error.hpp"
-#include "polyad/formats/capability.hpp"
-#include "polyad/io/model_file.hpp"
+#include "cli/names/words.hpp"
+#include "cli/report/host_facts.hpp"
+#include "cli/streams/messages.hpp"
 #include "polyad/version.hpp"
 
 namespace polyad::cli {
@@ -112,46 +105,6 @@ std::string one_line(std::string text) {
 
 }  // namespace
 
-void declare(Command& command, CpdOptions& options) {
-  add_summed_tensor(command, options);
-  add_drop_zeros(command, options.drop_zeros);
-  CpAlsOptions& of_run = options;
-  add_declared(command, of_run);
-  command.option("--rank")->required()->default_str("");
-  command.after_parsing([&options] {
-    if (options.rank == 0) refuse("the rank must be at least 1");
-  });
-  add_constraints(command, options);
-  add_format(command, options.format,
-             "Storage format: " + format_names() +
-                 "; or auto, the fastest that fits by what is known of tensor and machine");
-  command.add_flag("--tune", options.tune, "With --format auto: try all formats that fit, on this tensor");
-  add_precision(command, options.precision);
-  command
-      .add_option("--init random|nvecs|FILE", options.init,
-                  "Start: random; nvecs, the leading left singular vectors of the unfolded tensor; or the "
-                  "factors of a model file, without its weights")
-      ->capture_default_str();
-  command.reads("--init", options.start);
-  command.after_parsing([&options] {
-    if (options.init != "random" && options.init != "nvecs") options.start = options.init;
-  });
-  add_device_memory(
-      command, options.device_memory,
-      "Maximum memory to use on the device, in bytes or as 8G. A host backend simulates a device. A tensor "
-      "that does not fit is streamed");
-  command
-      .add_list("--grid P1,P2,...", options.grid,
-                "On several ranks (mpirun): the number of parts of each mode; unset: what sends least", " x ")
-      ->check(CLI::Range(1, std::numeric_limits<int>::max()));
-  add_deterministic(command, options.deterministic,
-                    "factors in every run on one device, and on a host with any number of threads");
-  add_output(command, options.output,
-             "Write the model: .ktns or .txt as Tensor Toolbox text, .npz for numpy");
-  add_common(command);
-  command.footer("Example: polyad cpd uber.tns.xz -r 16 -o model.ktns");
-}
-
 void declare(Command& command, StatsOptions& options) {
   add_summed_tensor(command, options);
   add_common(command);
@@ -161,38 +114,6 @@ void declare(Command& command, StatsOptions& options) {
 void declare(Command& command, InfoOptions&) {
   add_common(command);
 }
-
-void check(CpdOptions const& options) {
-  if (options.tune && options.format != "auto") refuse("--tune chooses a format: leave --format out");
-  if (options.tune && !options.resume.empty())
-    refuse("--resume continues in the checkpoint's format: leave --tune out");
-  bool const has_fixed = !options.constraints.fixed_texts.empty();
-  if (has_fixed && !starts_from_file(options) && options.resume.empty())
-    refuse("--fix needs the factors that are to stay: name their model by --init MODEL");
-  if (options.restarts > 1 && options.init != "random" && !has_fixed)
-    refuse("--restarts are random starts: leave --init out");
-  if (options.restarts > 1 && !(options.checkpoint.empty() && options.resume.empty()))
-    refuse("--restarts have no checkpoints: run them one by one");
-  if (options.init != "random" && !options.resume.empty()) refuse("--resume is a start: leave --init out");
-  expect_checkpoints({options.tensor}, options.checkpoint, options.resume, options.output,
-                     options.common.report);
-  refuse_overwriting(options.tensor, options.common.report, "--report");
-  if (starts_from_file(options)) {
-    refuse_overwriting(options.start, options.common.report, "--report");
-    refuse_overwriting(options.start, options.output, "-o");
-    refuse_overwriting(options.start, options.checkpoint, "--checkpoint");
-  }
-  if (options.output.empty()) return;
-  static_cast<void>(io::model_kind(options.output));
-  refuse_overwriting(options.tensor, options.output, "-o");
-  if (same_file(options.output, options.common.report)) refuse("-o and --report name the same file");
-}
-
-void check(StatsOptions const& options) {
-  refuse_overwriting(options.tensor, options.common.report, "--report");
-}
-
-void check(InfoOptions const&) {}
 
 std::optional<Options> parse_command_line(int argc, char const* const* argv) {
   CLI::App app("Factors sparse tensors on one CPU core, on many, or on a GPU.", "polyad");
@@ -213,6 +134,8 @@ std::optional<Options> parse_command_line(int argc, char const* const* argv) {
     if (is_named && command.name != first_word) return;
     Command declared(app, command.name, command.description, command.options.common);
     declare(declared, command.options);
+    declared.after_parsing([&options = command.options] { check(options); });
+    declared.expect_distinct_files();
   });
 
   add_manual(app);
@@ -231,7 +154,6 @@ std::optional<Options> parse_command_line(int argc, char const* const* argv) {
   std::optional<Options> chosen;
   for_each([&](auto& command) {
     if (app.get_subcommands().front()->get_name() != command.name) return;
-    check(command.options);
     chosen = command.options;
   });
   return chosen;

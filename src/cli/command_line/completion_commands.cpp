@@ -61,7 +61,7 @@ template <class Asked>
 void add_rows_of_mode(Command& command, Asked& options) {
   command.add_input("MODEL", options.model, "A model of fast-tucker (.npz)")->required();
   add_mode(command, options.mode, "The mode whose rows you want", 0);
-  command.add_option("-n,--count N", options.count, "Number of rows")->capture_default_str();
+  command.add_shown("-n,--count N", options.count, "Number of rows");
   add_index_base(command, "--index-base", options.index_base,
                  "Number of the first row, 0 or 1; unset: as in the model's training set");
 }
@@ -116,8 +116,7 @@ void declare(Command& command, TrainOptions& options) {
                      "Rank of the core; unset: the largest J, or chosen if -j is unset too");
   command.add_choice("--optimizer NAME", options.optimizer_name, names_of_optimizers(),
                      summaries_of_optimizers());
-  command.add_option("--lr X", options.learning_rate, "Learning rate of adam, and of sgd's factors")
-      ->capture_default_str();
+  command.add_shown("--lr X", options.learning_rate, "Learning rate of adam, and of sgd's factors");
   FastTuckerOptions& of_run = options;
   add_declared(command, of_run);
   auto* const implicit = command.add_flag_with_text(
@@ -149,11 +148,9 @@ void declare(Command& command, TrainOptions& options) {
       .add_list("--targets T,T,...", options.target_names,
                 "als: what rows of each mode are drawn to: zero, one, out; unset: chosen")
       ->check(CLI::IsMember({"zero", "one", "out"}));
-  command
-      .add_option("--time-mode MODE", options.time_mode_text,
-                  "The mode of time, its number or name: the other modes' biases drift over it; -1: none",
-                  listed_mode("time_mode", options.time_mode_text))
-      ->capture_default_str();
+  command.add_shown("--time-mode MODE", options.time_mode_text,
+                    "The mode of time, its number or name: the other modes' biases drift over it; -1: none",
+                    listed_mode("time_mode", options.time_mode_text));
   command.add_list("--time-bins B[,B...]", options.time_bins,
                    "Time bins of each mode's drift, one number or one per mode; unset: chosen");
   command.add_list("--time-reg X[,X...]", options.time_damping,
@@ -260,7 +257,6 @@ void check(TrainOptions const& options) {
   if (!optimizer.needs_of_format(Capability::sgd) && !(options.sgd.intermediates && options.sgd.share_fibers))
     refuse("--no-intermediates and --no-sharing are for sgd");
   expect_format_for_optimizer(options);
-  expect_range(options.clip);
   if (options.deterministic && !optimizer.has_fixed_order)
     refuse("--optimizer " + options.optimizer_name +
            " is not deterministic: threads update rows in no fixed order. Take --optimizer " +
@@ -270,9 +266,6 @@ void check(TrainOptions const& options) {
       !format_offers(options.format, Capability::fixed_order))
     refuse(options.format +
            " is not deterministic: several threads add to one row in no fixed order. Take --format auto");
-  expect_distinct_files({options.tensor, options.test}, options.output, options.common.report);
-  expect_checkpoints({options.tensor, options.test}, options.checkpoint, options.resume, options.output,
-                     options.common.report);
   expect_npz("-o", options.output, "a FastTucker model");
 }
 
@@ -285,21 +278,15 @@ void check(RecommendOptions const& options) {
     refuse(
         "--user-mode, --rank-seen and the options of the fit are about the users of --ratings, which is not "
         "given");
-  expect_range(options.clip);
-  expect_distinct_files({options.model, options.seen, options.file, options.ratings}, options.output,
-                        options.common.report);
 }
 
 void check(SimilarOptions const& options) {
   if (options.index.has_value() != options.file.empty()) refuse("give either --index or --for-file");
-  expect_distinct_files({options.model, options.file}, options.output, options.common.report);
 }
 
 void check(PredictOptions const& options) {
-  expect_range(options.clip);
-  expect_distinct_files({options.model, options.places}, options.output, options.common.report);
-  expect_distinct_files({options.model, options.places, options.output}, options.residuals,
-                        options.common.report);
+  if (same_file(options.output, options.residuals))
+    refuse("--residuals would overwrite the output " + options.output.string());
 }
 
 }  // namespace polyad::cli

@@ -33,9 +33,11 @@ void declare(Command& command, EstimateOptions& options);
 void declare(Command& command, TuneOptions& options);
 void declare(Command& command, InfoOptions& options);
 
+/// Most commands exclude some options or values.
+template <class CommandOptions>
+void check(CommandOptions const&) {}
 /// \throws UsageError
 void check(CpdOptions const& options);
-void check(StatsOptions const& options);
 void check(TuckerOptions const& options);
 void check(TtmOptions const& options);
 void check(TtmcOptions const& options);
@@ -51,12 +53,7 @@ void check(CheckOptions const& options);
 void check(CompareOptions const& options);
 void check(GenOptions const& options);
 void check(MttkrpOptions const& options);
-void check(EstimateOptions const& options);
 void check(TuneOptions const& options);
-void check(InfoOptions const& options);
-
-/// The options of cpd for bounds and penalties: --nonnegative, --lower, --upper, --l1, --ridge and --inner
-void add_constraints(Command& command, CpdOptions& options);
 
 /// The options of fast-tucker that say how a test set is held out.
 void add_splits(Command& command, TrainOptions& options);

@@ -5,6 +5,7 @@
 #include "cli/command_line/checks.hpp"
 #include "cli/command_line/command.hpp"
 #include "cli/command_line/declarations.hpp"
+#include "cli/command_line/declared_options.hpp"
 #include "cli/command_line/shared_options.hpp"
 #include "polyad/io/model_file.hpp"
 #include "polyad/io/tensor_file.hpp"
@@ -60,7 +61,7 @@ void declare(Command& command, ConvertOptions& options) {
                  "Number of the first index in the file; unset: as in TENSOR");
   command.add_flag("--pack", options.packed, "Pack the blocks of .pten with zstd");
   command.add_flag("--allow-non-finite", options.input.allow_non_finite, "Take NaN and infinity as they are");
-  command.add_flag("--force", options.force, "OUTPUT may be TENSOR, which it replaces when it is whole");
+  command.add_force(options.force, "OUTPUT may be TENSOR, which it replaces when it is whole");
   add_common(command);
   command.footer(
       "Example: polyad convert uber.tns.xz uber.pten\nThe dialects are described in docs/file-formats.md.");
@@ -70,8 +71,7 @@ void declare(Command& command, CheckOptions& options) {
   add_tensor(command, options.input.path, options.input.index_base);
   command.add_output("--fix FILE", options.fixed,
                      "Write the tensor with duplicates summed and the others left out");
-  command.add_flag("--force", options.force,
-                   "That file may be TENSOR, which is replaced once it is complete");
+  command.add_force(options.force, "That file may be TENSOR, which is replaced once it is complete");
   add_common(command);
   command.footer(
       "The exit status is 8 if it finds any of them, and 3 if the file cannot be read. Empty slices are "
@@ -105,14 +105,11 @@ void declare(Command& command, GenOptions& options) {
   command.add_option("-n,--nnz N", options.nnz,
                      "About how many nonzeros; not for low-rank, which fills blocks");
   add_rank(command, options.rank, "Components of low-rank and ratings")->capture_default_str();
-  command
-      .add_option("--skew X", options.skew,
-                  "For power-law and ratings: the k-th most frequent row has a share ~ k^-X")
-      ->capture_default_str();
-  command
-      .add_option("--noise X", options.noise, "For ratings: the standard deviation around the planted mean")
-      ->capture_default_str();
-  add_seed(command, options.seed, "all random numbers");
+  command.add_shown("--skew X", options.skew,
+                    "For power-law and ratings: the k-th most frequent row has a share ~ k^-X");
+  command.add_shown("--noise X", options.noise,
+                    "For ratings: the standard deviation around the planted mean");
+  add_row(command, OptionRow("seed", "--seed S", "Seed of all random numbers"), options.seed);
   add_output(command, options.output, "The tensor to write")->required();
   add_dialect(command, options.to);
   command.add_output("--model FILE", options.model, "Write the model that low-rank was made of");
@@ -131,26 +128,19 @@ void declare(Command& command, MttkrpOptions& options) {
 }
 
 void check(ConvertOptions const& options) {
-  refuse_overwriting(options.input.path, options.common.report, "--report");
   expect_dialect(options.output, options.to);
   auto const dialect =
       options.to.empty() ? io::dialect_of_ending(options.output) : io::writable_dialect(options.to);
   if (options.precision == "f32" && !(dialect && dialect->holds_floats()))
     refuse("text holds values in full: --precision f32 is for .pten and .npz");
   if (options.packed && !(dialect && dialect->can_pack())) refuse("--pack is for .pten");
-  if (!options.force) refuse_overwriting(options.input.path, options.output, "OUTPUT", "--force");
-  if (same_file(options.output, options.common.report)) refuse("OUTPUT and --report name the same file");
 }
 
 void check(CheckOptions const& options) {
-  refuse_overwriting(options.input.path, options.common.report, "--report");
   if (!options.fixed.empty()) expect_dialect(options.fixed, "");
-  if (!options.force) refuse_overwriting(options.input.path, options.fixed, "--fix", "--force");
-  if (same_file(options.fixed, options.common.report)) refuse("--fix and --report name the same file");
 }
 
 void check(CompareOptions const& options) {
-  for (auto const& path : {options.a, options.b}) refuse_overwriting(path, options.common.report, "--report");
   if (options.at_least && std::isnan(*options.at_least)) refuse("--at-least takes a number, not nan");
 }
 
@@ -163,14 +153,12 @@ void check(GenOptions const& options) {
   if (!options.model.empty()) static_cast<void>(io::model_kind(options.model));
   expect_not_negative("--skew", options.skew);
   expect_not_negative("--noise", options.noise);
-  if (same_file(options.output, options.model)) refuse("-o and --model name the same file");
   for (auto const& path : {options.output, options.model})
     if (same_file(path, options.common.report)) refuse("--report would overwrite an output");
 }
 
 void check(MttkrpOptions const& options) {
   expect_npz("-o", options.output);
-  expect_distinct_files({options.input.path, options.factors}, options.output, options.common.report);
 }
 
 }  // namespace polyad::cli

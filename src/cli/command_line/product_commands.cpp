@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <string>
 
 #include "cli/command_line/checks.hpp"
 #include "cli/command_line/command.hpp"
@@ -86,27 +85,21 @@ void declare(Command& command, ProjectOptions& options) {
 }
 
 void check(TtmOptions const& options) {
-  expect_distinct_files({options.tensor, options.matrix}, options.output, options.common.report);
   if (!io::dialect_of_ending(options.output))
     refuse("-o " + options.output.string() +
            ": the name of a tensor file ends with .tns, .mtx, .pten or .npz");
 }
 
 void check(TtmcOptions const& options) {
-  expect_distinct_files({options.tensor, options.matrices}, options.output, options.common.report);
   expect_npz("-o", options.output);
 }
 
 void check(TuckerOptions const& options) {
-  expect_distinct_files({options.tensor}, options.output, options.common.report);
   expect_npz("-o", options.output);
   if (options.init != "random" && !options.resume.empty()) refuse("--resume is a start: leave --init out");
-  expect_checkpoints({options.tensor}, options.checkpoint, options.resume, options.output,
-                     options.common.report);
 }
 
 void check(ProjectOptions const& options) {
-  expect_distinct_files({options.model, options.input.path}, options.output, options.common.report);
   static_cast<void>(io::model_kind(options.output));
 }
 

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/command_line/shared_options.hpp"
 
-#include <charconv>
 #include <cmath>
 #include <memory>
 #include <string>
 #include <utility>
 
-#include "cli/command_line/checks.hpp"
 #include "cli/names/words.hpp"
+#include "cli/streams/messages.hpp"
 #include "polyad/core/printable.hpp"
 
 namespace polyad::cli {
@@ -19,15 +18,6 @@ constexpr int most_threads = 4096;
 void add_bytes(Command& command, std::string const& name, std::optional<std::uint64_t>& bytes,
                std::string const& meaning) {
   command.add_option(name + " BYTES", bytes, meaning)->transform(CLI::Validator(settle_bytes, ""));
-}
-
-/// The number that is all of the text.
-std::optional<std::int64_t> whole_number(std::string const& text) {
-  std::int64_t number   = 0;
-  auto const* const end = text.data() + text.size();
-  auto const parsed     = std::from_chars(text.data(), end, number);
-  if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
-  return number;
 }
 
 using Table = io::DelimitedOptions;
@@ -142,13 +132,8 @@ CLI::Option* add_rank(Command& command, std::uint64_t& rank, std::string const& 
   return command.add_option("-r,--rank R", rank, meaning);
 }
 
-void add_seed(Command& command, std::uint64_t& seed, std::string const& of) {
-  command.add_option("--seed S", seed, "Seed of " + of, unlisted)->capture_default_str();
-  command.after_parsing([&seed, &common = command.common()] { common.seed = seed; });
-}
-
 void add_format(Command& command, std::string& format, std::string const& meaning) {
-  command.add_option("--format NAME", format, meaning)->capture_default_str();
+  command.add_shown("--format NAME", format, meaning);
 }
 
 void add_precision(Command& command, std::string& precision, std::string const& of) {
@@ -165,7 +150,7 @@ void add_deterministic(Command& command, bool& deterministic, std::string const&
 
 Listing listed_mode(std::string name, std::string const& text) {
   return [name = std::move(name), &text](OptionList& list) {
-    auto const number = whole_number(text);
+    auto const number = whole_number<std::int64_t>(text);
     list.emplace_back(name, number ? OptionValue(*number) : OptionValue(text));
   };
 }
@@ -176,7 +161,7 @@ void add_mode(Command& command, std::string& mode, std::string const& meaning, i
                   listed_mode("mode", mode))
       ->required();
   command.refuse_old("-m", [old_base](std::string const& typed) {
-    auto const number = whole_number(typed);
+    auto const number = whole_number<std::int64_t>(typed);
     bool const is_old = number && *number >= old_base;
     return "--mode " + (is_old ? std::to_string(*number - old_base) : old_base == 0 ? typed : "N");
   });
@@ -191,6 +176,10 @@ void add_clip(Command& command, std::vector<double>& clip, std::string const& me
                   })
       ->delimiter(',')
       ->expected(2);
+  command.after_parsing([&clip] {
+    if (!clip.empty() && !(clip[0] <= clip[1]))
+      refuse("--clip takes LOWEST,HIGHEST, not {}", fmt::join(clip, ","));
+  });
 }
 
 CLI::Option* add_output(Command& command, std::filesystem::path& output, std::string const& meaning) {

@@ -63,9 +63,6 @@ void add_drop_zeros(Command& command, bool& drop_zeros);
 /// -r, at least 1, required or with a default
 CLI::Option* add_rank(Command& command, std::uint64_t& rank, std::string const& meaning);
 
-/// --seed; `of` names the random numbers. The report has a field of its own for it.
-void add_seed(Command& command, std::uint64_t& seed, std::string const& of);
-
 /// --format; `meaning` names the formats that the command takes
 void add_format(Command& command, std::string& format, std::string const& meaning);
 

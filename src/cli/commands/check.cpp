@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // polyad check: finds probable errors in a tensor whose file is readable, and writes a corrected copy.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -10,12 +8,9 @@
 #include <vector>
 
 #include "cli/commands/commands.hpp"
-#include "cli/streams/messages.hpp"
-#include "cli/streams/refuse.hpp"
-#include "cli/tensors/read_input.hpp"
+#include "cli/tensors/entries.hpp"
 #include "cli/tensors/write_output.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/io/atomic_file.hpp"
 #include "polyad/io/clean_list.hpp"
 
 namespace polyad::cli {
@@ -29,24 +24,20 @@ struct ModeUse {
   std::uint64_t used     = 0;
 };
 
-template <class Indices>
-ModeUse use_of(Indices const& indices, std::uint64_t order, std::uint64_t mode, std::uint64_t extent) {
+ModeUse use_of(io::CoordinateList const& tensor, int mode) {
   ModeUse use;
-  std::uint64_t const nnz = indices.size() / order;
+  std::uint64_t const nnz = tensor.nnz(), extent = tensor.extents[mode];
   for (std::uint64_t p = 0; p < nnz; ++p) {
-    std::uint64_t const index = indices[p * order + mode];
+    std::uint64_t const index = index_of(tensor, p, mode);
     use.smallest              = std::min(use.smallest, index);
     use.largest               = std::max(use.largest, index);
   }
   if (extent / 64 <= nnz) {  // a mark a slice takes less than the indices
     std::vector<bool> marks(extent);
-    for (std::uint64_t p = 0; p < nnz; ++p) marks[indices[p * order + mode]] = true;
+    for (std::uint64_t p = 0; p < nnz; ++p) marks[index_of(tensor, p, mode)] = true;
     use.used = std::count(marks.begin(), marks.end(), true);
   } else {
-    std::vector<std::uint64_t> column(nnz);
-    for (std::uint64_t p = 0; p < nnz; ++p) column[p] = indices[p * order + mode];
-    std::sort(column.begin(), column.end());
-    use.used = std::unique(column.begin(), column.end()) - column.begin();
+    use.used = occurring_rows(tensor, mode).size();
   }
   return use;
 }
@@ -65,12 +56,10 @@ std::string first_place(CheckOptions const& options, io::CoordinateList const& t
 }  // namespace
 
 int run(CheckOptions const& options, Report& report) {
-  if (!options.fixed.empty()) io::expect_writable(options.fixed);
-  TensorInput input         = options.input;
-  input.allow_non_finite    = true;
-  auto tensor               = read_input(input, options.common, report);
-  std::uint64_t const order = tensor.order();
-  auto const count          = [&](auto const& is) {
+  TensorInput input      = options.input;
+  input.allow_non_finite = true;
+  auto tensor            = read_input_file(input, options.common, report).tensor;
+  auto const count       = [&](auto const& is) {
     return std::count_if(tensor.values.begin(), tensor.values.end(), is);
   };
   std::uint64_t const duplicates = io::count_duplicates(tensor);
@@ -89,9 +78,8 @@ int run(CheckOptions const& options, Report& report) {
   text += fmt::format("\n{:>4} {:>20} {:>20} {:>20} {:>20}\n", "mode", "size", "smallest index",
                       "largest index", "empty slices");
   std::uint64_t const base = report.input->base;
-  for (std::uint64_t n = 0; n < order; ++n) {
-    ModeUse const use = std::visit(
-        [&](auto const& indices) { return use_of(indices, order, n, tensor.extents[n]); }, tensor.indices);
+  for (int n = 0; n < tensor.order(); ++n) {
+    ModeUse const use = use_of(tensor, n);
     text += fmt::format("{:>4} {:>20} {:>20} {:>20} {:>20}\n", n, tensor.extents[n], use.smallest + base,
                         use.largest + base, tensor.extents[n] - use.used);
     report.input->empty_slices.push_back(tensor.extents[n] - use.used);

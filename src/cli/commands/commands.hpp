@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The commands. Each fills its report as it proceeds, so that after a failure the report has everything known
 // so far. Returns the exit code. Results go to stdout, everything else to stderr.
+//
+// Also what most commands use: their drivers, a Session, messages, and how a tensor is read.
 #pragma once
 
-#include "cli/options/options.hpp"
-#include "cli/report/report.hpp"
+#include "cli/drivers/drivers.hpp"
+#include "cli/run/session.hpp"
+#include "cli/streams/messages.hpp"
+#include "cli/tensors/read_input.hpp"
 
 namespace polyad::cli {
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // polyad compare: two models, a model and a tensor, or two tensors.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -10,11 +8,8 @@
 #include <vector>
 
 #include "cli/commands/commands.hpp"
-#include "cli/names/match_stored.hpp"
+#include "cli/names/read_for_model.hpp"
 #include "cli/names/row_texts.hpp"
-#include "cli/streams/messages.hpp"
-#include "cli/streams/refuse.hpp"
-#include "cli/tensors/read_input.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/clean_list.hpp"
 #include "polyad/io/input_file.hpp"

@@ -1,29 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // polyad cpd: reads a tensor, factors it by CP-ALS, and writes the model.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <optional>
 #include <utility>
 
 #include "cli/commands/commands.hpp"
-#include "cli/drivers/factor.hpp"
+#include "cli/names/read_for_model.hpp"
 #include "cli/names/row_texts.hpp"
-#include "cli/names/settle_modes.hpp"
 #include "cli/report/host_facts.hpp"
 #include "cli/run/interrupt.hpp"
 #include "cli/run/ranks.hpp"
-#include "cli/run/session.hpp"
-#include "cli/streams/messages.hpp"
 #include "cli/streams/progress.hpp"
-#include "cli/streams/refuse.hpp"
 #include "cli/streams/run_files.hpp"
 #include "cli/tensors/compact_list.hpp"
-#include "cli/tensors/read_input.hpp"
 #include "cli/tensors/read_on_ranks.hpp"
 #include "cli/typed_text/mode_constraints.hpp"
-#include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/model_defect.hpp"
 #include "polyad/core/quantity_text.hpp"
@@ -36,11 +28,45 @@ namespace polyad::cli {
 namespace {
 
 std::optional<io::HostKtensor> read_start(CpdOptions const& options) {
-  if (!starts_from_file(options)) return std::nullopt;
+  if (options.start.empty()) return std::nullopt;
   io::HostKtensor start = io::read_model(options.start);
   if (start.rank() != options.rank)
     refuse_file(options.start, "holds a model of rank {}, not {}", start.rank(), options.rank);
   return start;
+}
+
+/// Multiplies the weights into the factors whose updates leave their scale free.
+void share_weights(io::HostKtensor& start, TypedConstraints const& constraints) {
+  // If the first update computes the first factor anew, these weights matter only without iterations.
+  // Penalties depend on how they are divided among the modes.
+  std::size_t const rank = start.rank();
+  auto const shares      = shares_of_weights(constraints, start.factors.size());
+  double const root      = 1 / static_cast<double>(shares.size());
+  for (auto const& share : shares) {
+    auto& factor = start.factors[share.mode];
+    for (std::size_t e = 0; e < factor.size(); ++e) {
+      double const weight = start.weights[e % rank];
+      factor[e] *= shares.size() == 1
+                       ? weight
+                       : share.factor * std::copysign(std::pow(std::abs(weight), root),
+                                                      share.mode == shares.front().mode ? weight : 1);
+    }
+  }
+  std::fill(start.weights.begin(), start.weights.end(), 1.0);
+}
+
+/// Looks the names of modes up. On several ranks all call it; the first one knows the names.
+/// \throws UsageError for a name that no mode has; InputError for a tensor of one mode, or a start of other
+/// extents
+void settle_modes(CpdOptions& options, io::CoordinateList const& tensor, InputReport const& input,
+                  std::optional<io::HostKtensor>& start) {
+  if (tensor.order() < 2) refuse_file(options.tensor, "has one mode only; CP needs two or more");
+  settle_modes(options.constraints, [&](std::string const& option, std::string const& name) {
+    return mode_on_ranks(name, input.labels, tensor.order(), option);
+  });
+  if (!start) return;
+  expect_extents(options.start, start->extents, tensor.extents);
+  share_weights(*start, options.constraints);
 }
 
 /// The format of the checkpoint to resume, which must be one of ours; empty without one.
@@ -69,7 +95,7 @@ void summarise_constraints(CpdReport const& result) {
         result.weights.size(), fmt::join(result.zero_components, ", "));
 }
 
-void summarise(CpdOptions const& options, Report const& report, double seconds) {
+void summarise(CpdOptions const& options, Report const& report) {
   auto const& result  = std::get<CpdReport>(report.result);
   auto const& backend = *report.backend;
   show("tensor   {}: {}\n", report.input->path, tensor_text(*report.input));
@@ -101,7 +127,8 @@ void summarise(CpdOptions const& options, Report const& report, double seconds) 
   }
   bool const many = !result.restarts.empty();
   show("time     {} to read, {} to build, {} for {}\n", duration_text(report.input->read_s),
-       duration_text(report.format->build_s), duration_text(many ? result.restarts_s : seconds),
+       duration_text(report.format->build_s),
+       duration_text(many ? result.restarts_s : report.iteration_seconds()),
        many ? "all starts" : "the iterations");
   for (auto const& file : result.files) show("wrote    {}\n", file);
 }
@@ -166,14 +193,14 @@ TensorInput input_of(CpdOptions const& options) {
 }
 
 /// Keeps the results, and says what they are. \returns the exit status
-int finish(CpdOptions const& options, Report& report, SaveModel const& save, double seconds) {
+int finish(CpdOptions const& options, Report& report, SaveModel const& save) {
   auto& result     = std::get<CpdReport>(report.result);
   int const signal = signal_of_ranks();
   finish_files_in_spite_of_signals();
   if (!options.output.empty() && ranks().rank == 0) save(options.output);
   for (auto const& file : {options.output, options.checkpoint})
     if (!file.empty()) result.files.push_back(file.string());
-  summarise(options, report, seconds);
+  summarise(options, report);
   warn_of_defect(options, result);
   if (signal == 0) return 0;
   say("polyad: interrupted after iteration {}\n", result.iterations);
@@ -187,35 +214,28 @@ int run(CpdOptions const& given, Report& report) {
   CpdOptions options = given;
   report.iterates    = true;
   expect_format(options.format);
-  expect_usable_device();
   expect_ranks_suit(options);
   finish_files_in_spite_of_signals();  // checkpoints
-  auto const resumed_file              = open_run_files(options);
+  Reopenable const resumed_file(options.resume);
   auto const resumed_format            = read_resumed_format(options);
   std::optional<io::HostKtensor> start = read_start(options);
   RunSession session(options.common, report, options.device_memory);
   report.process_bytes = peak_memory_bytes();
-  auto tensor          = read_on_ranks(input_of(options), options.common, report);
+  auto tensor          = read_file_on_ranks(input_of(options), options.common, report).tensor;
   settle_modes(options, tensor, *report.input, start);
   if (start)
     expect_same_rows(start->names.labels, options.start.string(), report.input->labels,
                      options.tensor.string());
   warn_of_negative_values(constraints_of_modes(options.constraints, tensor.order()), tensor);
-  note_unkept(options);
+  note_unkept(options.common);
   session.begin();
-  double seconds = 0;
   SaveModel save;
   {
     Progress progress(options.max_iterations, options.time_limit_s, options.common.quiet);
-    auto const on_iteration = [&](IterationReport const& it) {
-      report.iterations.push_back(it);
-      seconds += it.seconds;
-      progress.iteration(it.iteration, it.fit, it.delta, it.seconds);
-      return interrupt_signal() == 0;
-    };
+    auto const on_iteration = [&](IterationReport const& it) { return progress.iteration(it, report); };
     save = factor(options, std::move(tensor), std::move(start), report, on_iteration, resumed_format);
   }
-  return finish(options, report, save, seconds);
+  return finish(options, report, save);
 }
 
 }  // namespace polyad::cli

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// polyad estimate: reads a tensor and predicts the time and memory of each format.
+// polyad estimate: reads a tensor and predicts the time and memory of each format. polyad tune: tries the
+// formats on the tensor, and can keep the choice.
+#include <utility>
 
 #include "cli/commands/commands.hpp"
-#include "cli/format_choice/formats_of.hpp"
-#include "cli/run/session.hpp"
-#include "cli/streams/messages.hpp"
+#include "cli/format_choice/stored_choice.hpp"
 #include "cli/tensors/compact_list.hpp"
-#include "cli/tensors/read_input.hpp"
-#include "polyad/core/device.hpp"
 #include "polyad/core/quantity_text.hpp"
+#include "polyad/io/atomic_file.hpp"
 
 namespace polyad::cli {
 
@@ -19,8 +18,9 @@ std::string milliseconds(double seconds, bool predicted) {
   return fmt::format("{}{:.3g}", predicted ? "~" : "", seconds * 1e3);
 }
 
-}  // namespace
-
+/// A line for each format, the best first: bytes, needed memory, build time, the time of each mode and of an
+/// iteration. The last column adds an iteration's share of the build. Times are measured if possible;
+/// predicted times have a tilde.
 void print_formats(FormatsReport const& formats) {
   show("{:<14} {:>9} {:>9} {:>4} {:>7} {:>9} {:>9} {:>10}  {}\n", "format", "bytes", "needs", "fits",
        "load ms", "build ms", "iter ms", "with build", "ms per mode");
@@ -43,6 +43,7 @@ void print_formats(FormatsReport const& formats) {
   }
 }
 
+/// The lines above the table.
 void print_choice(Report const& report, EstimateOptions const& options) {
   auto const& formats = std::get<FormatsReport>(report.result);
   show("tensor   {}: {}\n", report.input->path, tensor_text(*report.input));
@@ -57,11 +58,12 @@ void print_choice(Report const& report, EstimateOptions const& options) {
   show("\n");
 }
 
+}  // namespace
+
 int run(EstimateOptions const& options, Report& report) {
-  expect_usable_device();
-  auto tensor = read_input(
-      TensorInput{.path = options.tensor, .index_base = options.index_base, .duplicates = options.duplicates},
-      options.common, report);
+  TensorInput const input{
+      .path = options.tensor, .index_base = options.index_base, .duplicates = options.duplicates};
+  auto tensor = read_input_file(input, options.common, report).tensor;
   Session const session(options.common, report, options.device_memory);
   static_cast<void>(compact_list(tensor, *report.input));  // as cpd does
   report.result = estimate_formats(options, tensor, *report.backend);
@@ -74,6 +76,31 @@ int run(EstimateOptions const& options, Report& report) {
   show(
       "\n~: predicted. needs: peak memory, factors included. load: loading the kernels, once per process. "
       "with build: an iteration including its share of load and build.\n");
+  return 0;
+}
+
+int run(TuneOptions const& options, Report& report) {
+  if (options.store) io::expect_writable(choice_path(options.tensor));
+  // Reads it as cpd does, since the choice is kept for cpd.
+  auto tensor = read_input_file(input_to_sum(options), options.common, report).tensor;
+  if (tensor.order() < 2) refuse_file(options.tensor, "has one mode only; CP needs two or more");
+  Session const session(options.common, report, options.device_memory);
+  auto const key = choice_key(options.tensor, tensor, *report.backend, options.rank, options.precision);
+  static_cast<void>(compact_list(tensor, *report.input));
+  FormatsReport formats = tune_formats(options, std::move(tensor), report);
+  if (options.store && key) {
+    StoredChoice choice{formats.best, formats.iterations};
+    if (!formats.shapes.empty()) choice.format = formats.shapes.front().format;
+    write_choice(*key, choice);
+    formats.files.push_back(choice_path(options.tensor).string());
+  }
+  report.result = std::move(formats);
+  print_choice(report, options);
+  auto const& found = std::get<FormatsReport>(report.result);
+  print_formats(found);
+  if (!found.shapes.empty()) show("\n{:<48} {:>9}\n", "shape", "ms");
+  for (auto const& shape : found.shapes) show("{:<48} {:>9.3g}\n", shape.format, shape.seconds * 1e3);
+  for (auto const& file : found.files) show("wrote    {}\n", file);
   return 0;
 }
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // polyad evaluate: reads a model and test entries, and prints how good the model's recommendations are.
-#include <fmt/format.h>
-
 #include <cmath>
 #include <cstddef>
 #include <string>
@@ -9,15 +7,9 @@
 #include <vector>
 
 #include "cli/commands/commands.hpp"
-#include "cli/drivers/ranking.hpp"
 #include "cli/names/read_for_model.hpp"
 #include "cli/names/row_texts.hpp"
 #include "cli/run/ranks.hpp"
-#include "cli/run/session.hpp"
-#include "cli/streams/messages.hpp"
-#include "cli/streams/refuse.hpp"
-#include "cli/tensors/read_input.hpp"
-#include "polyad/core/device.hpp"
 #include "polyad/io/atomic_file.hpp"
 
 namespace polyad::cli {
@@ -104,13 +96,13 @@ void write_users(Evaluation const& found, EntriesForModel const& test, int mode,
   io::AtomicFile file(output);
   std::string text = "user,method";
   for (std::size_t m = 0; m < metrics_of_user; ++m) text += fmt::format(",{}", metric_names[m]);
-  text += "\n";
+  file.write(text + "\n");
   std::size_t const n   = mode;
   bool const has_labels = n < test.names.labels.size() && test.names.labels[n].has_rows();
   for (std::size_t u = 0; u < found.user_rows.size(); ++u)
     for (auto const& of_users : found.of_users) {
       std::uint64_t const row = found.user_rows[u];
-      text += fmt::format(
+      text                    = fmt::format(
           "{},{}",
           has_labels ? field(std::string(test.names.labels[n].label(row))) : std::to_string(row + base),
           of_users.method);
@@ -118,12 +110,8 @@ void write_users(Evaluation const& found, EntriesForModel const& test, int mode,
         double const value = of_users.values[u * metrics_of_user + m];
         text += std::isnan(value) ? "," : fmt::format(",{}", value);
       }
-      text += "\n";
-      if (text.size() < std::size_t{1} << 20) continue;
-      file.write(text);
-      text.clear();
+      file.write(text + "\n");
     }
-  file.write(text);
   file.commit();
 }
 
@@ -161,20 +149,19 @@ void settle(EvaluateOptions& options, io::HostFastTucker& model) {
 int run(EvaluateOptions const& given, Report& report) {
   EvaluateOptions options = given;
   bool const is_root      = ranks().rank == 0;
-  expect_usable_device();
-  if (is_root && !options.output.empty()) io::expect_writable(options.output);
-  auto model = io::read_fast_tucker(options.model);
+  auto model              = io::read_fast_tucker(options.model);
   settle(options, model);
   auto const& evaluation = options.evaluation;
   RunSession session(options.common, report);
   int const base = base_of_model(model.names, options.index_base, options.model);
-  auto test      = read_part_for_model(options.test, base, model.names, model.extents, options.common);
-  report.input   = test.facts;
+  auto test = read_part_for_model({.path = options.test}, base, model.names, model.extents, options.common);
+  report.input = test.facts;
   if (is_root) warn_of_unknown_labels(test, model.extents);
   io::CoordinateList seen;
   // Users whom the model does not know are the same in both files.
   if (!options.seen.empty())
-    seen = read_part_for_model(options.seen, base, test.names, test.file.tensor.extents, options.common)
+    seen = read_part_for_model({.path = options.seen}, base, test.names, test.file.tensor.extents,
+                               options.common)
                .file.tensor;
   session.begin();
   auto const found = evaluate_model(model, evaluation, std::move(test.file.tensor), std::move(seen));

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // polyad fast-tucker: reads observed entries, fits a FastTucker model and writes it.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -10,22 +8,16 @@
 #include <vector>
 
 #include "cli/commands/commands.hpp"
-#include "cli/drivers/choosing/implicit_choice.hpp"
-#include "cli/drivers/completion.hpp"
 #include "cli/names/read_for_model.hpp"
 #include "cli/names/row_texts.hpp"
 #include "cli/report/host_facts.hpp"
 #include "cli/run/interrupt.hpp"
 #include "cli/run/ranks.hpp"
-#include "cli/run/session.hpp"
 #include "cli/splits/held_out_sets.hpp"
-#include "cli/streams/messages.hpp"
 #include "cli/streams/progress.hpp"
-#include "cli/streams/refuse.hpp"
 #include "cli/streams/run_files.hpp"
 #include "cli/tensors/entries.hpp"
 #include "cli/tensors/read_on_ranks.hpp"
-#include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/quantity_text.hpp"
 #include "polyad/io/checkpoint.hpp"
@@ -46,35 +38,12 @@ void expect_known_base(TrainOptions const& options, InputReport const& train, In
       options.tensor.string(), options.test.string());
 }
 
-/// The test set, whose rows are those of the training set. On several ranks each has a part of it; if rows
-/// have names, rank 0 has all of it, since it alone knows them.
+/// The test set, whose rows are those of the training set. On several ranks each has a part of it.
 EntriesForModel read_test(TrainOptions const& options, InputReport const& train) {
   int const base = train.knows_base ? train.base : options.index_base;
-  if (ranks().size == 1) {
-    auto test = read_for_model({.path = options.test, .duplicates = options.duplicates}, base, train.names(),
-                               train.dims, options.common);
-    expect_known_base(options, train, test.facts);
-    return test;
-  }
-  Report report;
-  EntriesForModel test;
-  test.file =
-      read_file_on_ranks({.path = options.test, .index_base_of_text = base, .duplicates = options.duplicates},
-                         options.common, report);
-  test.names           = train.names();
-  bool const has_names = !train.labels.empty() || !test.file.labels.empty();
-  if (sums_of_ranks(has_names ? 1 : 0).all == 0) {
-    expect_known_base(options, train, *report.input);
-    return test;
-  }
-  auto const order = test.file.tensor.extents.size();
-  auto whole       = gather_on_rank_0(std::move(test.file.tensor));
-  if (ranks().rank == 0) {
-    test.file.tensor = std::move(whole);
-    return match_to_model(std::move(test.file), std::move(*report.input), base, train.names(), train.dims);
-  }
-  test.file.tensor = {};
-  test.file.tensor.extents.assign(order, 0);
+  auto test      = read_part_for_model({.path = options.test, .duplicates = options.duplicates}, base,
+                                       train.names(), train.dims, options.common);
+  if (ranks().rank == 0) expect_known_base(options, train, test.facts);
   return test;
 }
 
@@ -85,7 +54,7 @@ CompletionSets read_sets(TrainOptions& options, Report& report, std::vector<std:
   std::string const file = options.tensor.string();
   TensorInput const input{
       .path = options.tensor, .index_base_of_text = options.index_base, .duplicates = options.duplicates};
-  sets.train = read_on_ranks(input, options.common, report);
+  sets.train = read_file_on_ranks(input, options.common, report).tensor;
   sets.names = report.input->names();
   if (options.index_base >= 0 && report.input->knows_base && !report.input->table &&
       report.input->base != options.index_base)
@@ -113,9 +82,9 @@ CompletionSets read_sets(TrainOptions& options, Report& report, std::vector<std:
     if (!parts.text.empty()) splits.push_back(std::move(parts.text));
     return std::move(parts.held);
   };
-  if (options.splits()) sets.test = keep(hold_out_test(options, std::move(sets.train), sets.names.labels));
+  if (options.splits()) sets.test = keep(hold_out(options, std::move(sets.train), sets.names.labels, "test"));
   if (options.validate > 0)
-    sets.validation = keep(hold_out_validation(options, std::move(sets.train), sets.names.labels));
+    sets.validation = keep(hold_out(options, std::move(sets.train), sets.names.labels, "validation"));
   if (!options.test.empty()) {
     auto const first = sums_of_ranks(test.file.tensor.nnz()).before;
     auto extents     = test.file.tensor.extents;
@@ -136,10 +105,7 @@ CompletionSets read_sets(TrainOptions& options, Report& report, std::vector<std:
 void warn_of_single_times(TrainOptions const& options, io::CoordinateList const& train) {
   int const mode = options.bias.time_mode;
   if (mode < 0 || ranks().size > 1 || 2 * train.extents[mode] <= train.nnz()) return;
-  std::vector<std::uint64_t> times(train.nnz());
-  for (std::uint64_t p = 0; p < times.size(); ++p) times[p] = index_of(train, p, mode);
-  std::sort(times.begin(), times.end());
-  std::uint64_t const distinct = std::unique(times.begin(), times.end()) - times.begin();
+  std::uint64_t const distinct = occurring_rows(train, mode).size();
   if (2 * distinct <= train.nnz()) return;
   say("polyad: warning: {} entries have {} different times in mode {}, so that nothing can be learned of "
       "most times. Take longer steps; of a table, --time COLUMN --time-unit day makes some\n",
@@ -219,24 +185,13 @@ std::vector<std::string> left_to_biases(ChoiceReport const& choice) {
 bool has_one_value(io::CoordinateList const& list) {
   constexpr double none = std::numeric_limits<double>::infinity();
   double least = none, most = -none;
-  for (double const x : list.values) {
-    least = std::min(least, x);
-    most  = std::max(most, x);
-  }
-  for (auto const& rank : doubles_of_all_ranks({least, most})) {
-    least = std::min(least, rank[0]);
-    most  = std::max(most, rank[1]);
-  }
+  auto const add = [&](double low, double high) {
+    least = std::min(least, low);
+    most  = std::max(most, high);
+  };
+  for (double const x : list.values) add(x, x);
+  for (auto const& rank : doubles_of_all_ranks({least, most})) add(rank[0], rank[1]);
   return least == most;
-}
-
-std::string errors_text(ErrorReports const& errors) {
-  std::string text;
-  for (char const* set : {"train", "validation", "test"})
-    if (auto const found = errors.find(set); found != errors.end())
-      text += fmt::format("{}{} RMSE {} MAE {}", text.empty() ? "" : ", ", set,
-                          error_text(found->second.rmse), error_text(found->second.mae));
-  return text;
 }
 
 /// The facts of the checkpoint to resume, for the plan of the memory: the library reads it, too. On the first
@@ -244,6 +199,7 @@ std::string errors_text(ErrorReports const& errors) {
 std::optional<FastTuckerState> read_facts(TrainOptions const& options) {
   if (options.resume.empty() || ranks().rank > 0) return std::nullopt;
   auto state = io::read_fast_tucker_checkpoint(options.resume);
+  // The plan needs to know how many there are.
   for (auto* const matrices :
        {&state.factors, &state.cores, &state.intermediates, &state.moments, &state.kept})
     for (auto& matrix : *matrices) matrix = {};
@@ -268,7 +224,7 @@ void share_shape(TrainOptions const& options, std::size_t order, std::optional<F
 }
 
 void summarise(TrainOptions const& options, Report const& report, std::vector<std::string> const& splits,
-               int last, double seconds) {
+               int last) {
   auto const& result  = std::get<CompletionReport>(report.result);
   auto const& backend = *report.backend;
   show("entries  {}: {}, {} to learn from\n", report.input->path, dims_text(report.input->dims),
@@ -325,7 +281,7 @@ void summarise(TrainOptions const& options, Report const& report, std::vector<st
                                                        : result.reason);
   show("time     {} to read, {}{} for the epochs\n", duration_text(report.input->read_s),
        learns ? duration_text(report.format->build_s) + " to build, " : std::string(),
-       duration_text(seconds));
+       duration_text(report.iteration_seconds()));
   for (auto const& file : result.files) show("wrote    {}\n", file);
 }
 
@@ -375,8 +331,7 @@ void expect_distributed(TrainOptions const& options) {
 int run(TrainOptions const& given, Report& report) {
   TrainOptions options = given;
   report.iterates      = true;
-  expect_usable_device();
-  bool sums_later = false;
+  bool sums_later      = false;
   if (ranks().size > 1) {
     expect_distributed(options);
     // The run sums those of implicit feedback once their ranks have them.
@@ -384,8 +339,8 @@ int run(TrainOptions const& given, Report& report) {
     if (sums_later) options.duplicates = "keep";
   }
   finish_files_in_spite_of_signals();  // checkpoints
-  auto const resumed_file = open_run_files(options);
-  auto resumed            = read_facts(options);
+  Reopenable const resumed_file(options.resume);
+  auto resumed = read_facts(options);
   RunSession session(options.common, report, options.device_memory);
   report.process_bytes = peak_memory_bytes();
   std::vector<std::string> splits;
@@ -396,30 +351,25 @@ int run(TrainOptions const& given, Report& report) {
   auto cold = std::exchange(sets.cold, {});
   if (options.implicit)
     for (double& x : cold.values) x = x > 0 ? 1 : 0;  // the targets, as of all other entries
-  note_unkept(options);
+  note_unkept(options.common);
   warn_of_single_times(options, sets.train);
   warn_of_cold(cold.nnz());
   session.begin();
   auto const chosen = choose_implicit_options(options, sets.train, sums_later);
-  double seconds    = 0;
   CompletedModel model;
   {
     Progress progress(options.max_epochs, options.time_limit_s, options.common.quiet);
-    model = complete(
-        options, std::move(sets), report,
-        [&](IterationReport const& epoch) {
-          report.iterations.push_back(epoch);
-          seconds += epoch.seconds;
-          auto const text =
-              epoch.objective ? fmt::format("loss {:.6g}", *epoch.objective) : errors_text(epoch.errors);
-          progress.iteration(epoch.iteration, text, epoch.seconds);
-          return interrupt_signal() == 0;
-        },
-        [&](SearchReport const& search) {
-          progress.step([&] { return search_text(search); });
-          return interrupt_signal() == 0;
-        },
-        resumed);
+    model =
+        complete(options,
+                 {.sets     = std::move(sets),
+                  .resumed  = resumed,
+                  .on_epoch = [&](IterationReport const& epoch) { return progress.iteration(epoch, report); },
+                  .on_search =
+                      [&](SearchReport const& search) {
+                        progress.step([&] { return search_text(search); });
+                        return interrupt_signal() == 0;
+                      }},
+                 report);
   }
   int const signal      = signal_of_ranks();
   auto& result          = std::get<CompletionReport>(report.result);
@@ -436,7 +386,7 @@ int run(TrainOptions const& given, Report& report) {
     result.files.insert(result.files.begin(), options.output.string());
   }
   if (report.format) warn_of_losses(*report.format);
-  summarise(options, report, splits, last, seconds);
+  summarise(options, report, splits, last);
   if (chosen) show_choice(*chosen);
   if (diverged) {
     report.error = fmt::format(

@@ -1,25 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // polyad gen: random tensors.
-#include <fmt/format.h>
-
-#include <string>
 
 #include "cli/commands/commands.hpp"
-#include "cli/run/session.hpp"
-#include "cli/streams/messages.hpp"
-#include "cli/tensors/generate.hpp"
-#include "cli/tensors/read_input.hpp"
 #include "cli/tensors/write_output.hpp"
-#include "polyad/core/device.hpp"
-#include "polyad/io/atomic_file.hpp"
 #include "polyad/io/model_file.hpp"
 
 namespace polyad::cli {
 
 int run(GenOptions const& options, Report& report) {
-  expect_usable_device();
-  io::expect_writable(options.output);
-  if (!options.model.empty()) io::expect_writable(options.model);
   Session const session(options.common, report);
   auto const made = generate(options);
   FactsReport facts;

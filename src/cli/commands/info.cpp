@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // polyad info: the facts about this build, and whether it can run here.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -10,11 +8,8 @@
 #include <vector>
 
 #include "cli/commands/commands.hpp"
-#include "cli/report/git_hash.hpp"
 #include "cli/report/host_facts.hpp"
 #include "cli/run/ranks.hpp"
-#include "cli/run/session.hpp"
-#include "cli/streams/messages.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/formats/capability.hpp"
 #include "polyad/io/tensor_file.hpp"

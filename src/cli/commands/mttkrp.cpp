@@ -3,24 +3,16 @@
 #include <utility>
 
 #include "cli/commands/commands.hpp"
-#include "cli/drivers/products.hpp"
-#include "cli/names/match_stored.hpp"
+#include "cli/names/read_for_model.hpp"
 #include "cli/names/row_texts.hpp"
-#include "cli/run/session.hpp"
-#include "cli/streams/messages.hpp"
-#include "cli/tensors/read_input.hpp"
 #include "cli/tensors/write_output.hpp"
-#include "polyad/core/device.hpp"
 #include "polyad/io/array_npz.hpp"
-#include "polyad/io/atomic_file.hpp"
 #include "polyad/io/model_file.hpp"
 
 namespace polyad::cli {
 
 int run(MttkrpOptions const& given, Report& report) {
-  MttkrpOptions options = given;
-  expect_usable_device();
-  io::expect_writable(options.output);
+  MttkrpOptions options    = given;
   auto const model         = io::read_model(options.factors);
   auto input               = options.input;
   input.index_base_of_text = model.names.index_base;

@@ -4,7 +4,6 @@
 //
 // Also polyad similar: the rows of a mode that are most similar to given ones, by their products with the
 // core.
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,17 +19,11 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/folding/new_entries.hpp"
-#include "cli/commands/folding/new_users.hpp"
-#include "cli/drivers/ranking.hpp"
 #include "cli/names/read_for_model.hpp"
 #include "cli/names/row_texts.hpp"
 #include "cli/names/words.hpp"
 #include "cli/run/ranks.hpp"
-#include "cli/run/session.hpp"
-#include "cli/streams/messages.hpp"
-#include "cli/streams/refuse.hpp"
 #include "cli/tensors/entries.hpp"
-#include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/printable.hpp"
 #include "polyad/io/array_npz.hpp"
@@ -196,7 +189,7 @@ void write_arrays(RankedRows const& found, std::uint64_t base, std::filesystem::
 void put(RankedRows const& found, Queries const& queries, int mode, RowTexts const& rows,
          std::filesystem::path const& output) {
   if (output.extension() == ".npz") {
-    write_arrays(found, rows.has_labels(mode) ? 0 : static_cast<std::uint64_t>(rows.base()), output);
+    write_arrays(found, rows.has_labels(mode) ? 0 : rows.base(), output);
   } else {
     std::string text;
     for (std::size_t q = 0; q < queries.texts.size(); ++q)
@@ -216,8 +209,6 @@ void put(RankedRows const& found, Queries const& queries, int mode, RowTexts con
 int run(RecommendOptions const& options, Report& report) {
   if (ranks().size > 1 && options.ratings.empty())
     refuse("recommend runs on several ranks only for --ratings so far: start this command without mpirun");
-  expect_usable_device();
-  if (ranks().rank == 0) io::expect_writable(options.output);
   auto model     = io::read_fast_tucker(options.model);
   int const mode = mode_of_text(options.mode, model.names.labels, model.order(), "--mode");
   int const base = base_of_model(model.names, options.index_base, options.model);
@@ -271,8 +262,6 @@ int run(RecommendOptions const& options, Report& report) {
 }
 
 int run(SimilarOptions const& options, Report& report) {
-  expect_usable_device();
-  io::expect_writable(options.output);
   auto const model = io::read_fast_tucker(options.model);
   int const mode   = mode_of_text(options.mode, model.names.labels, model.order(), "--mode");
   RowTexts rows(model.names, model.extents, base_of_model(model.names, options.index_base, options.model));

@@ -5,11 +5,6 @@
 #include <utility>
 
 #include "cli/commands/commands.hpp"
-#include "cli/run/session.hpp"
-#include "cli/streams/messages.hpp"
-#include "cli/tensors/read_input.hpp"
-#include "cli/tensors/tensor_facts.hpp"
-#include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
 
 namespace polyad::cli {
@@ -53,8 +48,7 @@ void print(Report const& report) {
 }  // namespace
 
 int run(StatsOptions const& options, Report& report) {
-  expect_usable_device();
-  auto tensor = read_input(input_to_sum(options), options.common, report);
+  auto tensor = read_input_file(input_to_sum(options), options.common, report).tensor;
   Session const session(options.common, report);
   auto facts = tensor_facts(std::move(tensor), report);
   if (std::isinf(facts.smallest) || std::isinf(facts.largest))

@@ -1,23 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // polyad ttm and ttmc: a tensor times one matrix, and times the matrices of all modes but one.
-#include <fmt/format.h>
-
 #include <map>
 #include <utility>
 #include <vector>
 
 #include "cli/commands/commands.hpp"
-#include "cli/drivers/products.hpp"
-#include "cli/names/match_stored.hpp"
+#include "cli/names/read_for_model.hpp"
 #include "cli/names/row_texts.hpp"
-#include "cli/run/session.hpp"
-#include "cli/streams/messages.hpp"
-#include "cli/streams/refuse.hpp"
-#include "cli/tensors/read_input.hpp"
 #include "cli/tensors/write_output.hpp"
-#include "polyad/core/device.hpp"
 #include "polyad/io/array_npz.hpp"
-#include "polyad/io/atomic_file.hpp"
 #include "polyad/io/input_file.hpp"
 #include "polyad/io/model_file.hpp"
 #include "polyad/io/tensor_file.hpp"
@@ -30,8 +21,6 @@ namespace {
 /// \param names  the names of the matrices' rows, if they are a model's; empty: they have none
 template <class CommandOptions>
 io::TensorFile read_tensor(CommandOptions& options, Report& report, io::RowNames const& names = {}) {
-  expect_usable_device();
-  io::expect_writable(options.output);
   auto input               = input_to_sum(options);
   input.index_base_of_text = names.index_base;
   auto file                = read_input_file(input, options.common, report);
@@ -48,29 +37,22 @@ void expect_rows(std::filesystem::path const& file, int mode, io::HostArray cons
   if (matrix.shape[1] == 0) refuse_file(file, "the matrix of mode {} has no columns", mode);
 }
 
-/// What else the archive of the matrices says, if they are those of a model.
-struct FactsOfModel {
-  std::vector<std::uint64_t> extents;
-  std::vector<StoredRows> rows;  // as of HostKtensor
-  io::RowNames names;
-};
-
-FactsOfModel facts_of_model(io::InputFile& file, std::map<int, io::HostArray> const& matrices) {
-  FactsOfModel facts;
+/// What else the archive of the matrices says, if they are those of a model: extents, rows and names.
+io::HostKtensor facts_of_model(io::InputFile& file, std::map<int, io::HostArray> const& matrices) {
+  io::HostKtensor facts;
   for (auto const& [n, matrix] : matrices) facts.extents.push_back(matrix.shape[0]);
   // A model has all its factors; a gap is an error that the caller reports.
-  if (matrices.empty() || matrices.rbegin()->first + 1 != static_cast<int>(matrices.size())) return facts;
+  if (matrices.empty() || matrices.rbegin()->first + 1 != std::ssize(matrices)) return facts;
   facts.rows  = file.read_rows_npz(facts.extents);
   facts.names = file.read_names_npz(facts.extents);
   return facts;
 }
 
 /// If the model has lists of rows, keeps the nonzeros in these rows, with their positions in the lists.
-void look_up_rows(FactsOfModel const& model, TtmcOptions const& options, io::CoordinateList& tensor) {
-  auto const& [extents, rows, names] = model;
-  if (rows.empty() || extents.size() != static_cast<std::size_t>(tensor.order())) return;
-  expect_extents(options.matrices, extents, tensor.extents);
-  io::keep_stored(tensor, rows, options.mode);
+void look_up_rows(io::HostKtensor const& model, TtmcOptions const& options, io::CoordinateList& tensor) {
+  if (model.rows.empty() || std::ssize(model.extents) != tensor.order()) return;
+  expect_extents(options.matrices, model.extents, tensor.extents);
+  io::keep_stored(tensor, model.rows, options.mode);
 }
 
 /// Writes the product of ttm with the names of its rows. The columns of the matrix, which have taken the

@@ -4,19 +4,13 @@
 #include <utility>
 
 #include "cli/commands/commands.hpp"
-#include "cli/drivers/products.hpp"
 #include "cli/report/host_facts.hpp"
 #include "cli/run/interrupt.hpp"
 #include "cli/run/ranks.hpp"
-#include "cli/run/session.hpp"
-#include "cli/streams/messages.hpp"
 #include "cli/streams/progress.hpp"
-#include "cli/streams/refuse.hpp"
 #include "cli/streams/run_files.hpp"
 #include "cli/tensors/compact_list.hpp"
-#include "cli/tensors/read_input.hpp"
 #include "cli/tensors/read_on_ranks.hpp"
-#include "polyad/core/device.hpp"
 #include "polyad/core/quantity_text.hpp"
 
 namespace polyad::cli {
@@ -24,24 +18,18 @@ namespace polyad::cli {
 int run(TuckerOptions const& given, Report& report) {
   TuckerOptions options = given;
   report.iterates       = true;
-  expect_usable_device();
   if (options.init != "random") expect_one_rank("--init " + options.init + " works on");
-  auto const resumed_file = open_run_files(options);
   RunSession session(options.common, report);
   report.process_bytes = peak_memory_bytes();
-  auto tensor          = read_on_ranks(input_to_sum(options), options.common, report);
+  auto tensor          = read_file_on_ranks(input_to_sum(options), options.common, report).tensor;
   if (tensor.order() < 2) refuse_file(options.tensor, "has one mode only; Tucker needs two or more");
-  note_unkept(options);
+  note_unkept(options.common);
   session.begin();
-  double seconds = 0;
   finish_files_in_spite_of_signals();
   {
     Progress progress(options.max_iterations, options.time_limit_s, options.common.quiet);
     decompose(options, std::move(tensor), report, [&](IterationReport const& it) {
-      report.iterations.push_back(it);
-      seconds += it.seconds;
-      progress.iteration(it.iteration, it.fit, it.delta, it.seconds);
-      if (interrupt_signal() == 0) return true;
+      if (progress.iteration(it, report)) return true;
       finish_files_in_spite_of_signals();
       return false;
     });
@@ -58,7 +46,7 @@ int run(TuckerOptions const& given, Report& report) {
   show("fit      {} after {} iterations ({})\n", fit_text(result.fit, result.fit_error), result.iterations,
        to_string(result.reason));
   show("time     {} to read, {} to build, {} for the iterations\n", duration_text(report.input->read_s),
-       duration_text(report.format->build_s), duration_text(seconds));
+       duration_text(report.format->build_s), duration_text(report.iteration_seconds()));
   for (auto const& file : result.files) show("wrote    {}\n", file);
   if (signal == 0) return 0;
   say("polyad: interrupted after iteration {}\n", result.iterations);

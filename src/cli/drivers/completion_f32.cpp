@@ -3,11 +3,7 @@
 
 namespace polyad::cli {
 
-template CompletedModel complete_as<float, std::uint32_t>(TrainOptions const&, CompletionSets&&, Report&,
-                                                          OnEpoch const&, OnSearch const&,
-                                                          std::optional<FastTuckerState>&);
-template CompletedModel complete_as<float, std::uint64_t>(TrainOptions const&, CompletionSets&&, Report&,
-                                                          OnEpoch const&, OnSearch const&,
-                                                          std::optional<FastTuckerState>&);
+template CompletedModel complete_as<float, std::uint32_t>(TrainOptions const&, CompletionTask&&, Report&);
+template CompletedModel complete_as<float, std::uint64_t>(TrainOptions const&, CompletionTask&&, Report&);
 
 }  // namespace polyad::cli

@@ -3,13 +3,7 @@
 
 namespace polyad::cli {
 
-template CompletedModel complete_as<double, std::uint32_t>(TrainOptions const&, CompletionSets&&, Report&,
-                                                           OnEpoch const&, OnSearch const&,
-                                                           std::optional<FastTuckerState>&);
-template CompletedModel complete_as<double, std::uint64_t>(TrainOptions const&, CompletionSets&&, Report&,
-                                                           OnEpoch const&, OnSearch const&,
-                                                           std::optional<FastTuckerState>&);
-template std::vector<double> predict_as<std::uint32_t>(io::HostFastTucker const&, io::CoordinateList&&);
-template std::vector<double> predict_as<std::uint64_t>(io::HostFastTucker const&, io::CoordinateList&&);
+template CompletedModel complete_as<double, std::uint32_t>(TrainOptions const&, CompletionTask&&, Report&);
+template CompletedModel complete_as<double, std::uint64_t>(TrainOptions const&, CompletionTask&&, Report&);
 
 }  // namespace polyad::cli

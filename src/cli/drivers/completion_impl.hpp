@@ -11,9 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "cli/drivers/completion.hpp"
+#include "cli/drivers/drivers.hpp"
 #include "cli/format_choice/machine.hpp"
-#include "cli/memory/loading_bytes.hpp"
 #include "cli/memory/memory_of_ranks.hpp"
 #include "cli/run/communicator.hpp"
 #include "cli/run/interrupt.hpp"
@@ -311,9 +310,9 @@ inline void centre_values(double centre, CompletionSets& sets, PredictionRange& 
 }
 
 template <class Scalar, class Index>
-CompletedModel complete_as(TrainOptions const& options, CompletionSets&& sets, Report& report,
-                           OnEpoch const& on_epoch, OnSearch const& on_search,
-                           std::optional<FastTuckerState>& resumed) {
+CompletedModel complete_as(TrainOptions const& options, CompletionTask&& task, Report& report) {
+  auto& sets              = task.sets;
+  auto const& resumed     = task.resumed;
   auto const world        = make_communicator(options.deterministic, report);
   auto const& space       = world.space();
   int const order         = sets.train.order();
@@ -334,14 +333,14 @@ CompletedModel complete_as(TrainOptions const& options, CompletionSets&& sets, R
   if (is_auto && resumed) planned.format = resumed->format;
   expect_completion_fits<Scalar, Index>(world, options, sets, asked, planned, resumed ? &*resumed : nullptr,
                                         report);
-  // The run itself reads the matrices from the checkpoint.
-  if (resumed) resumed->clear_matrices();
   auto const observed = observed_rows(sets.train);
   auto const names    = sets.names;
   auto const data     = distribute(world, to_data<Scalar, Index>(space, std::move(sets), asked, planned));
-  FastTuckerCallback const tell = [&](FastTuckerEpoch const& epoch) { return on_epoch(to_report(epoch)); };
+  FastTuckerCallback const tell = [&](FastTuckerEpoch const& epoch) {
+    return task.on_epoch(to_report(epoch));
+  };
   FastTuckerSearchCallback const tell_search = [&](FastTuckerSearch const& search) {
-    return on_search({search.candidates, search.biases, search.model, search.seconds});
+    return task.on_search({search.candidates, search.biases, search.model, search.seconds});
   };
   auto result = fast_tucker(space, data, asked, tell, format, tell_search);
   if (centre != 0) {
@@ -375,15 +374,6 @@ CompletedModel complete_as(TrainOptions const& options, CompletionSets&& sets, R
   return {io::without_factors(space, result.model),
           [space, model = result.model, names, observed, fit = row_fit(chosen, order)](
               std::filesystem::path const& path) { save(space, model, path, names, observed, fit); }};
-}
-
-template <class Index>
-std::vector<double> predict_as(io::HostFastTucker const& host, io::CoordinateList&& places) {
-  Space const space;
-  auto const predictions =
-      predict(space, io::to_model<double>(space, host), upload_list<double, Index>(space, std::move(places)));
-  auto const result = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), predictions);
-  return {result.data(), result.data() + result.size()};
 }
 
 }  // namespace polyad::cli

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/drivers/products.hpp"
-
 #include <algorithm>
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
-#include "cli/memory/loading_bytes.hpp"
+#include "cli/drivers/drivers.hpp"
 #include "cli/memory/memory_of_ranks.hpp"
-#include "cli/memory/plan_of_rank.hpp"
 #include "cli/run/communicator.hpp"
 #include "cli/run/interrupt.hpp"
 #include "cli/run/ranks.hpp"
@@ -17,10 +15,13 @@
 #include "cli/tensors/empty_slices.hpp"
 #include "cli/tensors/read_on_ranks.hpp"
 #include "polyad/core/memory_plan.hpp"
+#include "polyad/cp/project.hpp"
 #include "polyad/distributed/distribute.hpp"
 #include "polyad/formats/any_format.hpp"
 #include "polyad/formats/semi_sparse.hpp"
 #include "polyad/io/saved_models.hpp"
+#include "polyad/tensor/factor_matrices.hpp"
+#include "polyad/tensor/ktensor.hpp"
 #include "polyad/tucker/tucker.hpp"
 
 namespace polyad::cli {
@@ -159,6 +160,41 @@ Prepared<Scalar> prepare_part(Communicator<Space> const& world, TuckerOptions co
   });
 }
 
+template <class Scalar, class Index>
+AnyFormat<Scalar, Space> format_of_one_product(Space const& space, io::CoordinateList&& tensor,
+                                               io::HostKtensor const& model, Report& report) {
+  auto const coo = to_device<Scalar, Index>(space, std::move(tensor), *report.input);
+  // A single product rarely justifies a sorted copy.
+  auto const X  = AnyFormat<Scalar, Space>::build(space, coo,
+                                                  {.rank       = model.rank(),
+                                                   .iterations = 1.0 / coo.order(),
+                                                   .may_stream = false,
+                                                   .duplicates = Duplicates::keep});
+  report.format = FormatFacts{.chosen = X.chosen(), .storage_bytes = X.storage_bytes()};
+  return X;
+}
+
+/// The model's factors on the device. That of `mode` is not set.
+template <class Scalar>
+FactorMatrices<Scalar, Space> factors_but(Space const& space, Extents const& extents,
+                                          io::HostKtensor const& model, int mode) {
+  FactorMatrices<Scalar, Space> factors(space, extents, model.rank());
+  for (int n = 0; n < extents.order(); ++n)
+    if (n != mode) from_host<Scalar>(space, model.factors[n], factors[n]);
+  return factors;
+}
+
+template <class Scalar, class Index>
+ProjectedRows project_as(io::CoordinateList&& tensor, io::HostKtensor const& model, int mode,
+                         Report& report) {
+  Space const space;
+  auto const X = format_of_one_product<Scalar, Index>(space, std::move(tensor), model, report);
+  Ktensor<Scalar, Space> const on_device{
+      model.weights, factors_but<Scalar>(space, X.extents(), model, mode), {}, model.constraints};
+  auto const found = project(space, on_device, X, mode);
+  return {to_host<Scalar>(space, found.rows), found.fit, found.objective};
+}
+
 }  // namespace
 
 io::CoordinateList multiply(TtmOptions const& options, io::CoordinateList&& tensor,
@@ -189,7 +225,7 @@ io::HostArray multiply(TtmcOptions const& options, io::CoordinateList&& tensor,
 }
 
 void decompose(TuckerOptions const& given, io::CoordinateList&& list, Report& report,
-               std::function<bool(IterationReport const&)> const& on_iteration) {
+               OnIteration const& on_iteration) {
   auto const world      = make_communicator(false, report);
   TuckerOptions options = given;
   options.rows          = compact_list(list, *report.input);
@@ -212,6 +248,30 @@ void decompose(TuckerOptions const& given, io::CoordinateList&& list, Report& re
       save(space, result.model, options.output, report.input->names());
   };
   options.precision == "f32" ? decompose_as(float()) : decompose_as(double());
+}
+
+ProjectedRows project_rows(io::CoordinateList&& tensor, io::HostKtensor const& model, int mode,
+                           std::string const& precision, Report& report) {
+  io::keep_stored(tensor, model.rows, mode);
+  return with_types(precision, needs_wide_index(tensor), [&](auto scalar, auto index) {
+    return project_as<decltype(scalar), decltype(index)>(std::move(tensor), model, mode, report);
+  });
+}
+
+std::vector<double> mttkrp_product(io::CoordinateList&& tensor, io::HostKtensor const& model, int mode,
+                                   Report& report) {
+  Space const space;
+  io::keep_stored(tensor, model.rows, mode);
+  return with_index_type(needs_wide_index(tensor), [&](auto index) {
+    using Index   = typename decltype(index)::type;
+    auto const X  = format_of_one_product<double, Index>(space, std::move(tensor), model, report);
+    auto work     = X.make_workspace(space, model.rank());
+    auto const on = factors_but<double>(space, X.extents(), model, mode);
+    auto const V =
+        make_output_matrix<double>(space, "polyad::mttkrp_output", X.extents()[mode], model.rank());
+    mttkrp(space, X, on, mode, work, V);
+    return to_host<double>(space, V);
+  });
 }
 
 }  // namespace polyad::cli

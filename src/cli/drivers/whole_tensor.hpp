@@ -9,24 +9,55 @@
 #include <utility>
 #include <vector>
 
-#include "cli/drivers/cpd_run.hpp"
+#include "cli/drivers/drivers.hpp"
 #include "cli/format_choice/machine.hpp"
 #include "cli/format_choice/stored_choice.hpp"
 #include "cli/memory/loading_bytes.hpp"
 #include "cli/run/interrupt.hpp"
 #include "cli/tensors/device_tensor.hpp"
 #include "cli/tensors/empty_slices.hpp"
+#include "cli/typed_text/mode_constraints.hpp"
 #include "polyad/core/device_memory.hpp"
 #include "polyad/core/quantity_text.hpp"
 #include "polyad/core/rank.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
+#include "polyad/cp/cp_als.hpp"
+#include "polyad/cp/factor_update.hpp"
 #include "polyad/dense/nvecs.hpp"
 #include "polyad/formats/any_format.hpp"
 #include "polyad/formats/tensor_by_rank.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 
 namespace polyad::cli {
+
+/// A^(n) of each mode, row-major.
+using HostFactors = std::vector<std::vector<double>>;
+
+/// \param order  that of the tensor; \param rows  those that it stores
+inline CpAlsOptions library_options(CpdOptions const& options, int order,
+                                    std::vector<StoredRows> const& rows) {
+  CpAlsOptions als = options;
+  als.rows         = rows;
+  als.scale_start  = options.init == "random";
+  als.fixed_modes  = options.constraints.fixed;
+  for (auto const& constraints : constraints_of_modes(options.constraints, order))
+    als.updates.push_back(constraints.is_unconstrained() ? ridge(constraints.ridge)
+                                                         : constrained(constraints, options.inner_sweeps));
+  return als;
+}
+
+/// What the choice of a format needs to know of a run. The sources of the tensor sum duplicates.
+inline AnyFormatOptions format_options_of(CpdOptions const& options) {
+  AnyFormatOptions format;
+  format.rank          = options.rank;
+  format.iterations    = options.restarts * expected_iterations(options.max_iterations, options.tolerance);
+  format.time_limit_s  = options.restarts * options.time_limit_s;
+  format.deterministic = options.deterministic;
+  format.duplicates    = Duplicates::keep;
+  format.no_fallback   = options.format == "auto";  // auto says itself what takes its place
+  return format;
+}
 
 /// Refuses a rank whose model alone exceeds the free memory. It counts the factors, the output of the
 /// longest mode, which is freed before the end copies a factor, the Gram matrices, their product and its

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/format_choice/formats_of.hpp"
+#include "cli/drivers/drivers.hpp"
 
 #include <algorithm>
 #include <utility>

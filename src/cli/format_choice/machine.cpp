@@ -35,10 +35,6 @@ Ceilings machine_ceilings(BackendReport const& backend, int scalar_bytes, double
   }
 }
 
-std::uint64_t free_memory() {
-  return available_memory(Space());
-}
-
 bool runs_on_device() {
   return is_device_space<Space>;
 }

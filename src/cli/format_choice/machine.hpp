@@ -3,8 +3,6 @@
 // needs a Session.
 #pragma once
 
-#include <cstdint>
-
 #include "cli/report/report.hpp"
 #include "polyad/formats/ceilings.hpp"
 
@@ -15,10 +13,7 @@ namespace polyad::cli {
 /// choice costs.
 [[nodiscard]] Ceilings machine_ceilings(BackendReport const& backend, int scalar_bytes, double seconds);
 
-/// Free bytes in the memory of tensors.
-[[nodiscard]] std::uint64_t free_memory();
-
-/// Whether that memory is a device's.
+/// Whether tensors are in the memory of a device.
 [[nodiscard]] bool runs_on_device();
 
 }  // namespace polyad::cli

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/manual/help.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iostream>
 #include <vector>
@@ -81,17 +83,14 @@ std::vector<std::string> long_names(CLI::App const& command) {
 }
 
 std::string joined(std::vector<std::string> const& words) {
-  std::string text;
-  for (auto const& word : words) text += (text.empty() ? "" : " ") + word;
-  return text;
+  return fmt::format("{}", fmt::join(words, " "));
 }
 
 /// The words that an option accepts, if its argument lists them: f32|f64.
 std::string choices(CLI::Option const& option) {
   std::string type = argument(option);
   if (type.find('|') == std::string::npos) return "";
-  for (char& c : type)
-    if (c == '|') c = ' ';
+  std::ranges::replace(type, '|', ' ');
   return type;
 }
 

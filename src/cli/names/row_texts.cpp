@@ -4,28 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <utility>
 
 #include "cli/run/ranks.hpp"
-#include "cli/streams/refuse.hpp"
+#include "cli/streams/messages.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/printable.hpp"
 
 namespace polyad::cli {
-
-namespace {
-
-std::optional<std::uint64_t> number_of(std::string const& text) {
-  std::uint64_t number  = 0;
-  auto const* const end = text.data() + text.size();
-  auto const parsed     = std::from_chars(text.data(), end, number);
-  if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
-  return number;
-}
-
-}  // namespace
 
 int base_of_model(io::RowNames const& names, int index_base, std::filesystem::path const& model) {
   if (index_base >= 0) return index_base;
@@ -40,7 +27,7 @@ int base_of_model(io::RowNames const& names, int index_base, std::filesystem::pa
 }
 
 int mode_of_text(std::string const& text, io::Labels const& labels, int order, std::string const& option) {
-  if (auto const number = number_of(text)) {
+  if (auto const number = whole_number<std::uint64_t>(text)) {
     if (*number >= static_cast<std::uint64_t>(order))
       refuse("{} {} of {} modes, which count from 0", option, text, order);
     return static_cast<int>(*number);
@@ -100,7 +87,7 @@ std::optional<std::uint64_t> RowTexts::row(int mode, Word const& word) {
     if (!index) index.emplace(m_names.labels[mode]);
     return index->find(word.text).value_or(rows(mode));
   }
-  auto const number        = number_of(word.text);
+  auto const number        = whole_number<std::uint64_t>(word.text);
   std::uint64_t const base = m_base;
   if (!number || *number < base || *number - base == std::numeric_limits<std::uint64_t>::max())
     return std::nullopt;

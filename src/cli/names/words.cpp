@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/names/words.hpp"
 
+#include <algorithm>
+#include <cctype>
+#include <cstddef>
+
 #include "polyad/core/error.hpp"
 
 namespace polyad::cli {
@@ -37,6 +41,24 @@ Word take_word(std::string_view line, std::size_t& at, bool at_blanks) {
   return word;
 }
 
+/// The least number of changes that make a of b (Damerau's, each letter changed once at most).
+std::size_t distance(std::string_view a, std::string_view b) {
+  auto const same = [&](std::size_t i, std::size_t j) {
+    return std::tolower(static_cast<unsigned char>(a[i])) == std::tolower(static_cast<unsigned char>(b[j]));
+  };
+  std::vector<std::vector<std::size_t>> changes(a.size() + 1, std::vector<std::size_t>(b.size() + 1, 0));
+  for (std::size_t i = 0; i <= a.size(); ++i) changes[i][0] = i;
+  for (std::size_t j = 0; j <= b.size(); ++j) changes[0][j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i)
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      changes[i][j] = std::min({changes[i - 1][j] + 1, changes[i][j - 1] + 1,
+                                changes[i - 1][j - 1] + (same(i - 1, j - 1) ? 0 : 1)});
+      if (i > 1 && j > 1 && same(i - 1, j - 2) && same(i - 2, j - 1))
+        changes[i][j] = std::min(changes[i][j], changes[i - 2][j - 2] + 1);
+    }
+  return changes[a.size()][b.size()];
+}
+
 }  // namespace
 
 std::vector<Word> split_words(std::string_view line, bool at_blanks) {
@@ -70,6 +92,19 @@ std::string quoted_if_needed(std::string_view text) {
     quoted += c;
   }
   return quoted + '"';
+}
+
+std::string nearest_word(std::string_view typed, std::vector<std::string> const& words) {
+  constexpr std::size_t longest = 40;  // the time grows with the square of the length
+  if (typed.size() > longest) return "";
+  std::string nearest;
+  std::size_t least = std::max<std::size_t>(1, typed.size() / 3) + 1;
+  for (auto const& word : words)
+    if (auto const changes = distance(typed, word); changes < least) {
+      least   = changes;
+      nearest = word;
+    }
+  return nearest;
 }
 
 }  // namespace polyad::cli

@@ -19,8 +19,6 @@ namespace polyad::cli {
 
 namespace {
 
-constexpr std::size_t bytes_at_once = std::size_t(1) << 20;
-
 void write_lines(std::filesystem::path const& path, io::CoordinateList const& list, io::RowNames const& names,
                  char separator, bool has_header, std::vector<NumberColumn> const& columns) {
   RowTexts const rows(names, list.extents, names.index_base == 0 ? 0 : 1);
@@ -35,7 +33,8 @@ void write_lines(std::filesystem::path const& path, io::CoordinateList const& li
     if (columns.empty()) text += "value";
     for (std::size_t c = 0; c < columns.size(); ++c)
       text += (c > 0 ? std::string(1, separator) : "") + columns[c].name;
-    text += '\n';
+    file.write(text + '\n');
+    text.clear();
   }
   auto const add_number = [&text](double value) {
     char number[32];
@@ -49,26 +48,27 @@ void write_lines(std::filesystem::path const& path, io::CoordinateList const& li
       add_number(columns[c].numbers[p]);
     }
     text += '\n';
-    if (text.size() < bytes_at_once) continue;
     file.write(text);
     text.clear();
   }
-  file.write(text);
   file.commit();
 }
 
 }  // namespace
 
+bool is_table(std::filesystem::path const& path) {
+  return path.extension() == ".csv" || path.extension() == ".tsv";
+}
+
 void write_entries(std::filesystem::path const& path, io::CoordinateList const& list,
                    io::RowNames const& names, CommonOptions const& common,
                    std::vector<NumberColumn> const& columns) {
-  auto const ending   = path.extension();
-  bool const is_table = ending == ".csv" || ending == ".tsv";
   bool const has_labels =
       std::any_of(names.labels.begin(), names.labels.end(), [](auto const& mode) { return mode.has_rows(); });
   auto const dialect    = io::dialect_of_ending(path);
   bool const holds_them = dialect && dialect->holds_names();
-  if (is_table) return write_lines(path, list, names, ending == ".csv" ? ',' : '\t', true, columns);
+  if (is_table(path))
+    return write_lines(path, list, names, path.extension() == ".csv" ? ',' : '\t', true, columns);
   if (has_labels && !holds_them) return write_lines(path, list, names, ' ', false, {});
   io::write_tensor(path, list,
                    {.threads    = common.threads,

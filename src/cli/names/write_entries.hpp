@@ -12,6 +12,9 @@
 
 namespace polyad::cli {
 
+/// Whether the ending names a table, .csv or .tsv.
+[[nodiscard]] bool is_table(std::filesystem::path const& path);
+
 /// Numbers of a table, one of each entry.
 struct NumberColumn {
   std::string name;

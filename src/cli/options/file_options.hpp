@@ -24,12 +24,13 @@ struct CommonOptions {
   std::filesystem::path report;  // empty: no report
   int threads         = 0;       // 0: as many as the machine has
   bool verbose        = false;
-  bool quiet          = false;              // no progress and no notes
-  bool data_on_stdout = false;              // stdout carries an output's data: results go to stderr
-  std::optional<std::uint64_t> max_memory;  // bytes for reading tensors; none: all that is free
-  io::DelimitedOptions table;               // how tables of text are read
-  OptionList listed;                        // all options of the command, as the report lists them
-  std::optional<std::uint64_t> seed;        // for commands that have one
+  bool quiet          = false;                 // no progress and no notes
+  bool data_on_stdout = false;                 // stdout carries an output's data: results go to stderr
+  std::optional<std::uint64_t> max_memory;     // bytes for reading tensors; none: all that is free
+  io::DelimitedOptions table;                  // how tables of text are read
+  std::vector<std::filesystem::path> outputs;  // all files that the command writes
+  OptionList listed;                           // all options of the command, as the report lists them
+  std::optional<std::uint64_t> seed;           // for commands that have one
 };
 
 /// A tensor and how it is to be read.

@@ -33,11 +33,6 @@ struct CpdOptions : CpAlsOptions, SummedTensorOptions {
   std::filesystem::path output;  // empty: none
 };
 
-/// Whether the start comes from a model file.
-[[nodiscard]] inline bool starts_from_file(CpdOptions const& options) {
-  return !options.start.empty();
-}
-
 struct StatsOptions : SummedTensorOptions {};
 
 struct EstimateOptions : SummedTensorOptions {

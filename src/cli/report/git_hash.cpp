@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/report/git_hash.hpp"
+#include "cli/report/host_facts.hpp"
 
 #ifndef POLYAD_GIT_HASH
 #define POLYAD_GIT_HASH "unknown"

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Facts from the operating system about the machine and this process.
+// Facts about this build, the machine and this process.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
 namespace polyad::cli {
+
+/// The commit that this was built from, "unknown" outside git.
+[[nodiscard]] char const* git_hash() noexcept;
 
 [[nodiscard]] std::string host_name();
 

@@ -5,7 +5,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/report/git_hash.hpp"
 #include "cli/report/host_facts.hpp"
 #include "cli/streams/messages.hpp"
 #include "polyad/formats/option_text.hpp"
@@ -19,10 +18,74 @@ namespace {
 // Keys stay in the order in which they are put.
 using Json = nlohmann::ordered_json;
 
-std::vector<std::string> names_of(std::vector<FileName> const& files) {
-  std::vector<std::string> names;
-  for (auto const& file : files) names.push_back(file.name);
-  return names;
+Json to_json(FileName const& file) {
+  return file.name;
+}
+
+Json to_json(std::optional<FormatTimes> const& times) {
+  if (!times) return {};
+  return {{"load_s", times->load_s},
+          {"build_s", times->build_s},
+          {"mode_s", times->mode_s},
+          {"iteration_s", times->iteration_s}};
+}
+
+Json to_json(FormatCandidate const& c) {
+  return {{"name", c.name},
+          {"bytes", c.bytes},
+          {"build_bytes", c.build_bytes},
+          {"need_bytes", c.need_bytes},
+          {"fits", c.fits},
+          {"loses_digits", c.loses_digits},
+          {"predicted", to_json(c.predicted)},
+          {"measured", to_json(c.measured)}};
+}
+
+/// "rmse": {set: number, ...}, "mae": {...}
+void put_errors(Json& json, ErrorReports const& errors) {
+  for (auto const& [set, error] : errors) {
+    json["rmse"][set] = error.rmse;
+    json["mae"][set]  = error.mae;
+  }
+}
+
+Json to_json(IterationReport const& iteration) {
+  Json json = {{"iteration", iteration.iteration}};
+  if (iteration.errors.empty()) {
+    json["fit"]   = iteration.fit;
+    json["delta"] = iteration.delta;
+  } else {
+    put_errors(json, iteration.errors);
+    if (iteration.objective) json["objective"] = *iteration.objective;
+  }
+  json["seconds"] = iteration.seconds;
+  json["phases"]  = iteration.phases;
+  return json;
+}
+
+Json to_json(RestartSummary const& restart) {
+  Json json = {{"seed", restart.seed},
+               {"fit", restart.fit},  // null where the run broke down: JSON has no infinity
+               {"iterations", restart.iterations},
+               {"reason", to_string(restart.reason)},
+               {"seconds", restart.seconds}};
+  if (!restart.error.empty()) json["error"] = restart.error;
+  return json;
+}
+
+Json to_json(RunReport const& runs) {
+  return {{"nonempty", runs.nonempty},
+          {"longest", runs.longest},
+          {"single", runs.single},
+          {"deviation", runs.deviation}};
+}
+
+/// Lists of what is above.
+template <class T>
+Json to_json(std::vector<T> const& list) {
+  Json array = Json::array();
+  for (T const& element : list) array.push_back(to_json(element));
+  return array;
 }
 
 Json to_json(BackendReport const& backend) {
@@ -56,28 +119,6 @@ Json to_json(InputReport const& input) {
   return json;
 }
 
-Json to_json(std::optional<FormatTimes> const& times) {
-  if (!times) return {};
-  return {{"load_s", times->load_s},
-          {"build_s", times->build_s},
-          {"mode_s", times->mode_s},
-          {"iteration_s", times->iteration_s}};
-}
-
-Json to_json(std::vector<FormatCandidate> const& candidates) {
-  Json list = Json::array();
-  for (auto const& c : candidates)
-    list.push_back({{"name", c.name},
-                    {"bytes", c.bytes},
-                    {"build_bytes", c.build_bytes},
-                    {"need_bytes", c.need_bytes},
-                    {"fits", c.fits},
-                    {"loses_digits", c.loses_digits},
-                    {"predicted", to_json(c.predicted)},
-                    {"measured", to_json(c.measured)}});
-  return list;
-}
-
 Json to_json(FormatFacts const& format) {
   Json json = {{"name", format.chosen}, {"bytes", format.storage_bytes}, {"build_s", format.build_s}};
   if (!format.because.empty()) json["chosen_because"] = format.because;
@@ -103,48 +144,14 @@ Json to_json(FormatsReport const& result) {
     entry["seconds"] = shape.seconds;
     json["shapes"].push_back(entry);
   }
-  json["files"] = names_of(result.files);
+  json["files"] = to_json(result.files);
   return json;
-}
-
-/// "rmse": {set: number, ...}, "mae": {...}
-void put_errors(Json& json, ErrorReports const& errors) {
-  for (auto const& [set, error] : errors) {
-    json["rmse"][set] = error.rmse;
-    json["mae"][set]  = error.mae;
-  }
-}
-
-Json to_json(IterationReport const& iteration) {
-  if (!iteration.errors.empty()) {
-    Json json = {{"iteration", iteration.iteration}};
-    put_errors(json, iteration.errors);
-    if (iteration.objective) json["objective"] = *iteration.objective;
-    json["seconds"] = iteration.seconds;
-    json["phases"]  = iteration.phases;
-    return json;
-  }
-  return {{"iteration", iteration.iteration},
-          {"fit", iteration.fit},
-          {"delta", iteration.delta},
-          {"seconds", iteration.seconds},
-          {"phases", iteration.phases}};
 }
 
 Json to_json(MemoryReport const& memory) {
   return {{"host_peak_bytes", memory.host_peak_bytes},
           {"device_peak_bytes", memory.device_peak_bytes ? Json(*memory.device_peak_bytes) : Json()},
           {"expected_peak_bytes", memory.expected_peak_bytes ? Json(*memory.expected_peak_bytes) : Json()}};
-}
-
-Json to_json(RestartSummary const& restart) {
-  Json json = {{"seed", restart.seed},
-               {"fit", restart.fit},  // null where the run broke down: JSON has no infinity
-               {"iterations", restart.iterations},
-               {"reason", to_string(restart.reason)},
-               {"seconds", restart.seconds}};
-  if (!restart.error.empty()) json["error"] = restart.error;
-  return json;
 }
 
 Json to_json(CpdReport const& result) {
@@ -156,15 +163,14 @@ Json to_json(CpdReport const& result) {
                {"gram_fallbacks", result.gram_fallbacks},
                {"defect", result.defect.empty() ? Json() : Json(result.defect)},
                {"objective", result.objective},
-               {"files", names_of(result.files)}};
+               {"files", to_json(result.files)}};
   if (result.kkt_violation) {
     json["kkt_violation"]   = *result.kkt_violation;
     json["zeros"]           = result.zeros;
     json["zero_components"] = result.zero_components;
   }
   if (!result.restarts.empty()) {
-    json["restarts"] = Json::array();
-    for (auto const& restart : result.restarts) json["restarts"].push_back(to_json(restart));
+    json["restarts"]     = to_json(result.restarts);
     json["best_restart"] = result.best_restart;
     json["restarts_s"]   = result.restarts_s;
   }
@@ -219,7 +225,7 @@ Json to_json(CompletionReport const& result) {
   json["kept_iteration"] = result.kept_iteration;
   json["reason"]         = result.reason;
   json["cold"]           = result.cold;
-  json["files"]          = names_of(result.files);
+  json["files"]          = to_json(result.files);
   return json;
 }
 
@@ -228,21 +234,7 @@ Json to_json(FitReport const& result) {
           {"fit_error", result.fit_error},
           {"converged", result.reason == StopReason::converged},
           {"reason", to_string(result.reason)},
-          {"files", names_of(result.files)}};
-}
-
-Json to_json(RunReport const& runs) {
-  return {{"nonempty", runs.nonempty},
-          {"longest", runs.longest},
-          {"single", runs.single},
-          {"deviation", runs.deviation}};
-}
-
-template <class T>
-Json to_json(std::vector<T> const& list) {
-  Json array = Json::array();
-  for (T const& element : list) array.push_back(to_json(element));
-  return array;
+          {"files", to_json(result.files)}};
 }
 
 Json to_json(StatsReport const& result) {
@@ -265,7 +257,7 @@ Json to_json(FactsReport const& result) {
   Json json = Json::object();
   for (auto const& [name, value] : result.facts)
     json[name] = std::visit([](auto const& v) { return Json(v); }, value);
-  json["files"] = names_of(result.files);
+  json["files"] = to_json(result.files);
   return json;
 }
 
@@ -294,6 +286,21 @@ std::string later_times_text(LaterTimes const& later) {
 std::string error_text(double error) {
   return error == 0 || (error >= 0.01 && error < 1e6) ? fmt::format("{:.4f}", error)
                                                       : fmt::format("{:.3e}", error);
+}
+
+std::string errors_text(ErrorReports const& errors) {
+  std::string text;
+  for (char const* set : {"train", "validation", "test"})
+    if (auto const found = errors.find(set); found != errors.end())
+      text += fmt::format("{}{} RMSE {} MAE {}", text.empty() ? "" : ", ", set,
+                          error_text(found->second.rmse), error_text(found->second.mae));
+  return text;
+}
+
+double Report::iteration_seconds() const {
+  double seconds = 0;
+  for (auto const& iteration : iterations) seconds += iteration.seconds;
+  return seconds;
 }
 
 std::string ranks_text(RanksReport const& ranks, char const* what) {

@@ -77,6 +77,9 @@ struct RanksReport {
 /// By the set's name: train, validation, test. Sets without entries are left out.
 using ErrorReports = std::map<std::string, PredictionErrors>;
 
+/// "train RMSE 0.81 MAE 0.62, test RMSE ..."
+[[nodiscard]] std::string errors_text(ErrorReports const& errors);
+
 struct IterationReport {
   int iteration  = 0;
   double fit     = 0;
@@ -252,6 +255,9 @@ struct Report {
   bool iterates = false;  // a driver lists its iterations, even if there are none
   int exit      = 0;
   std::string error;  // the text on stderr; empty when there is none
+
+  /// That of all iterations.
+  [[nodiscard]] double iteration_seconds() const;
 };
 
 /// \throws WriteError

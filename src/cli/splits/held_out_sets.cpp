@@ -63,7 +63,7 @@ std::string rule_text(io::SplitOptions const& split) {
   return "";
 }
 
-HeldOutSet divide(io::CoordinateList&& list, io::SplitOptions split, char const* set) {
+HeldOutSet divide(io::CoordinateList&& list, io::SplitOptions split, std::string_view set) {
   HeldOutSet result;
   if (ranks().size > 1) {
     // Entries at one place may be on several ranks: each counts only its own.
@@ -75,7 +75,7 @@ HeldOutSet divide(io::CoordinateList&& list, io::SplitOptions split, char const*
     return result;
   }
   auto parts  = io::split(list, split);
-  result.text = fmt::format("{} of {} entries for {}, {}; {} entries repeat the place of an earlier one",
+  result.text = fmt::format("{} of {} entries for the {}, {}; {} entries repeat the place of an earlier one",
                             parts.held.nnz(), list.nnz(), set, rule_text(split), parts.repeated);
   if (parts.separated > 0)
     result.text += fmt::format(", and {} held-out ones at that of one to learn from", parts.separated);
@@ -84,30 +84,15 @@ HeldOutSet divide(io::CoordinateList&& list, io::SplitOptions split, char const*
   return result;
 }
 
-HeldOutSet nothing(io::CoordinateList&& list) {
-  HeldOutSet result;
-  result.held.extents = list.extents;
-  result.kept         = std::move(list);
-  return result;
-}
-
 }  // namespace
 
-HeldOutSet hold_out_test(TrainOptions const& options, io::CoordinateList&& list, io::Labels const& labels) {
-  if (!options.splits()) return nothing(std::move(list));
-  auto split   = rule_of(options, labels, list.order());
-  split.share  = options.split_time > 0 ? options.split_time : options.split;
-  split.stream = test_stream;
-  return divide(std::move(list), split, "the test");
-}
-
-HeldOutSet hold_out_validation(TrainOptions const& options, io::CoordinateList&& list,
-                               io::Labels const& labels) {
-  if (!(options.validate > 0)) return nothing(std::move(list));
-  auto split   = rule_of(options, labels, list.order());
-  split.share  = options.validate;
-  split.stream = validation_stream;
-  return divide(std::move(list), split, "the validation");
+HeldOutSet hold_out(TrainOptions const& options, io::CoordinateList&& list, io::Labels const& labels,
+                    std::string_view set) {
+  auto split         = rule_of(options, labels, list.order());
+  bool const is_test = set == "test";
+  split.share  = !is_test ? options.validate : options.split_time > 0 ? options.split_time : options.split;
+  split.stream = is_test ? test_stream : validation_stream;
+  return divide(std::move(list), split, set);
 }
 
 }  // namespace polyad::cli

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "cli/options/options.hpp"
 #include "polyad/io/coordinate_list.hpp"
@@ -17,15 +18,12 @@ struct HeldOutSet {
   std::string text;  // what was held out and how, for a line of the results; empty on several ranks
 };
 
-/// Holds the test set out of the entries; `held` is empty unless options.splits(). If each rank has a
-/// part of the list, each divides its own part.
+/// Holds a set out of the entries. If each rank has a part of the list, each divides its own part. The rule
+/// of the test set is that of the validation set, too.
 /// \param labels  those of the entries' modes; may be empty
+/// \param set     "test" or "validation"
 /// \throws UsageError
-[[nodiscard]] HeldOutSet hold_out_test(TrainOptions const& options, io::CoordinateList&& list,
-                                       io::Labels const& labels);
-
-/// The same for the validation set, by the same rule.
-[[nodiscard]] HeldOutSet hold_out_validation(TrainOptions const& options, io::CoordinateList&& list,
-                                             io::Labels const& labels);
+[[nodiscard]] HeldOutSet hold_out(TrainOptions const& options, io::CoordinateList&& list,
+                                  io::Labels const& labels, std::string_view set);
 
 }  // namespace polyad::cli

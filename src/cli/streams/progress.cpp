@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "cli/run/interrupt.hpp"
 #include "cli/streams/standard_streams.hpp"
 #include "polyad/core/quantity_text.hpp"
 
@@ -26,6 +27,13 @@ std::string_view visible_part(std::string_view line) {
   winsize size{};
   if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < 2) return line;
   return line.substr(0, size.ws_col - 1U);
+}
+
+/// What an iteration has reached.
+std::string result_text(IterationReport const& iteration) {
+  if (iteration.objective) return fmt::format("loss {:.6g}", *iteration.objective);
+  if (!iteration.errors.empty()) return errors_text(iteration.errors);
+  return fmt::format("fit {:.9f}, change {:+.3e}", iteration.fit, iteration.delta);
 }
 
 }  // namespace
@@ -58,19 +66,18 @@ double Progress::seconds_left(int iteration) const {
   return std::max(0.0, std::min(rest, m_time_limit_s - m_spent));
 }
 
-void Progress::iteration(int iteration, double fit, double delta, double seconds) {
-  this->iteration(iteration, fmt::format("fit {:.9f}, change {:+.3e}", fit, delta), seconds);
-}
-
-void Progress::iteration(int iteration, std::string const& text, double seconds) {
-  if (m_quiet) return;
-  m_spent += seconds;
-  m_waiting = fmt::format("iteration {} of {}: {}, {} per iteration", iteration, m_most_iterations, text,
-                          duration_text(seconds));
+bool Progress::iteration(IterationReport const& iteration, Report& report) {
+  report.iterations.push_back(iteration);
+  bool const goes_on = interrupt_signal() == 0;
+  if (m_quiet) return goes_on;
+  m_spent += iteration.seconds;
+  m_waiting = fmt::format("iteration {} of {}: {}, {} per iteration", iteration.iteration, m_most_iterations,
+                          result_text(iteration), duration_text(iteration.seconds));
   // The tolerance may end the run earlier, hence "at most".
-  if (iteration < m_most_iterations)
-    m_waiting += fmt::format(", at most {} left", duration_text(seconds_left(iteration)));
+  if (iteration.iteration < m_most_iterations)
+    m_waiting += fmt::format(", at most {} left", duration_text(seconds_left(iteration.iteration)));
   if (is_due()) draw();
+  return goes_on;
 }
 
 bool Progress::is_due() const {

@@ -7,6 +7,8 @@
 #include <functional>
 #include <string>
 
+#include "cli/report/report.hpp"
+
 namespace polyad::cli {
 
 class Progress {
@@ -19,9 +21,8 @@ public:
   Progress(Progress const&)            = delete;
   Progress& operator=(Progress const&) = delete;
 
-  void iteration(int iteration, double fit, double delta, double seconds);
-  /// \param text  the result of the iteration
-  void iteration(int iteration, std::string const& text, double seconds);
+  /// Reports an iteration. Returns false once a signal has arrived, which ends the run.
+  bool iteration(IterationReport const& iteration, Report& report);
   /// A step before the iterations, redrawn and thinned out as they are. \param text  made only if it is drawn
   void step(std::function<std::string()> const& text);
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/tensors/compact_list.hpp"
 
-#include <algorithm>
-#include <cstdint>
 #include <span>
 #include <string>
 #include <utility>
@@ -10,7 +8,7 @@
 
 #include "cli/run/communicator.hpp"
 #include "cli/streams/standard_streams.hpp"
-#include "cli/tensors/read_on_ranks.hpp"
+#include "cli/tensors/entries.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/distributed/distribute.hpp"
 
@@ -28,12 +26,7 @@ std::vector<StoredRows> compact_list(io::CoordinateList& list, InputReport& repo
   if (rows.empty()) return rows;
   for (std::size_t n = 0; n < rows.size(); ++n) list.extents[n] = rows[n].size();
   report.stored_rows = list.extents;
-  if (extents_need_wide_index(list.extents) || !list.wide()) return rows;
-  auto const& wide = std::get<1>(list.indices);
-  io::UninitializedVector<std::uint32_t> indices(wide.size());
-  std::transform(wide.begin(), wide.end(), indices.begin(),
-                 [](std::uint64_t index) { return static_cast<std::uint32_t>(index); });
-  list.indices = std::move(indices);
+  settle_index_type(list);
   return rows;
 }
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/tensors/entries.hpp"
 
+#include <algorithm>
+#include <limits>
 #include <string>
+#include <type_traits>
 
 #include "cli/streams/standard_streams.hpp"
 #include "polyad/core/error.hpp"
@@ -13,6 +16,30 @@ std::uint64_t index_of(io::CoordinateList const& list, std::uint64_t p, int n) {
   return std::visit(
       [&](auto const& indices) -> std::uint64_t { return indices[p * list.extents.size() + n]; },
       list.indices);
+}
+
+std::vector<std::uint64_t> occurring_rows(io::CoordinateList const& list, int n) {
+  std::vector<std::uint64_t> rows(list.nnz());
+  for (std::uint64_t p = 0; p < rows.size(); ++p) rows[p] = index_of(list, p, n);
+  std::sort(rows.begin(), rows.end());
+  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+  return rows;
+}
+
+bool extents_need_wide_index(std::vector<std::uint64_t> const& extents) {
+  return std::any_of(extents.begin(), extents.end(),
+                     [](std::uint64_t extent) { return extent > std::numeric_limits<std::uint32_t>::max(); });
+}
+
+void settle_index_type(io::CoordinateList& list) {
+  auto const convert = [&list]<class To>(auto const& from, std::type_identity<To>) {
+    io::UninitializedVector<To> indices(from.size());
+    std::transform(from.begin(), from.end(), indices.begin(), [](auto i) { return static_cast<To>(i); });
+    list.indices = std::move(indices);
+  };
+  bool const wide = extents_need_wide_index(list.extents);
+  if (wide && !list.wide()) convert(std::get<0>(list.indices), std::type_identity<std::uint64_t>());
+  if (!wide && list.wide()) convert(std::get<1>(list.indices), std::type_identity<std::uint32_t>());
 }
 
 int mode_outside(io::CoordinateList const& list, std::uint64_t p, std::vector<std::uint64_t> const& extents) {

@@ -15,6 +15,15 @@ namespace polyad::cli {
 /// Index of entry p in mode n.
 [[nodiscard]] std::uint64_t index_of(io::CoordinateList const& list, std::uint64_t p, int n);
 
+/// The rows of a mode that have entries, in ascending order.
+[[nodiscard]] std::vector<std::uint64_t> occurring_rows(io::CoordinateList const& list, int n);
+
+/// Whether coordinates alone need 64 bits.
+[[nodiscard]] bool extents_need_wide_index(std::vector<std::uint64_t> const& extents);
+
+/// Converts the indices to 32 bits if all extents fit them, or else to 64.
+void settle_index_type(io::CoordinateList& list);
+
 /// The first mode in which entry p lies outside the extents, -1 for none.
 [[nodiscard]] int mode_outside(io::CoordinateList const& list, std::uint64_t p,
                                std::vector<std::uint64_t> const& extents);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/tensors/generate.hpp"
+#include "cli/drivers/drivers.hpp"
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>

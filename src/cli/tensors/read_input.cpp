@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/tensors/read_input.hpp"
-#include "cli/streams/refuse.hpp"
+#include "cli/streams/messages.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,6 @@
 
 #include "cli/run/interrupt.hpp"
 #include "cli/run/session.hpp"
-#include "cli/streams/messages.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/printable.hpp"
 #include "polyad/core/quantity_text.hpp"
@@ -94,10 +93,6 @@ io::TensorFile read_input_file(TensorInput const& input, CommonOptions const& co
 io::TensorFile read_input_file(io::InputFile& file, TensorInput const& input, CommonOptions const& common,
                                Report& report) {
   return settle(file.read_tensor(read_options(input, common)), input, report, common, true);
-}
-
-io::CoordinateList read_input(TensorInput const& input, CommonOptions const& common, Report& report) {
-  return read_input_file(input, common, report).tensor;
 }
 
 TensorInput input_to_sum(SummedTensorOptions const& options) {

@@ -21,10 +21,6 @@ namespace polyad::cli {
 /// Reads the file and fills in `report.input` as far as it is known. Treats duplicates, zeros and values as
 /// the input says.
 /// \throws InputError, with the line for a duplicate that is an error
-[[nodiscard]] io::CoordinateList read_input(TensorInput const& input, CommonOptions const& common,
-                                            Report& report);
-
-/// The same with the facts that the file states about itself.
 /// \param part  the part of the file that this process reads; duplicates that are not kept are treated within
 ///              it
 [[nodiscard]] io::TensorFile read_input_file(TensorInput const& input, CommonOptions const& common,

@@ -2,7 +2,6 @@
 #include "cli/tensors/read_on_ranks.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <limits>
 #include <numeric>
 #include <variant>
@@ -48,14 +47,10 @@ io::TensorFile read_file_on_ranks(TensorInput const& input, CommonOptions const&
   return file;
 }
 
-io::CoordinateList read_on_ranks(TensorInput const& input, CommonOptions const& common, Report& report) {
-  return read_file_on_ranks(input, common, report).tensor;
-}
-
 namespace {
 
 /// Whether each row of a mode occurs in any part. All ranks call it.
-std::vector<bool> occurring_rows(io::CoordinateList const& part, std::size_t n) {
+std::vector<bool> rows_on_any_rank(io::CoordinateList const& part, std::size_t n) {
   std::size_t const order = part.order();
   std::vector<bool> occurs(part.extents[n]);
   std::visit(
@@ -81,7 +76,7 @@ std::vector<bool> occurring_rows(io::CoordinateList const& part, std::size_t n) 
 std::vector<std::uint64_t> empty_slices_on_ranks(io::CoordinateList const& part) {
   std::vector<std::uint64_t> empty;
   for (std::size_t n = 0; n < part.extents.size(); ++n) {
-    auto const occurs = occurring_rows(part, n);
+    auto const occurs = rows_on_any_rank(part, n);
     empty.push_back(std::count(occurs.begin(), occurs.end(), false));
   }
   return empty;
@@ -91,7 +86,7 @@ std::vector<std::vector<std::uint8_t>> observed_rows(io::CoordinateList const& p
   std::vector<std::vector<std::uint8_t>> observed(part.extents.size());
   bool some_are_empty = false;
   for (std::size_t n = 0; n < observed.size(); ++n) {
-    auto const occurs = occurring_rows(part, n);
+    auto const occurs = rows_on_any_rank(part, n);
     if (std::find(occurs.begin(), occurs.end(), false) == occurs.end()) continue;
     observed[n].assign(occurs.begin(), occurs.end());
     some_are_empty = true;
@@ -105,11 +100,6 @@ bool needs_wide_index_on_ranks(io::CoordinateList const& part) {
   std::uint64_t largest          = sums_of_ranks(part.nnz()).all;
   for (auto const extent : part.extents) largest = std::max(largest, extent);
   return largest > narrow;
-}
-
-bool extents_need_wide_index(std::vector<std::uint64_t> const& extents) {
-  return std::any_of(extents.begin(), extents.end(),
-                     [](std::uint64_t extent) { return extent > std::numeric_limits<std::uint32_t>::max(); });
 }
 
 namespace {
@@ -139,13 +129,9 @@ io::CoordinateList exchanged(io::CoordinateList const& list, std::vector<count_t
           for (std::uint64_t n = 0; n < order; ++n) own[next[p] * order + n] = indices[p * order + n];
       },
       list.indices);
-  std::vector<std::uint64_t> indices(whole.values.size() * order);
+  auto& indices = whole.indices.emplace<1>(whole.values.size() * order);
   all.all_to_all(own.data(), times_order(to), indices.data(), times_order(from));
-  if (extents_need_wide_index(whole.extents))
-    whole.indices.emplace<1>().assign(indices.begin(), indices.end());
-  else
-    std::transform(indices.begin(), indices.end(), std::back_inserter(whole.indices.emplace<0>()),
-                   [](std::uint64_t i) { return static_cast<std::uint32_t>(i); });
+  settle_index_type(whole);
   return whole;
 }
 

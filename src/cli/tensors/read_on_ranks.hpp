@@ -12,12 +12,8 @@
 namespace polyad::cli {
 
 /// This rank's part of the nonzeros, and the extents of all. If duplicates are an error, or the last one
-/// counts, rank 0 reads everything, since it must see them together.
-/// \throws as read_input
-[[nodiscard]] io::CoordinateList read_on_ranks(TensorInput const& input, CommonOptions const& common,
-                                               Report& report);
-
-/// The same with the file's report and its names. Only rank 0 has the names.
+/// counts, rank 0 reads everything, since it must see them together. Only rank 0 has the names of rows.
+/// \throws as read_input_file
 [[nodiscard]] io::TensorFile read_file_on_ranks(TensorInput const& input, CommonOptions const& common,
                                                 Report& report);
 
@@ -26,9 +22,6 @@ namespace polyad::cli {
 
 /// Whether coordinates and positions of the nonzeros of all ranks together need 64 bits.
 [[nodiscard]] bool needs_wide_index_on_ranks(io::CoordinateList const& part);
-
-/// Whether coordinates alone need 64 bits.
-[[nodiscard]] bool extents_need_wide_index(std::vector<std::uint64_t> const& extents);
 
 /// The list's coordinates in another type; the list gives up its own.
 template <class Index>

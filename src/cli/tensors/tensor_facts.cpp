@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Slices and fibres are runs of nonzeros that agree in some modes: in one mode for slices, in all but one for
 // fibres. Sorting makes them contiguous. Time and memory depend only on the nonzeros, not on the extents.
-#include "cli/tensors/tensor_facts.hpp"
+#include "cli/drivers/drivers.hpp"
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>

@@ -4,12 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstddef>
 
 #include "cli/names/words.hpp"
-#include "cli/streams/refuse.hpp"
+#include "cli/streams/messages.hpp"
 #include "cli/typed_text/numbers.hpp"
 #include "polyad/core/printable.hpp"
 
@@ -17,25 +16,19 @@ namespace polyad::cli {
 
 namespace {
 
-bool is_whole_number(std::string text) {
-  return settle_whole_number<int>(text).empty();
-}
-
 /// The numbers in a list of modes, which commas separate; names are passed over.
 std::vector<int> modes_in(std::string const& option, std::string const& text) {
   std::vector<int> modes;
   auto const words = split_words(text, false);
   for (auto const& word : words) {
-    std::string mode = word.text;
-    int value        = 0;
-    if (mode.empty() || (settle_whole_number<int>(mode).empty() && mode.front() == '-'))
+    auto const mode = typed_number<int>(word.text);
+    if (word.text.empty() || (mode && *mode < 0))
       refuse("{} takes modes by number, counted from 0, or by name, as {}=0,2, not '{}'", option, option,
              printable(text));
-    if (!is_whole_number(mode)) continue;
-    std::from_chars(mode.data(), mode.data() + mode.size(), value);
-    if (std::find(modes.begin(), modes.end(), value) != modes.end())
-      refuse("{} names mode {} twice", option, value);
-    modes.push_back(value);
+    if (!mode) continue;
+    if (std::find(modes.begin(), modes.end(), *mode) != modes.end())
+      refuse("{} names mode {} twice", option, *mode);
+    modes.push_back(*mode);
   }
   return modes;
 }
@@ -51,23 +44,22 @@ bool is_like_number(std::string const& mode) {
 
 ModePenalty mode_penalty(TypedNumbers const& typed, std::string const& text) {
   std::size_t const colon = text.rfind(':');  // a name may have one
-  std::string mode        = colon == std::string::npos ? "0" : text.substr(0, colon);
-  std::string number      = colon == std::string::npos ? text : text.substr(colon + 1);
-  ModePenalty result;
-  bool const is_number = settle_whole_number<int>(mode).empty();
-  if (!settle_number(number).empty() || mode.empty() || (is_number && mode.front() == '-') ||
-      (!is_number && is_like_number(mode)))
+  bool const has_mode     = colon != std::string::npos;
+  std::string const mode  = has_mode ? text.substr(0, colon) : "0";
+  auto const index        = typed_number<int>(mode);
+  auto const number       = typed_number<double>(has_mode ? text.substr(colon + 1) : text);
+  if (!number || mode.empty() || (index && *index < 0) || (!index && is_like_number(mode)))
     refuse("{} takes X, or MODE:X with the number of a mode, counted from 0, or its name, not '{}'",
            typed.option, printable(text));
-  std::from_chars(number.data(), number.data() + number.size(), result.penalty);
+  ModePenalty result;
+  result.penalty = *number;
   if (!std::isfinite(result.penalty) || (result.penalty < 0 && !typed.may_be_negative))
     refuse("{} takes a number{}, not '{}'", typed.option, typed.may_be_negative ? "" : " of at least 0",
            printable(text));
-  if (!is_number) {
+  if (!index)
     result.name = mode;
-  } else if (colon != std::string::npos) {
-    std::from_chars(mode.data(), mode.data() + mode.size(), result.mode.emplace());
-  }
+  else if (has_mode)
+    result.mode = index;
   return result;
 }
 
@@ -124,14 +116,14 @@ void settle_modes(TypedConstraints& typed,
     std::string numbers;
     for (auto const& word : split_words(text, false))
       numbers += (numbers.empty() ? "" : ",") +
-                 (is_whole_number(word.text) ? word.text : std::to_string(number_of(option, word.text)));
+                 (typed_number<int>(word.text) ? word.text : std::to_string(number_of(option, word.text)));
     text = numbers;
   };
   if (typed.nonnegative_text != "all") in_list("--nonnegative", typed.nonnegative_text);
   for (auto* const numbers : {&typed.lower, &typed.upper, &typed.l1, &typed.ridge})
     for (auto& text : numbers->texts) {
       auto const colon = text.rfind(':');
-      if (colon == std::string::npos || is_whole_number(text.substr(0, colon))) continue;
+      if (colon == std::string::npos || typed_number<int>(text.substr(0, colon))) continue;
       text = std::to_string(number_of(numbers->option, text.substr(0, colon))) + text.substr(colon);
     }
   for (auto& text : typed.fixed_texts) in_list("--fix", text);

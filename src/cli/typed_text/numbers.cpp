@@ -42,10 +42,9 @@ std::string settle_number(std::string& text) {
 std::string settle_bytes(std::string& text) {
   auto const fault      = fmt::format("takes bytes such as 8G, not '{}'", printable(text));
   std::size_t const end = std::min(text.find_first_not_of("+0123456789"), text.size());
-  std::string digits    = text.substr(0, end);
-  std::uint64_t bytes   = 0;
-  if (!settle_whole_number<std::uint64_t>(digits).empty()) return fault;
-  std::from_chars(digits.data(), digits.data() + digits.size(), bytes);
+  auto const number     = typed_number<std::uint64_t>(text.substr(0, end));
+  if (!number) return fault;
+  std::uint64_t bytes = *number;
   std::string unit;
   for (char const c : std::string_view(text).substr(end))
     if (c != ' ') unit += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));

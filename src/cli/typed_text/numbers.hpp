@@ -46,6 +46,20 @@ std::string settle_whole_number(std::string& text) {
 /// Replaces a number by the shortest text of its nearest double. Returns the fault, or nothing.
 std::string settle_number(std::string& text);
 
+/// The number that these functions make of a text; nothing if there is none.
+template <class Number>
+std::optional<Number> typed_number(std::string text) {
+  std::string fault;
+  if constexpr (std::is_integral_v<Number>)
+    fault = settle_whole_number<Number>(text);
+  else
+    fault = settle_number(text);
+  if (!fault.empty()) return std::nullopt;
+  Number number{};
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
 /// Replaces bytes, such as 8000000000, 8G or 512 MiB, by their number. A K is 1024. Returns the fault, or
 /// nothing.
 std::string settle_bytes(std::string& text);

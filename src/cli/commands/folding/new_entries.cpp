@@ -5,14 +5,17 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <limits>
+#include <string>
 #include <type_traits>
+#include <unordered_set>
+#include <utility>
 #include <variant>
 
+#include "cli/drivers/drivers.hpp"
+#include "cli/names/read_for_model.hpp"
 #include "cli/names/row_texts.hpp"
 #include "cli/run/ranks.hpp"
 #include "cli/streams/messages.hpp"
-#include "cli/streams/refuse.hpp"
 #include "cli/tensors/entries.hpp"
 
 namespace polyad::cli {
@@ -25,19 +28,28 @@ int unknown_mode(io::CoordinateList const& list, std::uint64_t p, io::HostFastTu
   for (int n = 0; n < list.order(); ++n) {
     if (n == model.time_mode || std::ranges::find(own_modes, n) != own_modes.end()) continue;
     std::uint64_t const row = index_of(list, p, n);
-    if (row >= model.extents[static_cast<std::size_t>(n)]) return n;
+    if (row >= model.extents[n]) return n;
     if (also_unobserved && !is_observed(model.observed, n, row)) return n;
   }
   return -1;
 }
 
-/// Converts the indices to 64 bits.
-void widen(io::CoordinateList& list) {
-  if (list.wide()) return;
-  auto const& narrow = std::get<0>(list.indices);
-  std::remove_cvref_t<decltype(std::get<1>(list.indices))> wide(narrow.size());
-  std::ranges::copy(narrow, wide.begin());
-  list.indices = std::move(wide);
+int mode_of_users(io::HostFastTucker const& model, RecommendOptions const& options, int items) {
+  int users = items == 0 ? 1 : 0;
+  if (!options.users.empty())
+    users = mode_of_text(options.users, model.names.labels, model.order(), "--user-mode");
+  if (users == items) refuse("--mode and --user-mode are both mode {}", items);
+  if (users == model.time_mode)
+    refuse("mode {} is the mode of time, not of users: say by --user-mode which is", users);
+  return users;
+}
+
+std::vector<std::uint64_t> rows_in_order(io::CoordinateList const& list, int mode) {
+  std::vector<std::uint64_t> rows;
+  std::unordered_set<std::uint64_t> met;
+  for (std::uint64_t p = 0; p < list.nnz(); ++p)
+    if (auto const row = index_of(list, p, mode); met.insert(row).second) rows.push_back(row);
+  return rows;
 }
 
 }  // namespace
@@ -106,9 +118,7 @@ void expect_known_rows(EntriesForModel const& entries, io::HostFastTucker const&
   RowTexts const rows(entries.names, list.extents, entries.names.index_base);
   std::uint64_t unknown = 0, later = 0;
   for (std::uint64_t p = 0; p < list.nnz(); ++p) {
-    if (model.time_mode >= 0 &&
-        index_of(list, p, model.time_mode) >= model.extents[static_cast<std::size_t>(model.time_mode)])
-      ++later;
+    if (model.time_mode >= 0 && index_of(list, p, model.time_mode) >= model.extents[model.time_mode]) ++later;
     int const n = unknown_mode(list, p, model, own_modes, !allowed);
     if (n < 0) continue;
     ++unknown;
@@ -129,12 +139,14 @@ void expect_known_rows(EntriesForModel const& entries, io::HostFastTucker const&
 
 io::CoordinateList no_entries(int order) {
   io::CoordinateList none;
-  none.extents.assign(static_cast<std::size_t>(order), 0);
+  none.extents.assign(order, 0);
   return none;
 }
 
 void append(io::CoordinateList& list, io::CoordinateList const& more) {
-  if (more.wide()) widen(list);
+  for (std::size_t n = 0; n < list.extents.size(); ++n)
+    list.extents[n] = std::max(list.extents[n], more.extents[n]);
+  settle_index_type(list);
   std::visit(
       [&](auto& indices) {
         using Index = typename std::remove_cvref_t<decltype(indices)>::value_type;
@@ -148,11 +160,6 @@ void append(io::CoordinateList& list, io::CoordinateList const& more) {
       },
       list.indices);
   list.values.insert(list.values.end(), more.values.begin(), more.values.end());
-  for (std::size_t n = 0; n < list.extents.size(); ++n)
-    list.extents[n] = std::max(list.extents[n], more.extents[n]);
-  bool const needs_wide = std::ranges::any_of(
-      list.extents, [](std::uint64_t extent) { return extent > std::numeric_limits<std::uint32_t>::max(); });
-  if (needs_wide) widen(list);
 }
 
 std::vector<std::vector<std::uint8_t>> with_rows_of(io::CoordinateList const& list,
@@ -161,14 +168,14 @@ std::vector<std::vector<std::uint8_t>> with_rows_of(io::CoordinateList const& li
                                                     std::vector<std::uint64_t> const& now) {
   std::vector<std::vector<std::uint8_t>> marks(now.size());
   bool some_are_missing = false;
-  for (std::size_t n = 0; n < now.size(); ++n) {
+  for (int n = 0; n < std::ssize(now); ++n) {
     auto& of_mode = marks[n];
     of_mode.assign(now[n], 0);
-    bool const has_marks = n < before.size() && !before[n].empty();
+    bool const has_marks = n < std::ssize(before) && !before[n].empty();
     for (std::uint64_t k = 0; k < std::min(extents[n], now[n]); ++k)
       of_mode[k] = has_marks ? before[n][k] : std::uint8_t{1};
     for (std::uint64_t p = 0; p < list.nnz(); ++p)
-      if (auto const k = index_of(list, p, static_cast<int>(n)); k < now[n]) of_mode[k] = 1;
+      if (auto const k = index_of(list, p, n); k < now[n]) of_mode[k] = 1;
     if (std::ranges::find(of_mode, std::uint8_t{0}) == of_mode.end())
       of_mode.clear();
     else
@@ -188,6 +195,61 @@ io::RowNames first_names(io::RowNames names, std::vector<std::uint64_t> const& e
   }
   names.index_base = model.names.index_base;
   return names;
+}
+
+NewUsers fold_new_users(io::HostFastTucker const& model, RecommendOptions const& options, int items, int base,
+                        Report& report) {
+  NewUsers users;
+  users.mode = mode_of_users(model, options, items);
+  auto fold  = settle_fit(options.fold, model, options.model.string());
+  fold.modes = {users.mode};
+  FoldInTask task;
+  if (ranks().rank > 0) {
+    task.entries = no_entries(model.order());
+    task.added   = task.entries;
+    users.model  = fold_in_rows(model, std::move(task), fold);
+    return users;
+  }
+  auto entries = read_for_model({.path = options.ratings}, base, model.names, model.extents, options.common);
+  report.input = entries.facts;
+  expect_known_rows(entries, model, {users.mode}, options.cold_start == ColdStart::bias);
+  say("polyad: rows of {} are solved by {}\n", FileName(options.ratings), fit_text(fold, model));
+  users.entries          = std::move(entries.file.tensor);
+  users.rows             = rows_in_order(users.entries, users.mode);
+  task.entries           = users.entries;
+  task.added             = users.entries;
+  users.model            = fold_in_rows(model, std::move(task), fold);
+  std::size_t const mode = users.mode;
+  auto const folded      = with_rows_of(users.entries, model.observed, model.extents, users.model.extents);
+  auto const before = with_rows_of(io::CoordinateList(), model.observed, model.extents, users.model.extents);
+  // The model learns nothing of items that only the ratings have: they are not recommended.
+  users.model.observed = before;
+  if (!folded.empty() || !before.empty()) {
+    users.model.observed.resize(model.extents.size());
+    users.model.observed[mode] = folded.empty() ? std::vector<std::uint8_t>() : folded[mode];
+  }
+  users.model.names = first_names(std::move(entries.names), users.model.extents, model);
+  return users;
+}
+
+std::vector<std::vector<Word>> queries_of_users(NewUsers const& users, int items, int base) {
+  auto const& labels     = users.model.names.labels;
+  std::size_t const mode = users.mode;
+  bool const has_labels  = mode < labels.size() && labels[mode].has_rows();
+  std::vector<std::vector<Word>> queries;
+  for (auto const row : users.rows) {
+    auto& words = queries.emplace_back();
+    for (int n = 0; n < users.model.order(); ++n) {
+      if (n == items) continue;
+      if (n != users.mode)
+        words.push_back({"*", false, 0});
+      else if (has_labels)
+        words.push_back({std::string(labels[mode].label(row)), true, 0});
+      else
+        words.push_back({std::to_string(row + base), false, 0});
+    }
+  }
+  return queries;
 }
 
 }  // namespace polyad::cli

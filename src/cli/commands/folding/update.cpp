@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // polyad update: adds entries to what a completion model knows, and solves the rows that have new ones.
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <cstddef>
 #include <numeric>
 #include <string>
@@ -11,21 +8,14 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/folding/new_entries.hpp"
-#include "cli/drivers/folding/fold_in.hpp"
 #include "cli/names/read_for_model.hpp"
 #include "cli/names/row_texts.hpp"
 #include "cli/run/interrupt.hpp"
 #include "cli/run/ranks.hpp"
-#include "cli/run/session.hpp"
 #include "cli/run/stopwatch.hpp"
-#include "cli/streams/messages.hpp"
-#include "cli/streams/refuse.hpp"
 #include "cli/tensors/entries.hpp"
-#include "cli/tensors/read_input.hpp"
-#include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/quantity_text.hpp"
-#include "polyad/io/atomic_file.hpp"
 #include "polyad/io/clean_list.hpp"
 
 namespace polyad::cli {
@@ -41,15 +31,11 @@ struct RowCounts {
 std::vector<RowCounts> count_rows(io::CoordinateList const& entries, io::HostFastTucker const& model) {
   std::vector<RowCounts> counts(model.extents.size());
   for (int n = 0; n < model.order(); ++n) {
-    std::vector<std::uint64_t> rows(entries.nnz());
-    for (std::uint64_t p = 0; p < rows.size(); ++p) rows[p] = index_of(entries, p, n);
-    std::ranges::sort(rows);
-    rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
-    auto const extent = model.extents[static_cast<std::size_t>(n)];
-    for (auto const row : rows) {
+    auto const extent = model.extents[n];
+    for (auto const row : occurring_rows(entries, n)) {
       if (row >= extent && n == model.time_mode) continue;
       bool const is_known = row < extent && is_observed(model.observed, n, row);
-      ++(is_known ? counts[static_cast<std::size_t>(n)].changed : counts[static_cast<std::size_t>(n)].added);
+      ++(is_known ? counts[n].changed : counts[n].added);
     }
   }
   return counts;
@@ -82,10 +68,9 @@ void warn_of_rows_that_stay(std::vector<RowCounts> const& counts, UpdateOptions 
   if (!options.train.empty()) return;
   RowTexts const rows(model.names, model.extents, 0);
   std::string text;
-  for (std::size_t n = 0; n < counts.size(); ++n)
+  for (int n = 0; n < std::ssize(counts); ++n)
     if (counts[n].changed > 0)
-      text += fmt::format("{}{} of {}", text.empty() ? "" : ", ", counts[n].changed,
-                          rows.mode_text(static_cast<int>(n)));
+      text += fmt::format("{}{} of {}", text.empty() ? "" : ", ", counts[n].changed, rows.mode_text(n));
   if (!text.empty())
     say("polyad: rows that the model has already stay as they are, though they have new entries ({}): "
         "--train names their old ones\n",
@@ -124,9 +109,7 @@ ReadForUpdate read_for_update(UpdateOptions const& options, io::HostFastTucker c
 
 /// On several ranks, rank 0 reads the entries, and writes. Each solves some of the rows.
 int run(UpdateOptions const& options, Report& report) {
-  bool const is_root = ranks().rank == 0;
-  expect_usable_device();
-  if (is_root) io::expect_writable(options.output);
+  bool const is_root      = ranks().rank == 0;
   auto model              = io::read_fast_tucker(options.model);
   auto const fold         = settle_fit(options.fold, model, options.model.string());
   int const base          = base_of_model(model.names, options.index_base, options.model);
@@ -156,12 +139,12 @@ int run(UpdateOptions const& options, Report& report) {
   show("entries    {}: {}, {} entries\n", report.input->path, dims_text(report.input->dims),
        report.input->nnz);
   RowTexts const rows(updated.names, updated.extents, base);
-  for (std::size_t n = 0; n < counts.size(); ++n) {
+  for (int n = 0; n < std::ssize(counts); ++n) {
     result.facts.emplace_back(fmt::format("added.{}", n), counts[n].added);
     result.facts.emplace_back(fmt::format("solved_again.{}", n),
                               solves_again ? counts[n].changed : std::uint64_t{0});
-    show("rows       {}: {} added, {} {}\n", rows.mode_text(static_cast<int>(n)), counts[n].added,
-         counts[n].changed, solves_again ? "solved again" : "left as they were");
+    show("rows       {}: {} added, {} {}\n", rows.mode_text(n), counts[n].added, counts[n].changed,
+         solves_again ? "solved again" : "left as they were");
   }
   show("solved     by {}\n", fit_text(fold, model));
   if (options.sweeps > 0) show("sweeps     {} over all rows, with {} entries\n", options.sweeps, all);

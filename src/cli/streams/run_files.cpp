@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/streams/reopenable.hpp"
+#include "cli/streams/run_files.hpp"
 
 #include <array>
 #include <string>
 #include <system_error>
 
+#include "cli/run/ranks.hpp"
 #include "polyad/core/error.hpp"
 
 namespace polyad::cli {
 
-Reopenable::Reopenable(std::filesystem::path const& path) : m_path(path) {
+Reopenable::Reopenable(std::filesystem::path& path) {
   std::error_code failed;
-  if (path.empty() || !std::filesystem::is_fifo(path, failed)) return;
+  if (ranks().rank > 0 || path.empty() || !std::filesystem::is_fifo(path, failed)) return;
   std::unique_ptr<std::FILE, Close> const pipe(std::fopen(path.c_str(), "rb"));
   if (!pipe) return;
   m_copy.reset(std::tmpfile());
@@ -24,7 +25,7 @@ Reopenable::Reopenable(std::filesystem::path const& path) : m_path(path) {
   }
   if (!is_written || std::fflush(m_copy.get()) != 0)
     throw WriteError("a temporary copy of " + path.string() + " cannot be written");
-  m_path = "/dev/fd/" + std::to_string(fileno(m_copy.get()));
+  path = "/dev/fd/" + std::to_string(fileno(m_copy.get()));
 }
 
 }  // namespace polyad::cli
