@@ -52,7 +52,7 @@ TEST_CASE("alpha, ridge and rank are chosen by NDCG on held-out entries", "[fast
   CHECK(choice.candidates.size() <= 9);
   CHECK(choice.candidates[1].alpha == 3);
   CHECK(choice.candidates[0].rank == 64);
-  // 1 + alpha x is 2 and 4. 0.6 of the noise of clicks at random places, and two digits of it.
+  // 1 + alpha is 2 and 4. 0.6 of the noise of clicks at random places, and two digits of it.
   auto const clicks_kept = static_cast<double>(clicks.kept.values.size());
   std::array<std::set<std::uint64_t>, 2> rows;  // that have entries
   for (std::size_t i = 0; i < clicks.kept.indices.size(); ++i) rows[i % 2].insert(clicks.kept.indices[i]);
@@ -95,14 +95,14 @@ TEST_CASE("alpha, ridge and rank are chosen by NDCG on held-out entries", "[fast
 
 TEST_CASE("the first ridge of a search depends on the entries and the order", "[fast_tucker][implicit]") {
   TestSpace const space;
-  // 4 x 5 x 2 with 40 entries of 2: for alpha 1 their weights are 3, and each row has as many as there can be.
+  // 4 x 5 x 2 with 40 entries: each row has as many as there can be.
   HostTensor kept{"kept", {4, 5, 2}, {}, {}};
   HostTensor held{"held", {4, 5, 2}, {0, 0, 0}, {1}};
   for (std::uint64_t i = 0; i < 4; ++i)
     for (std::uint64_t j = 0; j < 5; ++j)
       for (std::uint64_t k = 0; k < 2; ++k) {
         kept.indices.insert(kept.indices.end(), {i, j, k});
-        kept.values.push_back(2);
+        kept.values.push_back(2);  // counts as 1
       }
   FastTuckerOptions options;
   options.implicit   = 1;
@@ -110,16 +110,16 @@ TEST_CASE("the first ridge of a search depends on the entries and the order", "[
   options.max_epochs = 1;
   auto const ridge   = [&] {
     return choose_implicit(space, to_device<double, std::uint32_t>(space, kept),
-                             to_device<double, std::uint32_t>(space, held), options, true)
+                           to_device<double, std::uint32_t>(space, held), options, true)
         .candidates[0]
         .ridge;
   };
-  double const level = 3 * (std::sqrt(4.0) + std::sqrt(5.0) + std::sqrt(2.0));
+  double const level = 2 * (std::sqrt(4.0) + std::sqrt(5.0) + std::sqrt(2.0));
   CHECK(std::abs(ridge() / std::pow(0.2 * level / 2, 4.0 / 3) - 1) < 0.051);
   kept.values[7] = 0;  // counts as a cell that was not seen
   CHECK(std::abs(ridge() / std::pow(0.2 * level / 2 * std::sqrt(39.0 / 40), 4.0 / 3) - 1) < 0.051);
-  options.implicit = 10;  // weights of 21
-  CHECK(std::abs(ridge() / std::pow(0.2 * 7 * level / 2, 4.0 / 3) - 1) < 0.051);
+  options.implicit = 9;
+  CHECK(std::abs(ridge() / std::pow(0.2 * 5 * level / 2, 4.0 / 3) - 1) < 0.051);
 }
 
 TEST_CASE("a search by rankings keeps what it is given, and can be ended", "[fast_tucker][implicit]") {

@@ -113,12 +113,8 @@ TEST_CASE("last entries and a share of the others are held out", "[split]") {
   for (std::uint64_t row = 0; row < 300; ++row)
     for (std::uint64_t k = 0; k <= row % 8; ++k) places.push_back({row, (7 * k) % 10, k});
   for (std::uint64_t row = 3; row < 300; row += 8) places.push_back({row, 14 % 10, 2});
-  io::SplitOptions options{.rule        = io::SplitRule::last,
-                           .share       = 0.25,
-                           .mode        = 0,
-                           .time_mode   = 2,
-                           .one_of_ties = true,
-                           .seed        = 3};
+  io::SplitOptions options{
+      .rule = io::SplitRule::last, .share = 0.25, .mode = 0, .time_mode = 2, .one_of_ties = true, .seed = 3};
   auto const last  = held_by(places, options);
   options.rule     = io::SplitRule::last_and_share;
   auto const held  = held_by(places, options);

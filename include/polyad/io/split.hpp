@@ -14,11 +14,11 @@
 namespace polyad::io {
 
 enum class SplitRule {
-  entries,      // at random; entries at the same place may be separated
-  coordinates,  // at random; entries at the same place stay together
-  rows,         // all entries of randomly drawn rows of `mode`
-  time,         // the latest entries; those of one time stay together
-  last,         // the latest entries of each row of `mode`
+  entries,        // at random; entries at the same place may be separated
+  coordinates,    // at random; entries at the same place stay together
+  rows,           // all entries of randomly drawn rows of `mode`
+  time,           // the latest entries; those of one time stay together
+  last,           // the latest entries of each row of `mode`
   last_and_share  // these, and a share of the other entries, drawn as by `coordinates`
 };
 

@@ -37,37 +37,31 @@ constexpr double least_alpha = 0.1;
 /// The level that the first ridge draws to zero, in levels of noise (first_ridge). On ratings of 4 and more
 /// of ml-latest-small, 0.6 had the best NDCG@10 of 0.3, 0.6 and 1, for alphas of 0.01, 1 and 3 with R = 64.
 /// With three modes, 0.05 to 0.4 were alike there, and more was worse on airlines' routes.
-double first_level(int order) { return order == 2 ? 0.6 : 0.2; }
+double first_level(int order) {
+  return order == 2 ? 0.6 : 0.2;
+}
 constexpr std::array ridge_steps{0.5, 5.0 / 3};
 
-/// Entries above 0: their number, their sum and that of their squares.
-struct Sums {
-  double count = 0, values = 0, squares = 0;
-};
-
 template <class Scalar>
-struct SumOfPowers {
+struct CountPositive {
   Scalar const* values;
-  int power;
-  KOKKOS_FUNCTION void operator()(count_t p, double& sum) const {
-    auto const x = static_cast<double>(values[p]);
-    if (x > 0) sum += power == 0 ? 1 : power == 1 ? x : x * x;
-  }
+  KOKKOS_FUNCTION void operator()(count_t p, count_t& count) const { count += values[p] > 0 ? 1 : 0; }
 };
 
+/// The number of entries above 0 of all ranks.
 template <class Scalar, class Index, class Space>
-Sums sums_of(Communicator<Space> const& ranks, CooTensor<Scalar, Index, Space> const& part) {
-  std::array<double, 3> sums{};
-  Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>> const range(ranks.space(), 0, part.nnz());
-  for (int power = 0; power < 3 && part.nnz() > 0; ++power)
-    Kokkos::parallel_reduce("polyad::sum_of_powers", range,
-                            SumOfPowers<Scalar>{part.values().data(), power},
-                            sums[static_cast<std::size_t>(power)]);
-  ranks.host().all_reduce(sums.data(), sums.size());
-  return {sums[0], sums[1], sums[2]};
+count_t positive_entries(Communicator<Space> const& ranks, CooTensor<Scalar, Index, Space> const& part) {
+  count_t count = 0;
+  if (part.nnz() > 0)
+    Kokkos::parallel_reduce(
+        "polyad::count_positive",
+        Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(ranks.space(), 0, part.nnz()),
+        CountPositive<Scalar>{part.values().data()}, count);
+  ranks.host().all_reduce(&count, 1);
+  return count;
 }
 
-/// Two digits: a ridge is printed, and does not depend on the order of sums.
+/// Two digits, as a ridge is printed.
 double rounded(double x) {
   if (!(x > 0) || !std::isfinite(x)) return x;
   double const unit = std::pow(10.0, 1 - std::floor(std::log10(x)));
@@ -126,7 +120,7 @@ public:
         m_ranking(std::move(ranking)),
         m_callback(callback) {
     m_choice.options    = options;
-    m_sums              = sums_of(ranks, kept);
+    m_entries           = static_cast<double>(positive_entries(ranks, kept));
     m_ranking.observed  = observed_on_ranks(ranks, m_kept.train);
     m_ranking.baselines = false;
     m_ranking.per_user  = false;
@@ -160,11 +154,10 @@ private:
   [[nodiscard]] ImplicitCandidate const& best() const { return m_choice.candidates.at(m_choice.best); }
 
   /// For small factors the loss is that of a tensor with the entries 1 + alpha x. If they were at random
-  /// places, its spectral norm would be about the level here (Latala, Proc. AMS 133, 2005). Components below
-  /// it are noise.
+  /// places, its spectral norm would be about the level here, with x = 1 (Latala, Proc. AMS 133, 2005).
+  /// Components below it are noise. Large x would make the level far too large: their scores are near 1 soon.
   [[nodiscard]] double first_ridge(double alpha) const {
-    auto const& extents  = m_kept.rows->extents();
-    double const squares = m_sums.count + 2 * alpha * m_sums.values + alpha * alpha * m_sums.squares;
+    auto const& extents = m_kept.rows->extents();
     std::vector<double> rows;
     double cells = 1;
     for (int n = 0; n < extents.order(); ++n) {
@@ -176,7 +169,7 @@ private:
       cells *= rows.back();
     }
     double level = 0;
-    for (double const length : rows) level += std::sqrt(squares / cells * length);
+    for (double const length : rows) level += (1 + alpha) * std::sqrt(m_entries / cells * length);
     double const ridge = rounded(ridge_of_level(first_level(extents.order()) * level, extents.order()));
     return ridge > 0 && std::isfinite(ridge) ? ridge : implicit_ridge(alpha, extents.order());
   }
@@ -252,7 +245,7 @@ private:
 
   Communicator<Space> m_ranks;
   FastTuckerData<Scalar, Index, Space> m_kept;
-  Sums m_sums;
+  double m_entries = 0;  // those above 0
   Tensor m_held;
   EvaluationOptions m_ranking;
   ImplicitSearchCallback m_callback;

@@ -165,7 +165,7 @@ Marks by_last(Places const& places, SplitOptions const& options) {
 }
 
 void expect_rule(CoordinateList const& list, SplitOptions const& options) {
-  auto const rule = options.rule;
+  auto const rule    = options.rule;
   bool const by_last = rule == SplitRule::last || rule == SplitRule::last_and_share;
   if (rule != SplitRule::last)
     POLYAD_EXPECTS(options.share >= 0 && options.share <= 1, "a share of ", options.share, " is held out");
