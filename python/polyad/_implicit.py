@@ -16,7 +16,7 @@ from ._functions import Callback, _alpha, _count, _entries, _interruptible, _lim
 from ._keywords import own_keywords
 from ._tensor import SparseTensor, _trusted
 
-_share = 0.1  # of the entries but the last ones, to evaluate candidates on
+_share = 0.1  # candidates are evaluated on this share of the entries, and on the last ones
 _shortest = 1e-3  # a limit that has passed ends the run after its first epoch
 
 

@@ -37,11 +37,11 @@ struct SplitOptions {
 
 /// For each entry 1 if it is held out, else 0.
 ///
-/// `time` holds out the number of entries that is nearest to the share, of two equally near the smaller one.
-/// At least the last time is held out, and at least the first one stays. `rows` rounds the number of rows; at
-/// least one is held out, and at least one stays. `last` and `last_and_share` leave rows alone that would have
-/// no entry left; `last_and_share` keeps the first entry of each row, with those at its place. A share of 0
-/// holds out nothing but last entries.
+/// `time` holds out the number of entries that is nearest to the share, of two equally near the smaller
+/// one. At least the last time is held out, and at least the first one stays. `rows` rounds the number of
+/// rows; at least one is held out, and at least one stays. `last` and `last_and_share` leave rows alone
+/// that would have no entry left; `last_and_share` keeps the first entry of each row, with those at its
+/// place. A share of 0 holds out nothing but last entries.
 /// \throws UsageError for a share outside 0 to 1, or of 1 by `time` and `rows`; for a mode that the list does
 ///         not have; when all entries have the same time, by `time`, or the same row, by `rows`
 [[nodiscard]] std::vector<std::uint8_t> held_out_entries(CoordinateList const& list,

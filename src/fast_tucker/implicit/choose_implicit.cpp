@@ -30,7 +30,7 @@ constexpr int most_epochs_of_candidate = 15;
 /// The first R; twice this and half of it follow.
 constexpr std::uint64_t first_rank = 64;
 
-/// If the first or the last one is the best, the search goes on to least_alpha or to usual_alpha.
+/// If the first or the last one is the best, the search also tries least_alpha or usual_alpha.
 constexpr std::array first_alphas{1.0, 3.0, 10.0};
 constexpr double least_alpha = 0.1;
 

@@ -129,7 +129,7 @@ void mark_last(Places const& places, SplitOptions const& options, std::uint64_t 
     return options.one_of_ties ? places.compare(p, last) == 0 : time(p) == time(last);
   };
   if (std::all_of(begin, end, is_last)) return;
-  // Of several entries of the last time the one with the largest bits was drawn. Others need other bits.
+  // These bits drew one of several entries of the last time. A draw of others needs a stream of its own.
   SplitOptions others = options;
   others.stream       = options.stream + 1;
   bool const draws    = options.rule == SplitRule::last_and_share;
