@@ -304,7 +304,7 @@ def fast_tucker(
         are not negative; entries at one place are summed. The scores only rank rows. There are no biases and there is no
         search; without `ridge` it is 2.5 alpha, or 0.5 alpha with more than two modes; without `rank` that is 32.
         True or "auto" chooses alpha, and `ridge` and `rank` unless they are given, by rankings: :func:`choose_implicit` learns
-        from all entries but the last one of each row of mode 0. The model is then fitted to all entries.
+        from all entries but the last one of each row of mode 0 and a tenth of the others. The model is then fitted to all entries.
     optimizer : {"als", "adam", "sgd"}
     shrinkage : float, sequence or mapping, optional
         ``observations``, ``share``, ``to_one``. Without it held-out entries choose.

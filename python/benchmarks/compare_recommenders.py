@@ -12,7 +12,7 @@ are installed by
 
 Implicit feedback: ratings of 4 and more become 1. Of each user an entry of the last time is held out, drawn by the seed, and
 NDCG@10 is measured on these. Another entry of each user, drawn alike from the others, chooses among twelve settings of
-implicit's ALS; `implicit=True` of Polyad chooses by the same entries. polyad.evaluate scores all models, and ranx the same lists.
+implicit's ALS; `implicit=True` of Polyad chooses by the same entries and a tenth of the others. polyad.evaluate scores all models, and ranx the same lists.
 Explicit ratings: five folds of entries, drawn at random; each package has its defaults.
 
 Times are processor times (user and system, of all threads), so that other work on the machine matters less; runs that are

@@ -312,19 +312,21 @@ def split(
         Repeated entries are kept.
     share : float
         The share of the entries to hold out or, with "rows", of the rows with entries. Not used by "last".
-    by : {"coordinates", "entries", "time", "last", "rows"}
+    by : {"coordinates", "entries", "time", "last", "last_and_share", "rows"}
         * "coordinates": at random; entries at the same place stay together. As ``polyad fast-tucker --split``.
         * "entries": at random; entries at the same place may be separated. As :func:`hold_out`.
         * "time": the latest entries. Those of one time stay together; the number that is nearest to the share is held
           out, at least the last time, and at least the first time stays.
         * "last": the last entry of each row of `mode`, if that row keeps other entries.
+        * "last_and_share": these, and a share of the other entries at random, but never the first one of a row.
+          :func:`choose_implicit` divides entries in this way.
         * "rows": all entries of random rows of `mode`: how are new users predicted?
     mode : int or str, optional
-        For "last" and "rows".
+        For "last", "last_and_share" and "rows".
     time_mode : int or str, optional
-        For "time" and "last"; without it the last entry is the last one in the order of `X`.
+        For "time", "last" and "last_and_share"; without it the last entry is the last one in the order of `X`.
     ties : {"one", "all"}
-        If a row has several entries of its last time, "last" draws one of them, or holds all of them out.
+        If a row has several entries of its last time, "last" and "last_and_share" draw one of them, or hold all of them out.
     seed : int
 
     Returns
@@ -348,11 +350,11 @@ def split(
     [2.0, 4.0]
     """
     tensor = asarray(X, duplicates="keep").to_host()
-    if by not in ("coordinates", "entries", "time", "last", "rows"):
-        raise UsageError(f"by is coordinates, entries, time, last or rows, not {by!r}")
+    if by not in ("coordinates", "entries", "time", "last", "last_and_share", "rows"):
+        raise UsageError(f"by is coordinates, entries, time, last, last_and_share or rows, not {by!r}")
     if ties not in ("one", "all"):
         raise UsageError(f"ties is one or all, not {ties!r}")
-    if by in ("last", "rows") and mode is None:
+    if by in ("last", "last_and_share", "rows") and mode is None:
         raise UsageError(f"by={by!r} needs the mode of the rows")
     if by == "time" and time_mode is None:
         raise UsageError("by='time' needs time_mode")

@@ -16,6 +16,7 @@ from ._functions import Callback, _alpha, _count, _entries, _interruptible, _lim
 from ._keywords import own_keywords
 from ._tensor import SparseTensor, _trusted
 
+_share = 0.1  # candidates are evaluated on this share of the entries, and on the last ones
 _shortest = 1e-3  # a limit that has passed ends the run after its first epoch
 
 
@@ -37,7 +38,7 @@ def _chosen_by_ranking(implicit: Any, engine: Any, train: SparseTensor, options:
         raise UsageError(f"implicit is an alpha above 0, True or 'auto', not {implicit!r}")
     if options.get("resume"):
         raise UsageError("resume continues with the options of the checkpoint's run: give its alpha as implicit")
-    kept, held = split(train, by="last", mode=0, seed=options["seed"])
+    kept, held = split(train, _share, "last_and_share", mode=0, seed=options["seed"])
     found = _search(engine, kept, held, {**options, "implicit": 40.0}, False, (0, 1, 10, False), None)
     best = found["candidates"][found["best"]]
     options.update(implicit=best["implicit"], ridge=best["ridge"])
@@ -85,9 +86,9 @@ def choose_implicit(
 ) -> dict[str, Any]:
     """Choose alpha, the ridge and R of implicit feedback by the NDCG of recommendations.
 
-    Each candidate is fitted to some entries and evaluated on others. First alphas of 1, 3, 10 and 40 are tried, then
-    a third of the usual ridge and three times it, with one more step where that is better, and then double the usual R
-    or half of it, each with the best of the others so far. The loss over all cells cannot choose them, since alpha and the ridge are part of it.
+    Each candidate is fitted to some entries and evaluated on others. First alphas of 1, 3 and 10 are tried with R = 64, and 0.1 or 40
+    where that leads on. Then smaller and larger ridges are tried, and then an R of 128 or 32, each with the best of the others so far.
+    The first ridge depends on alpha and on how many entries the rows have. The loss over all cells cannot choose them, since alpha and the ridge are part of it.
 
     Parameters
     ----------
@@ -97,11 +98,11 @@ def choose_implicit(
     held : SparseTensor or what :func:`asarray` takes, optional
         The entries to evaluate on, within the shape of `kept`. Those above 0 are relevant. Their labels are matched to
         those of `kept`. Without it, the last entry of each row of `user_mode` is held out, in the order of `kept`, if
-        that row keeps others.
+        that row keeps others, and a tenth of the other entries (``split(kept, 0.1, "last_and_share", mode=user_mode)``).
     implicit, ridge, rank, columns
         As for :func:`fast_tucker`. What is given is kept, and not tried. With `columns` no R is tried either.
     max_epochs : int
-        Of each candidate; more than 10 count as 10.
+        Of each candidate; more than 15 count as 15.
     seed : int
     time_limit_s : float
         In seconds. The search ends after the candidate that passes it.
@@ -151,7 +152,7 @@ def choose_implicit(
     first = _entries(kept, "keep")
     users, items = (_mode(first._names.mode_number(given, first.ndim), first.ndim) for given in (user_mode, mode))
     if held is None:
-        first, second = split(first, by="last", mode=users, seed=_count("seed", seed))
+        first, second = split(first, _share, "last_and_share", mode=users, seed=_count("seed", seed))
     else:
         second = _held_like(first, _entries(held, "keep", first))
     alpha = None if implicit is True else _alpha(implicit)

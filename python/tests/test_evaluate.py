@@ -156,13 +156,19 @@ def test_splits():
         days = X.coords[X.coords[:, 0] == user, 2]
         assert set(hidden.coords[hidden.coords[:, 0] == user, 2].tolist()) == {days.max()}
         assert known.coords[known.coords[:, 0] == user, 2].max() < days.max()
+    last = {tuple(at) for at in hidden.coords.tolist()}
+    known, hidden = polyad.split(X, 0.5, "last_and_share", mode="user", time_mode="day", ties="all")
+    held = {tuple(at) for at in hidden.coords.tolist()}
+    assert last < held and 100 < hidden.nnz < 220 and held.isdisjoint(tuple(at) for at in known.coords.tolist())
+    for user in range(9):
+        assert known.coords[known.coords[:, 0] == user, 2].min() == X.coords[X.coords[:, 0] == user, 2].min()
     known, hidden = polyad.split(X, 0.3, "rows", mode=0, seed=5)
     assert set(known.coords[:, 0].tolist()).isdisjoint(hidden.coords[:, 0].tolist()) and len(set(hidden.coords[:, 0].tolist())) == 3
     known, hidden = polyad.split(X, 0.3, seed=5)
     assert {tuple(at) for at in known.coords.tolist()}.isdisjoint(tuple(at) for at in hidden.coords.tolist())
     apart = polyad.split(X, 0.3, "entries", seed=5)[1]
     np.testing.assert_array_equal(apart.values, polyad.hold_out(X, 0.3, seed=5)[1].values)
-    for arguments in ({"by": "now"}, {"by": "time"}, {"by": "last"}, {"by": "rows"}, {"share": 2}, {"by": "time", "time_mode": 7}):
+    for arguments in ({"by": "now"}, {"by": "time"}, {"by": "last"}, {"by": "last_and_share"}, {"by": "rows"}, {"share": 2}, {"by": "time", "time_mode": 7}):
         with pytest.raises(polyad.UsageError):
             polyad.split(X, **arguments)
 

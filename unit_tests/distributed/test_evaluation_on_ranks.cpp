@@ -173,7 +173,7 @@ TEST_CASE("Options of implicit feedback that one rank chooses", "[mpi]") {
       options.ridge = 2;
     auto const expected = choose_implicit(TestSpace(), part_on_device(kept, Dealt::whole),
                                           part_on_device(held, Dealt::whole), options);
-    CHECK(expected.candidates.size() >= (extents.size() == 2 ? 6 : 5));
+    CHECK(expected.candidates.size() >= (extents.size() == 2 ? 5 : 4));
     for (Dealt const dealt : {Dealt::in_turn, Dealt::all_to_rank_0}) {
       std::size_t calls = 0;
       auto const choice = choose_implicit(

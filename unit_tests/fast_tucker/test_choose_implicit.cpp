@@ -2,7 +2,11 @@
 // The choice of options by rankings: each candidate's NDCG is that of a fit with its options.
 #include <Kokkos_Core.hpp>
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <set>
 #include <vector>
 
 #include "fast_tucker/oracle.hpp"
@@ -44,10 +48,29 @@ TEST_CASE("alpha, ridge and rank are chosen by NDCG on held-out entries", "[fast
   options.implicit   = usual_alpha;
   options.max_epochs = 3;
   auto const choice  = choose_implicit(space, kept, held, options);
-  CHECK(choice.candidates.size() >= 7);  // 4 alphas, 2 or 3 ridges, 1 or 2 ranks
+  CHECK(choice.candidates.size() >= 6);  // 3 or 4 alphas, 2 or 3 ridges, 1 or 2 ranks
   CHECK(choice.candidates.size() <= 9);
   CHECK(choice.candidates[1].alpha == 3);
+  CHECK(choice.candidates[0].rank == 64);
+  // 1 + alpha is 2 and 4. 0.6 of the noise of clicks at random places, and two digits of it.
+  auto const clicks_kept = static_cast<double>(clicks.kept.values.size());
+  std::array<std::set<std::uint64_t>, 2> rows;  // that have entries
+  for (std::size_t i = 0; i < clicks.kept.indices.size(); ++i) rows[i % 2].insert(clicks.kept.indices[i]);
+  double noise = 0;
+  for (auto const& of : rows) noise += std::sqrt(clicks_kept / static_cast<double>(of.size()));
+  for (std::size_t n : {0, 1}) {
+    double const expected = 0.6 * (n == 0 ? 2 : 4) * noise;
+    CHECK(std::abs(choice.candidates[n].ridge - expected) < 0.051 * expected);
+  }
   CHECK(choice.reason == StopReason::converged);
+  // The best alpha says which one follows.
+  auto const better = [&](std::size_t a, std::size_t b) {
+    return choice.candidates[a].ndcg.value > choice.candidates[b].ndcg.value;
+  };
+  bool const is_last  = better(2, 0) && better(2, 1);
+  bool const is_first = !better(1, 0) && !better(2, 0);
+  auto const fourth   = choice.candidates[3].alpha;
+  CHECK(fourth == (is_last ? usual_alpha : is_first ? 0.1 : 3));
   EvaluationOptions ranking;
   ranking.observed  = observed_rows(space, kept);
   ranking.baselines = false;
@@ -68,6 +91,35 @@ TEST_CASE("alpha, ridge and rank are chosen by NDCG on held-out entries", "[fast
   CHECK(choice.options.ridge == chosen.ridge);
   CHECK(choice.options.rank == chosen.rank);
   CHECK(choice.options.max_epochs == 3);
+}
+
+TEST_CASE("the first ridge of a search depends on the entries and the order", "[fast_tucker][implicit]") {
+  TestSpace const space;
+  // 4 x 5 x 2 with 40 entries: each row has as many as there can be.
+  HostTensor kept{"kept", {4, 5, 2}, {}, {}};
+  HostTensor held{"held", {4, 5, 2}, {0, 0, 0}, {1}};
+  for (std::uint64_t i = 0; i < 4; ++i)
+    for (std::uint64_t j = 0; j < 5; ++j)
+      for (std::uint64_t k = 0; k < 2; ++k) {
+        kept.indices.insert(kept.indices.end(), {i, j, k});
+        kept.values.push_back(2);  // counts as 1
+      }
+  FastTuckerOptions options;
+  options.implicit   = 1;
+  options.rank       = 2;
+  options.max_epochs = 1;
+  auto const ridge   = [&] {
+    return choose_implicit(space, to_device<double, std::uint32_t>(space, kept),
+                           to_device<double, std::uint32_t>(space, held), options, true)
+        .candidates[0]
+        .ridge;
+  };
+  double const level = 2 * (std::sqrt(4.0) + std::sqrt(5.0) + std::sqrt(2.0));
+  CHECK(std::abs(ridge() / std::pow(0.2 * level / 2, 4.0 / 3) - 1) < 0.051);
+  kept.values[7] = 0;  // counts as a cell that was not seen
+  CHECK(std::abs(ridge() / std::pow(0.2 * level / 2 * std::sqrt(39.0 / 40), 4.0 / 3) - 1) < 0.051);
+  options.implicit = 9;
+  CHECK(std::abs(ridge() / std::pow(0.2 * 5 * level / 2, 4.0 / 3) - 1) < 0.051);
 }
 
 TEST_CASE("a search by rankings keeps what it is given, and can be ended", "[fast_tucker][implicit]") {

@@ -107,6 +107,44 @@ TEST_CASE("the last entry of each row is held out", "[split]") {
         Held{1, 3});
 }
 
+TEST_CASE("last entries and a share of the others are held out", "[split]") {
+  // 300 rows of one to eight entries at other times, and an entry that is repeated in most of them.
+  std::vector<SplitPlace> places;
+  for (std::uint64_t row = 0; row < 300; ++row)
+    for (std::uint64_t k = 0; k <= row % 8; ++k) places.push_back({row, (7 * k) % 10, k});
+  for (std::uint64_t row = 3; row < 300; row += 8) places.push_back({row, 14 % 10, 2});
+  io::SplitOptions options{
+      .rule = io::SplitRule::last, .share = 0.25, .mode = 0, .time_mode = 2, .one_of_ties = true, .seed = 3};
+  auto const last  = held_by(places, options);
+  options.rule     = io::SplitRule::last_and_share;
+  auto const held  = held_by(places, options);
+  auto const marks = io::held_out_entries(list_to_split(places), options);
+  CHECK(std::includes(held.begin(), held.end(), last.begin(), last.end()));
+  auto const others = static_cast<double>(places.size() - last.size());
+  auto const drawn  = static_cast<double>(held.size() - last.size());
+  CHECK(drawn > 0.13 * others);  // the first entries stay
+  CHECK(drawn < 0.25 * others);
+  std::map<SplitPlace, std::set<bool>> found;
+  for (std::size_t p = 0; p < places.size(); ++p) {
+    if (places[p][2] == 0) CHECK(marks[p] == 0);
+    found[places[p]].insert(marks[p] != 0);
+  }
+  for (auto const& [place, is_held] : found) CHECK(is_held.size() == 1);
+  // The order of the list does not matter. A row is divided alike in a part of the list, as ranks have it.
+  std::vector<SplitPlace> const backwards(places.rbegin(), places.rend());
+  auto const other = io::held_out_entries(list_to_split(backwards), options);
+  for (std::size_t p = 0; p < places.size(); ++p) REQUIRE(other[places.size() - 1 - p] == marks[p]);
+  std::vector<SplitPlace> const part(places.begin(), places.begin() + 36);  // eight rows
+  auto const of_part = io::held_out_entries(list_to_split(part), options);
+  for (std::size_t p = 0; p < part.size(); ++p) CHECK(of_part[p] == marks[p]);
+  options.seed = 4;
+  CHECK(held_by(places, options) != held);
+  options.share = 0;
+  CHECK(held_by(places, options) == last);
+  options.share = 1;
+  CHECK(held_by(places, options).size() == places.size() - 300);
+}
+
 TEST_CASE("random splits keep repeated places together unless entries are drawn", "[split]") {
   auto places = random_places(4000, 3);
   // Some entries are repeated later in the list.
@@ -169,6 +207,8 @@ TEST_CASE("splits that make no sense are refused", "[split]") {
   refused({.rule = io::SplitRule::last});
   refused({.rule = io::SplitRule::last, .mode = 1, .time_mode = 1});
   refused({.rule = io::SplitRule::last, .mode = 1, .time_mode = 7});
+  refused({.rule = io::SplitRule::last_and_share});
+  refused({.rule = io::SplitRule::last_and_share, .share = 2, .mode = 0});
 }
 
 }  // namespace

@@ -38,10 +38,12 @@ struct ImplicitChoice {
   StopReason reason = StopReason::converged;
 };
 
-/// Tries alpha of 1, 3, 10 and 40. Then ridges of a third of implicit_ridge and of three times that, and one
-/// more step where that was better. Then double the R and, unless that was better, half of it. Each has the
-/// best of the others so far; the first of equal ones is taken. What the options have already (an alpha only
-/// if `keeps_alpha`) stays. Candidates have the epochs of the options, at most 10. Waits for `space`.
+/// Tries alpha of 1, 3 and 10, and 0.1 or 40 if 1 or 10 was the best. They have R = 64, and a ridge by which
+/// a tensor with as many entries at random places would be almost zero. Then half of this ridge and 5/3 of it
+/// follow, and one more step where that was better; then an R of 128 and, unless that was better, of 32.
+/// Each has the best of the others so far; the first of equal ones is taken. What the options have already
+/// (an alpha only if `keeps_alpha`) stays. Candidates have the epochs of the options, at most 15. Waits for
+/// `space`.
 /// \param kept      to learn from
 /// \param held      to evaluate on: relevant where the value is above 0, and not among what `kept` has of the
 ///                  same user

@@ -14,20 +14,21 @@
 namespace polyad::io {
 
 enum class SplitRule {
-  entries,      // at random; entries at the same place may be separated
-  coordinates,  // at random; entries at the same place stay together
-  rows,         // all entries of randomly drawn rows of `mode`
-  time,         // the latest entries; those of one time stay together
-  last          // the latest entries of each row of `mode`
+  entries,        // at random; entries at the same place may be separated
+  coordinates,    // at random; entries at the same place stay together
+  rows,           // all entries of randomly drawn rows of `mode`
+  time,           // the latest entries; those of one time stay together
+  last,           // the latest entries of each row of `mode`
+  last_and_share  // these, and a share of the other entries, drawn as by `coordinates`
 };
 
 struct SplitOptions {
   SplitRule rule = SplitRule::coordinates;
   double share   = 0.1;  // to hold out, 0 to 1: of the entries or, by `rows`, of the rows with entries
-  int mode       = -1;   // `rows` and `last` need it
-  int time_mode  = -1;   // `time` and `last` use it; -1 with `last`: later in the list is later
-  /// `last` draws one of several entries of the last time, with the entries at its place. Otherwise it holds
-  /// all of them out.
+  int mode       = -1;   // `rows` and both rules of last entries need it
+  int time_mode  = -1;   // `time` and these two use it; -1 with these: later in the list is later
+  /// The rules of last entries draw one of several entries of the last time, with the entries at its place.
+  /// Otherwise they hold all of them out.
   bool one_of_ties     = false;
   std::uint64_t seed   = 0;
   std::uint64_t stream = 100;  // another stream draws others; `polyad fast-tucker --split` has stream 100
@@ -36,10 +37,11 @@ struct SplitOptions {
 
 /// For each entry 1 if it is held out, else 0.
 ///
-/// `time` holds out the number of entries that is nearest to the share, of two equally near the smaller one.
-/// At least the last time is held out, and at least the first one stays. `rows` rounds the number of rows; at
-/// least one is held out, and at least one stays. `last` leaves rows alone that would have no entry left. A
-/// share of 0 and an empty list hold out nothing.
+/// `time` holds out the number of entries that is nearest to the share, of two equally near the smaller
+/// one. At least the last time is held out, and at least the first one stays. `rows` rounds the number of
+/// rows; at least one is held out, and at least one stays. `last` and `last_and_share` leave rows alone
+/// that would have no entry left; `last_and_share` keeps the first entry of each row, with those at its
+/// place. A share of 0 holds out nothing but last entries.
 /// \throws UsageError for a share outside 0 to 1, or of 1 by `time` and `rows`; for a mode that the list does
 ///         not have; when all entries have the same time, by `time`, or the same row, by `rows`
 [[nodiscard]] std::vector<std::uint8_t> held_out_entries(CoordinateList const& list,

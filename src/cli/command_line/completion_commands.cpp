@@ -122,7 +122,7 @@ void declare(Command& command, TrainOptions& options) {
   auto* const implicit = command.add_flag_with_text(
       "--implicit", options.implicit_text, "auto",
       "Entries are clicks or counts x of weight 1 + ALPHA x, and all other cells zeros of weight 1: "
-      "--implicit=ALPHA; without a number the NDCG of users' last entries chooses it, --reg and -r");
+      "--implicit=ALPHA; without a number the NDCG of held-out entries chooses it, --reg and -r");
   for (char const* const of_biases : {"--bias-sweeps", "--bias-reg"})
     implicit->excludes(command.option(of_biases));
   command.after_parsing([&options] { settle(options); });  // after the flag has its text

@@ -308,8 +308,9 @@ std::optional<RankingChoice> choose_implicit_options(TrainOptions& options, io::
 
 void show_choice(RankingChoice const& choice) {
   show(
-      "chosen   --implicit={:g} --reg {:g} -r {}: NDCG@10 {:.4f} +- {:.4f} on the last entries of {} rows of "
-      "mode 0 ({} candidates in {}{})\n",
+      "chosen   --implicit={:g} --reg {:g} -r {}: NDCG@10 {:.4f} +- {:.4f} on the held-out entries of {} "
+      "rows "
+      "of mode 0 ({} candidates in {}{})\n",
       choice.alpha, choice.ridge, choice.rank, choice.ndcg, 1.96 * choice.ndcg_error, choice.users,
       choice.candidates, duration_text(choice.seconds),
       choice.reason == "converged" ? "" : ", ended early: " + choice.reason);

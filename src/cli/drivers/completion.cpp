@@ -115,9 +115,10 @@ RankingChoice choose_by_ranking(TrainOptions& options, io::CoordinateList const&
   io::CoordinateList rows;
   if (is_part) rows = whole_rows(train, 0);
   if (sums) io::merge_duplicates(rows, io::Duplicates::sum);
-  auto parts = io::split(is_part ? rows : train,
-                         {.rule = io::SplitRule::last, .mode = 0, .one_of_ties = true, .seed = options.seed});
-  rows       = {};
+  auto parts = io::split(
+      is_part ? rows : train,
+      {.rule = io::SplitRule::last_and_share, .mode = 0, .one_of_ties = true, .seed = options.seed});
+  rows                                  = {};
   ImplicitSearchCallback const callback = [&](std::vector<ImplicitCandidate> const& candidates) {
     return on_candidate(to_ranking_choice(candidates));
   };

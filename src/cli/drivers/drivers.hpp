@@ -159,9 +159,9 @@ struct CompletionTask {
 /// Called after each candidate with the best so far; false ends the search.
 using OnRankingCandidate = std::function<bool(RankingChoice const&)>;
 
-/// Holds out the last entry of each row of mode 0, and chooses what the options leave open by the NDCG@10 of
-/// the rows of mode 1 there. Puts alpha, the ridge and R into the options. Needs a Session. On several ranks,
-/// each passes its part of the entries, and all make the same choice.
+/// Holds out the last entry of each row of mode 0 and a tenth of the others, and chooses what the options
+/// leave open by the NDCG@10 of the rows of mode 1 there. Puts alpha, the ridge and R into the options.
+/// Needs a Session. On several ranks, each passes its part of the entries, and all make the same choice.
 /// \param sums  whether repeated entries of ranks are still to be summed
 /// \throws what polyad::choose_implicit throws
 [[nodiscard]] RankingChoice choose_by_ranking(TrainOptions& options, io::CoordinateList const& train,

@@ -56,6 +56,7 @@ std::string rule_text(io::SplitOptions const& split) {
     case io::SplitRule::time:
       return fmt::format("the latest of mode {}", split.time_mode);
     case io::SplitRule::last:
+    case io::SplitRule::last_and_share:  // only the search of implicit feedback takes it
       return fmt::format(
           "the last of each row of mode {}{}", split.mode,
           split.time_mode < 0 ? std::string(" in the file") : fmt::format(" by mode {}", split.time_mode));

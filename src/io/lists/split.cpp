@@ -59,12 +59,14 @@ Marks by_entries(Places const& places, SplitOptions const& options) {
   return marks;
 }
 
+/// Whether an entry is drawn; entries at one place are drawn together.
+bool is_drawn(Places const& places, std::uint64_t p, SplitOptions const& options) {
+  return static_cast<double>(places.bits(p, options) >> 11) * 0x1p-53 < options.share;
+}
+
 Marks by_coordinates(Places const& places, SplitOptions const& options) {
   Marks marks(places.count());
-  for (std::uint64_t p = 0; p < marks.size(); ++p) {
-    double const uniform = static_cast<double>(places.bits(p, options) >> 11) * 0x1p-53;
-    marks[p]             = uniform < options.share ? 1 : 0;
-  }
+  for (std::uint64_t p = 0; p < marks.size(); ++p) marks[p] = is_drawn(places, p, options) ? 1 : 0;
   return marks;
 }
 
@@ -116,7 +118,7 @@ Marks by_time(Places const& places, SplitOptions const& options) {
   return marks;
 }
 
-/// Marks the last entries of a row; `entries` has them in the order of time.
+/// Marks the last entries of a row, and drawn ones by `last_and_share`; its entries are in the order of time.
 void mark_last(Places const& places, SplitOptions const& options, std::uint64_t const* begin,
                std::uint64_t const* end, Marks& marks) {
   auto const time = [&](std::uint64_t p) {
@@ -127,8 +129,14 @@ void mark_last(Places const& places, SplitOptions const& options, std::uint64_t 
     return options.one_of_ties ? places.compare(p, last) == 0 : time(p) == time(last);
   };
   if (std::all_of(begin, end, is_last)) return;
-  for (auto const* p = begin; p != end; ++p)
-    if (is_last(*p)) marks[*p] = 1;
+  // These bits drew one of several entries of the last time. A draw of others needs a stream of its own.
+  SplitOptions others = options;
+  others.stream       = options.stream + 1;
+  bool const draws    = options.rule == SplitRule::last_and_share;
+  for (auto const* p = begin; p != end; ++p) {
+    bool const is_other = draws && places.compare(*p, *begin) != 0;
+    if (is_last(*p) || (is_other && is_drawn(places, *p, others))) marks[*p] = 1;
+  }
 }
 
 Marks by_last(Places const& places, SplitOptions const& options) {
@@ -157,7 +165,8 @@ Marks by_last(Places const& places, SplitOptions const& options) {
 }
 
 void expect_rule(CoordinateList const& list, SplitOptions const& options) {
-  auto const rule = options.rule;
+  auto const rule    = options.rule;
+  bool const by_last = rule == SplitRule::last || rule == SplitRule::last_and_share;
   if (rule != SplitRule::last)
     POLYAD_EXPECTS(options.share >= 0 && options.share <= 1, "a share of ", options.share, " is held out");
   if (rule == SplitRule::rows || rule == SplitRule::time)
@@ -166,10 +175,9 @@ void expect_rule(CoordinateList const& list, SplitOptions const& options) {
     POLYAD_EXPECTS(mode >= 0 && mode < list.order(), "mode ", mode, " of entries of ", list.order(),
                    " modes, which count from 0");
   };
-  if (rule == SplitRule::rows || rule == SplitRule::last) expect_mode(options.mode);
-  if (rule == SplitRule::time || (rule == SplitRule::last && options.time_mode != -1))
-    expect_mode(options.time_mode);
-  if (rule == SplitRule::last)
+  if (rule == SplitRule::rows || by_last) expect_mode(options.mode);
+  if (rule == SplitRule::time || (by_last && options.time_mode != -1)) expect_mode(options.time_mode);
+  if (by_last)
     POLYAD_EXPECTS(options.mode != options.time_mode, "mode ", options.mode,
                    " cannot have both the rows and their times");
 }
@@ -195,7 +203,7 @@ void count_repeats(Places const& places, Marks const& marks, Split& result) {
 std::vector<std::uint8_t> held_out_entries(CoordinateList const& list, SplitOptions const& options) {
   expect_rule(list, options);
   Places const places(list);
-  bool const takes_share = options.rule != SplitRule::last;
+  bool const takes_share = options.rule != SplitRule::last && options.rule != SplitRule::last_and_share;
   if (list.nnz() == 0 || (takes_share && options.share == 0)) return Marks(list.nnz());
   switch (options.rule) {
     case SplitRule::entries:
@@ -207,6 +215,7 @@ std::vector<std::uint8_t> held_out_entries(CoordinateList const& list, SplitOpti
     case SplitRule::time:
       return by_time(places, options);
     case SplitRule::last:
+    case SplitRule::last_and_share:
       return by_last(places, options);
   }
   throw UsageError("there is no such rule of splits");
