@@ -105,7 +105,7 @@ def choose_implicit(
         Of each candidate; more than 15 count as 15.
     seed : int
     time_limit_s : float
-        In seconds. The search ends after the candidate that passes it.
+        In seconds. The search ends after the epoch that passes it, with the best candidate so far.
     k : int
         How many recommendations of each query are evaluated.
     mode, user_mode : int or str
@@ -132,7 +132,7 @@ def choose_implicit(
         Also if no user has a held-out entry above 0, or a value is negative.
     MemoryError, NumericalError
     KeyboardInterrupt
-        After Ctrl-C, at the end of a candidate.
+        After Ctrl-C, at the end of an epoch.
 
     Examples
     --------

@@ -294,7 +294,8 @@ struct ImplicitSearch {
 [[nodiscard]] ImplicitSearch choose_implicit(TensorPtr const& kept, TensorPtr const& held,
                                              FastTuckerOptions const& options, bool keeps_alpha,
                                              EvaluationOptions const& ranking,
-                                             OnImplicitTrial const& callback);
+                                             OnImplicitTrial const& callback,
+                                             std::function<bool()> const& continues);
 
 /// The model with rows computed from entries of its type. \param added  null, or of update_rows
 /// \param options  without observed rows, which the model has

@@ -269,13 +269,16 @@ FastTuckerResult fast_tucker(TensorPtr const& train, TensorPtr const& validation
 
 ImplicitSearch choose_implicit(TensorPtr const& kept, TensorPtr const& held, FastTuckerOptions const& options,
                                bool keeps_alpha, EvaluationOptions const& ranking,
-                               OnImplicitTrial const& callback) {
+                               OnImplicitTrial const& callback, std::function<bool()> const& continues) {
   auto const trial = [](ImplicitCandidate const& of) {
     return ImplicitTrial{of.alpha, of.ridge, of.rank, of.ndcg.value, of.ndcg.error, of.ndcg.users};
   };
-  ImplicitSearchCallback on_candidate;
-  if (callback)
-    on_candidate = [&](std::vector<ImplicitCandidate> const& all) { return callback(trial(all.back())); };
+  std::size_t reported                      = 0;  // candidates
+  ImplicitSearchCallback const on_candidate = [&](std::vector<ImplicitCandidate> const& all) {
+    if (all.size() == reported) return continues();  // after an epoch
+    reported = all.size();
+    return callback(trial(all.back()));
+  };
   auto const choice = visit<TensorOf>(*kept, [&](auto const& of) {
     auto const* const other = dynamic_cast<std::remove_cvref_t<decltype(of)> const*>(held.get());
     POLYAD_EXPECTS(other != nullptr,

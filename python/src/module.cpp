@@ -1008,7 +1008,8 @@ NB_MODULE(POLYAD_MODULE, m) {
         std::optional<ImplicitSearch> result;
         {
           Turn const turn;
-          result = choose_implicit(kept, held, options, keeps_alpha, ranking, std::ref(watch));
+          result = choose_implicit(kept, held, options, keeps_alpha, ranking, std::ref(watch),
+                                   [&] { return watch.continues(); });
         }
         nb::dict out;
         out["candidates"] = history_of(result->candidates);

@@ -158,6 +158,20 @@ print(polyad.predict(model, [[0, 0, 0]]).shape)
     assert in_process(program) == "FastTuckerModel interrupted 0 interrupted\n(1,)\n"
 
 
+def test_ctrl_c_ends_a_search_by_rankings_in_the_middle_of_a_fit(in_process):
+    program = f"""{INTERRUPTED}
+clicks = polyad.SparseTensor(rng.integers(0, 20000, (800000, 2)), np.ones(800000), (20000, 20000))  # a fit takes many seconds
+polyad.choose_implicit(polyad.SparseTensor(places, np.ones(5000), (50, 40)), rank=2, max_epochs=1)  # what is done once
+interrupt(2)
+try:
+    polyad.choose_implicit(clicks, rank=256)
+except KeyboardInterrupt:
+    print("interrupted")
+print(time.perf_counter() - begin < 60)
+"""
+    assert in_process(program) == "interrupted\nTrue\n"
+
+
 def test_ctrl_c_of_a_callback_or_before_the_first_iteration(in_process):
     program = f"""{INTERRUPTED}
 def callback(step):

@@ -143,6 +143,25 @@ TEST_CASE("a search by rankings keeps what it is given, and can be ended", "[fas
   CHECK(ended.candidates.size() == 2);
   CHECK(ended.reason == StopReason::interrupted);
   CHECK(ended.options.rank == 4);
+  // In the first fit, which then has one epoch and counts all the same; and in the second one, which does not.
+  std::vector<std::size_t> sizes;
+  auto const at_once = choose_implicit(space, kept, held, options, false, {}, [&](auto const& candidates) {
+    sizes.push_back(candidates.size());
+    return false;
+  });
+  CHECK(sizes == std::vector<std::size_t>{0, 1});
+  CHECK(at_once.candidates.size() == 1);
+  CHECK(at_once.reason == StopReason::interrupted);
+  sizes.clear();
+  auto const in_the_second =
+      choose_implicit(space, kept, held, options, false, {}, [&](auto const& candidates) {
+        sizes.push_back(candidates.size());
+        return sizes.size() < 4;
+      });
+  CHECK(sizes == std::vector<std::size_t>{0, 0, 1, 1});
+  CHECK(in_the_second.candidates.size() == 1);
+  CHECK(in_the_second.reason == StopReason::interrupted);
+  CHECK(in_the_second.candidates[0].ndcg.value == ended.candidates[0].ndcg.value);
   options.time_limit_s = 1e-9;
   auto const limited   = choose_implicit(space, kept, held, options);
   CHECK(limited.candidates.size() == 1);

@@ -26,7 +26,8 @@ struct ImplicitCandidate {
   Estimate ndcg;  // over users, on the held-out entries
 };
 
-/// Called after each candidate with all so far; false ends the search.
+/// Called after each candidate with all so far, and with the same ones, at first none, after each epoch of the
+/// next one. False ends the search, in the middle of a fit, too.
 using ImplicitSearchCallback = std::function<bool(std::vector<ImplicitCandidate> const&)>;
 
 struct ImplicitChoice {
@@ -34,7 +35,8 @@ struct ImplicitChoice {
   std::vector<ImplicitCandidate> candidates;
   std::size_t best = 0;
   double seconds   = 0;
-  /// `time_limit` and `interrupted`: the search ended early, with the best so far.
+  /// `time_limit` and `interrupted`: the search ended early, with the best so far. A candidate whose fit was
+  /// cut short counts only if it is the first.
   StopReason reason = StopReason::converged;
 };
 

@@ -295,7 +295,7 @@ std::optional<RankingChoice> choose_implicit_options(TrainOptions& options, io::
   std::optional<Progress> progress;
   if (ranks().rank == 0) progress.emplace(options.max_epochs, options.time_limit_s, options.common.quiet);
   auto const choice              = choose_by_ranking(options, train, sums, [&](RankingChoice const& best) {
-    if (progress)
+    if (progress && best.candidates > 0)
       progress->step([&] {
         return fmt::format("choosing the options: candidate {}, NDCG@10 {:.4f}", best.candidates, best.ndcg);
       });

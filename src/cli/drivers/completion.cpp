@@ -38,6 +38,7 @@ void expect_fits_floats(io::CoordinateList const& train, TrainOptions const& opt
 }
 
 RankingChoice to_ranking_choice(std::vector<ImplicitCandidate> const& candidates) {
+  if (candidates.empty()) return {};
   std::size_t best = 0;
   for (std::size_t c = 1; c < candidates.size(); ++c)
     if (candidates[c].ndcg.value > candidates[best].ndcg.value) best = c;

@@ -27,6 +27,9 @@ namespace {
 /// A candidate learns little after this many epochs of als.
 constexpr int most_epochs_of_candidate = 15;
 
+/// A time limit that has passed ends a fit after its first epoch.
+constexpr double least_seconds = 1e-3;
+
 /// The first R; twice this and half of it follow.
 constexpr std::uint64_t first_rank = 64;
 
@@ -198,6 +201,8 @@ private:
     options.ridge      = candidate.ridge;
     options.rank       = candidate.rank;
     options.max_epochs = std::min(options.max_epochs, most_epochs_of_candidate);
+    options.time_limit_s -= m_timer.seconds();
+    options.time_limit_s = std::max(options.time_limit_s, least_seconds);
     options.checkpoint.clear();
     options.resume.clear();
     return options;
@@ -226,19 +231,24 @@ private:
 
   void attempt(ImplicitCandidate candidate, double ridge) {
     if (m_choice.reason != StopReason::converged) return;
+    auto& all          = m_choice.candidates;
     candidate.ridge    = ridge;
     auto const options = options_of(candidate);
-    auto const fitted  = shared(fast_tucker(m_ranks.space(), m_kept, options).model, options);
+    auto const fit     = fast_tucker(m_ranks.space(), m_kept, options,
+                                     [&](FastTuckerEpoch const&) { return !m_callback || m_callback(all); });
+    bool const is_cut  = fit.reason == StopReason::interrupted || fit.reason == StopReason::time_limit;
+    if (is_cut) m_choice.reason = fit.reason;
+    if (is_cut && !all.empty()) return;
+    auto const fitted  = shared(fit.model, options);
     auto const found   = evaluate(m_ranks, fitted, m_held, m_ranking, m_kept.train);
     candidate.ndcg     = found.scores.at(0)[Metric::ndcg];
     bool const is_none = std::isnan(candidate.ndcg.value);
     POLYAD_EXPECTS(!is_none, "no user has a held-out entry above 0, so that rankings cannot be compared");
-    auto& all = m_choice.candidates;
     if (!all.empty() && candidate.ndcg.value > all.at(m_choice.best).ndcg.value) m_choice.best = all.size();
     all.push_back(candidate);
     auto const& rows   = *m_kept.rows;
     bool const is_left = rows.together([&] { return m_callback && !m_callback(all); });
-    if (rows.any(is_left)) m_choice.reason = StopReason::interrupted;
+    if (rows.any(is_left) && !is_cut) m_choice.reason = StopReason::interrupted;
     bool const is_late = rows.any(m_timer.seconds() > m_choice.options.time_limit_s);
     if (m_choice.reason == StopReason::converged && is_late) m_choice.reason = StopReason::time_limit;
   }
