@@ -90,6 +90,10 @@ void Command::add_force(bool& force, std::string const& meaning) {
   add_flag("--force", force, meaning);
 }
 
+void Command::make_npz(std::string const& what) {
+  m_outputs.back().archive = what;
+}
+
 void Command::settle_streams() {
   after_parsing([inputs = m_inputs, outputs = m_outputs, common = m_common] {
     for (auto const& input : inputs)
@@ -146,6 +150,8 @@ void Command::expect_distinct_files() {
         refuse("{} and {} name the same file", outputs[m].short_name(), output.short_name());
       }
     }
+    for (auto const& output : outputs)
+      if (!output.archive.empty()) expect_npz(output.short_name(), *output.path, output.archive);
   });
 }
 

@@ -139,11 +139,15 @@ public:
   /// --force: the output that was declared last may be an input, too.
   void add_force(bool& force, std::string const& meaning);
 
+  /// The output that was declared last is an npz archive of `what`, such as a model.
+  void make_npz(std::string const& what);
+
   /// Replaces - by the names of stdin and stdout. Refuses two outputs on stdout and two inputs from one pipe.
   /// If an output is stdout, the command's results go to stderr. Comes after the options.
   void settle_streams();
 
-  /// Refuses an output that is an input or another output. A checkpoint may be the one to resume. Comes last.
+  /// Refuses an output that is an input or another output. A checkpoint may be the one to resume. Refuses names
+  /// of npz archives that end otherwise. Comes last.
   void expect_distinct_files();
 
   /// Runs once all options have their values: steps in the order of declaration.
@@ -158,7 +162,8 @@ private:
   struct File {
     std::string option;
     std::filesystem::path* path;
-    bool const* force = nullptr;  // whether this output may be an input; nullptr: there is no such option
+    bool const* force   = nullptr;  // whether this output may be an input; nullptr: there is no such option
+    std::string archive = {};       // what it is an npz archive of; empty: of nothing
 
     [[nodiscard]] std::string short_name() const { return option == "--output" ? "-o" : option; }
   };

@@ -164,6 +164,7 @@ void declare(Command& command, TrainOptions& options) {
                     "Use at most this many bytes on the device; other ratings stay on the host");
   add_deterministic(command, options.deterministic, "model in every run on one device");
   add_output(command, options.output, "Write the model: .npz for numpy and for predict");
+  command.make_npz("a FastTucker model");
   add_common(command);
   command.footer("Example: polyad fast-tucker ratings.tns --split 0.1 --clip 1,5 -o model.npz");
 }
@@ -266,7 +267,6 @@ void check(TrainOptions const& options) {
       !format_offers(options.format, Capability::fixed_order))
     refuse(options.format +
            " is not deterministic: several threads add to one row in no fixed order. Take --format auto");
-  expect_npz("-o", options.output, "a FastTucker model");
 }
 
 void check(RecommendOptions const& options) {

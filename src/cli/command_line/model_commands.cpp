@@ -185,6 +185,7 @@ void declare(Command& command, UpdateOptions& options) {
   add_fold_in(command, options.fold);
   add_precision(command, options.precision, "values and model: f32 or f64");
   add_output(command, options.output, "The model with the new rows (.npz)")->required();
+  command.make_npz("a FastTucker model");
   add_common(command);
   command.footer("Example: polyad update model.npz today.csv --train ratings.csv --shrink 10 -o newer.npz");
 }
@@ -193,7 +194,6 @@ void check(UpdateOptions const& options) {
   if (options.sweeps < 0) refuse("--sweeps takes a number of at least 0, not {}", options.sweeps);
   if (options.sweeps > 0 && options.train.empty())
     refuse("--sweeps solves all rows, each from all of its entries: name the old ones by --train");
-  expect_npz("-o", options.output, "a FastTucker model");
 }
 
 }  // namespace polyad::cli
