@@ -986,6 +986,8 @@ def _recommend(
                 warnings.simplefilter("ignore")  # what the model does not know cannot be recommended
                 tied = is_table(seen) or isinstance(seen, (str, os.PathLike)) or seen.labels is not None or seen._shows_base
                 seen = asarray(seen, duplicates="keep", like=model, unknown="new") if tied else seen
+        elif hasattr(seen, "shape") and not isinstance(seen, np.ndarray) and not _device.is_on_device(seen):
+            seen = asarray(seen, duplicates="keep")  # a sparse matrix, such as scipy's
         else:
             seen = _device.to_host(seen) if _device.is_on_device(seen) else seen
             coords = _coordinates(seen)

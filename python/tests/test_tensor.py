@@ -267,7 +267,7 @@ def test_the_norm_neither_overflows_nor_vanishes(value):
 
 
 def test_masked_entries_are_refused():
-    """The numbers below a mask are no values."""
+    """A number below a mask is not a value."""
     mask = [False, True]
     with pytest.raises(polyad.InputError, match="values have masked entries, the first at \\(1,\\)"):
         polyad.SparseTensor([[0, 0], [1, 1]], np.ma.array([1.0, 2.0], mask=mask))
