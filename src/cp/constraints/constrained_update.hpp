@@ -32,9 +32,10 @@ template <class Scalar>
   return constraints;
 }
 
-/// The largest magnitude that an entry reaches in one update if the run scales the column afterwards. The best
-/// entry of a component that has almost vanished may be beyond the range of the precision. Every number on the
-/// way to it improves the objective, and the next updates come closer. Its square is in the range of doubles.
+/// The largest magnitude that an entry reaches in one update if the run scales the column afterwards. The
+/// best entry of a component that has almost vanished may be beyond the range of the precision. Every number
+/// on the way to it improves the objective, and the next updates come closer. Its square is in the range of
+/// doubles.
 template <class Scalar>
 inline constexpr double reach_of_update = sizeof(Scalar) == sizeof(float) ? 0x1p96 : 0x1p400;
 
