@@ -202,6 +202,8 @@ def tune(
 def _count(name: str, value: Any, least: int = 0) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
         raise UsageError(f"{name} is an int of {least} or more, not {value!r}")
+    if value >= 2**64:
+        raise UsageError(f"{name} is an int below 2^64, not {value!r}")
     return int(value)
 
 
@@ -939,7 +941,9 @@ def _predict(
     inside = np.empty(int(known.sum()), dtype=dtype)
     engine.predict(given, np.ascontiguousarray(coords[known], dtype=np.uint64), inside)
     out[known] = inside
-    out[~known] = _expected_by_biases(model, np.asarray(coords[~known], dtype=np.int64))
+    # What no model has stays beyond all rows as a signed number.
+    beyond = np.minimum(coords[~known], np.array(2 ** (8 * coords.itemsize - 1) - 1, dtype=coords.dtype))
+    out[~known] = _expected_by_biases(model, beyond.astype(np.int64))
     return coords, out, names
 
 
@@ -982,6 +986,8 @@ def _recommend(
                 warnings.simplefilter("ignore")  # what the model does not know cannot be recommended
                 tied = is_table(seen) or isinstance(seen, (str, os.PathLike)) or seen.labels is not None or seen._shows_base
                 seen = asarray(seen, duplicates="keep", like=model, unknown="new") if tied else seen
+        elif hasattr(seen, "shape") and not isinstance(seen, np.ndarray) and not _device.is_on_device(seen):
+            seen = asarray(seen, duplicates="keep")  # a sparse matrix, such as scipy's
         else:
             seen = _device.to_host(seen) if _device.is_on_device(seen) else seen
             coords = _coordinates(seen)
@@ -1251,6 +1257,8 @@ def mttkrp(
         return product
     if not (isinstance(out, np.ndarray) or _device.is_on_device(out)) or _device.dtype_of(out) != held.dtype:
         raise UsageError(f"out is an array of {held.dtype}")
+    if isinstance(out, np.ndarray) and not out.flags.writeable:
+        raise UsageError("out is read-only")
     engine.mttkrp_into(format, matrices, where, out)
     product = out
     return product

@@ -131,9 +131,9 @@ def _kept_rows(rows: Any, shape: Sequence[int] | None, factors: Sequence[Any]) -
         given = np.asarray(numbers)
         if given.ndim != 1 or given.dtype.kind not in "iu" or len(given) != factor.shape[0]:
             raise UsageError(f"rows[{n}] are the numbers of the {factor.shape[0]} rows of factor {n}")
-        kept = given.astype(np.int64)
-        if len(kept) > 0 and (kept[0] < 0 or kept[-1] >= size or (np.diff(kept) <= 0).any()):
+        if len(given) > 0 and (int(given[0]) < 0 or int(given[-1]) >= size or (given[1:] <= given[:-1]).any()):
             raise UsageError(f"rows[{n}] do not increase strictly from 0 to below {size}")
+        kept = given.astype(np.int64 if len(given) == 0 or int(given[-1]) < 2**63 else np.uint64)
         lists.append(kept)
     return (None if all(numbers is None for numbers in lists) else lists), sizes
 
@@ -308,7 +308,7 @@ class CPModel(_Decomposition):
         ||X - M||^2 / 2 and the penalties. NaN if the model was not fitted here.
     kkt_violation : float or None
         The largest norm, over ||X||, of a change of the model by the update of one entry in the last iteration. None
-        without bounds and l1, as are the next two.
+        without bounds and l1, as are the next two, and without an iteration.
     zeros : list of int or None
         How many stored entries of each factor are exactly 0.
     zero_components : list of int or None
@@ -365,8 +365,9 @@ class CPModel(_Decomposition):
         self.gram_fallbacks = result["gram_fallbacks"]
         self.defect = result["defect"]
         self.objective = result["objective"]
-        self.kkt_violation = result.get("kkt_violation")
-        if self.kkt_violation is not None:
+        violation = result.get("kkt_violation")
+        if violation is not None:
+            self.kkt_violation = None if math.isnan(violation) else violation
             self.zeros = [int(count) for count in result["zeros"]]
             self.zero_components = [int(r) for r in result["zero_components"]]
         self._set_constraints(result["constraints"])

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import builtins
+import math
 import os
 import warnings
 from collections.abc import Sequence
@@ -12,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _backend, _device
-from ._errors import InputError, UsageError
+from ._errors import InputError, MemoryError, UsageError
 from ._keywords import own_keywords
 from ._names import Names, Unknown, joined, matched, same_numbering
 from ._table import columns_of, is_table
@@ -32,7 +34,17 @@ def _extents(shape: Any) -> tuple[int, ...]:
         raise UsageError(f"a tensor has 1 to {_max_order} modes, not {len(sizes)}")
     if any(size < 0 for size in sizes):
         raise UsageError(f"a mode of negative size in {sizes}")
+    if max(sizes) >= 2**64:
+        raise UsageError(f"a mode of {max(sizes)} rows: it has at most {2**64 - 1}")
     return sizes
+
+
+def _expect_unmasked(array: Any, what: str) -> None:
+    """Refuses masked entries: the numbers below a mask are not values."""
+    mask = getattr(array, "mask", None) if isinstance(array, np.ma.MaskedArray) else None
+    if mask is not None and np.any(mask):
+        place = tuple(int(i) for i in np.argwhere(np.broadcast_to(mask, array.shape))[0])
+        raise InputError(f"{what} have masked entries, the first at {place}")
 
 
 def _coordinates(coords: Any) -> Any:
@@ -44,6 +56,7 @@ def _coordinates(coords: Any) -> Any:
         if dtype.kind not in "iu":
             raise UsageError(f"coordinates are integers, not {dtype}")
         return _device.typed(coords, dtype if dtype.itemsize >= 4 else np.dtype(np.int64))
+    _expect_unmasked(coords, "coordinates")
     array = np.asarray(coords)
     if array.ndim != 2:
         raise UsageError(f"coordinates are nonzeros x modes, not an array of {array.ndim} dimensions")
@@ -84,6 +97,7 @@ def _numbers(values: Any) -> Any:
             raise UsageError(f"values are one number for each nonzero, not an array of {len(values.shape)} dimensions")
         dtype = _device.dtype_of(values)
         return _device.typed(values, dtype if dtype in (np.float32, np.float64) else np.dtype(np.float64))
+    _expect_unmasked(values, "values")
     array = np.asarray(values)
     if array.ndim != 1:
         raise UsageError(f"values are one number for each nonzero, not an array of {array.ndim} dimensions")
@@ -319,7 +333,15 @@ class SparseTensor:
         whole = self._without_repeats()
         if whole._held.on_device:
             return _device.norm(whole.values)
-        return float(np.linalg.norm(whole.values.astype(np.float64, copy=False)))
+        values = whole.values.astype(np.float64, copy=False)
+        largest = float(np.abs(values).max(initial=0.0))
+        if largest == 0 or not math.isfinite(largest):
+            return float(np.linalg.norm(values))
+        power = math.frexp(largest)[1]  # the squares of the scaled values neither overflow nor vanish together
+        try:
+            return math.ldexp(float(np.linalg.norm(np.ldexp(values, -power))), power)
+        except OverflowError:
+            return math.inf
 
     def astype(self, dtype: Any) -> SparseTensor:
         """The tensor with values of float32 or float64; the coordinates are shared.
@@ -344,10 +366,19 @@ class SparseTensor:
         values = _device.typed(self.values, wanted) if on_device else _cast(self.values, wanted)
         return _trusted(self.coords, values, self.shape, self._names, self._may_repeat)
 
+    @property
+    def _dense_bytes(self) -> int:
+        return math.prod(self.shape) * self.dtype.itemsize
+
     def to_dense(self) -> NDArray[Any]:
         """A numpy array of all entries."""
         here = self.to_host()
-        dense = np.zeros(self.shape, dtype=self.dtype)
+        try:
+            dense = np.zeros(self.shape, dtype=self.dtype)
+        except (builtins.MemoryError, ValueError):  # numpy's
+            error = MemoryError(f"a dense array of {' x '.join(map(str, self.shape))} needs {self._dense_bytes} bytes")
+            error.array, error.bytes = "the dense array", self._dense_bytes
+            raise error from None
         np.add.at(dense, tuple(here.coords.T), here.values)
         return dense
 
@@ -626,8 +657,11 @@ def asarray(
     if isinstance(x, np.ndarray):
         if x.dtype.kind not in "iufb":
             raise UsageError(f"expected an array of real numbers, not of {x.dtype}")
+        _extents(x.shape)
+        _expect_unmasked(x, "the entries of the array")
+        x = np.asarray(x)  # also of a numpy.matrix, whose entries at some places are a matrix again
         places = np.nonzero(x)
-        coords = np.stack(places, axis=1) if x.ndim else np.empty((0, 0), dtype=np.int64)
+        coords = np.stack(places, axis=1)
         return SparseTensor(coords, x[places], x.shape, **options)
     if is_table(x):
         return _of_frame(x, modes, value, like, unknown, options)
@@ -652,7 +686,8 @@ def asarray(
         if hasattr(x, "subs"):
             subs = x.subs if x.subs.size else np.empty((0, len(x.shape)), dtype=np.int64)
             return SparseTensor(subs, np.asarray(x.vals).reshape(-1), x.shape, **options)
-        return asarray(np.asarray(x.data), **options)
+        if isinstance(getattr(x, "data", None), np.ndarray):
+            return asarray(np.asarray(x.data), **options)
     if package == "scipy" and hasattr(x, "tocoo"):
         coo = x.tocoo()
         places = coo.coords if hasattr(coo, "coords") else (coo.row, coo.col)

@@ -548,7 +548,12 @@ template <class Options>
 Options options_from(nb::dict const& given) {
   Options options;
   for_each_option(options, [&](OptionRow const& row, auto& member) {
-    if (given.contains(row.name)) put(given[row.name], member);
+    if (!given.contains(row.name)) return;
+    try {
+      put(given[row.name], member);
+    } catch (std::bad_cast const&) {  // Python's integers have any number of digits
+      throw UsageError(std::string(row.name) + " is out of range: " + nb::repr(given[row.name]).c_str());
+    }
   });
   return options;
 }

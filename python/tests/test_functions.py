@@ -349,6 +349,30 @@ def test_more_errors():
         polyad.tucker(polyad.SparseTensor([[0, 0, 0]], [0.0], (2, 2, 2)), 1)
 
 
+@pytest.mark.parametrize("option, number", [("rank", 2**70), ("seed", 2**64), ("max_iterations", 2**40), ("restarts", 2**31)])
+def test_integers_beyond_their_range_are_refused(option, number):
+    X = random_tensor((5, 6, 7), 50, 1)
+    with pytest.raises(polyad.UsageError, match=option):
+        polyad.cp_als(X, **{"rank": 2, option: number})
+
+
+def test_rows_beyond_signed_integers():
+    X = polyad.SparseTensor(np.array([[2**64 - 2, 0], [3, 1]], dtype=np.uint64), [1.0, 2.0])
+    model = polyad.cp_als(X, 2, tolerance=0, max_iterations=30)
+    assert [int(row) for row in model.rows[0]] == [3, 2**64 - 2]
+    np.testing.assert_allclose(polyad.predict(model, X), [1.0, 2.0], atol=1e-6)
+    fitted = polyad.fast_tucker(polyad.SparseTensor([[0, 0], [1, 1]], [1.0, 3.0]), columns=1, shrinkage=(1.0,))
+    unknown = polyad.predict(fitted, np.array([[2**64 - 1, 0]], dtype=np.uint64), cold_start="bias")
+    assert unknown == pytest.approx(fitted.mean + fitted.biases[1][0])
+
+
+def test_only_an_iteration_measures_the_kkt_violation():
+    X = random_tensor((5, 6, 7), 50, 1)
+    model = polyad.cp_als(X, 2, nonnegative=True, max_iterations=0)
+    assert model.kkt_violation is None and len(model.zeros) == 3
+    assert polyad.cp_als(X, 2, nonnegative=True, max_iterations=1).kkt_violation > 0
+
+
 def dense_mttkrp(dense, factors, mode):
     letters = "abcde"[: dense.ndim]
     others = [n for n in range(dense.ndim) if n != mode]
@@ -368,6 +392,12 @@ def test_mttkrp(shape, nnz, rng):
         out = np.full(want.shape, 9.0)
         assert polyad.mttkrp(F, factors, mode, out=out) is out
         np.testing.assert_allclose(out, want, rtol=1e-12)
+
+
+def test_mttkrp_refuses_an_output_that_is_read_only():
+    X = polyad.SparseTensor([[0, 1], [1, 0]], [2.0, 3.0])
+    with pytest.raises(polyad.UsageError, match="read-only"):
+        polyad.mttkrp(X, [np.ones((2, 1))] * 2, 0, out=np.broadcast_to(0.0, (2, 1)))
 
 
 def test_mttkrp_of_strided_and_other_factors(rng):

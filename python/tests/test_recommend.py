@@ -376,3 +376,15 @@ def test_recommender_predicts_new_rows_with_drifts():
         ],
         atol=1e-12,
     )
+
+
+def test_seen_may_be_a_sparse_matrix():
+    sparse = pytest.importorskip("scipy.sparse")
+    rows, columns = np.array([0, 0, 1, 2, 2]), np.array([0, 2, 1, 1, 2])
+    X = polyad.SparseTensor(np.stack([rows, columns], axis=1), np.array([5.0, 1.0, 2.0, 4.0, 3.0]), (3, 3))
+    model = polyad.fast_tucker(X, columns=1, shrinkage=(1.0,))
+    wanted = polyad.recommend(model, 1, [[0], [2]], 3, seen=X)
+    for kind in (sparse.coo_array, sparse.csr_matrix):
+        found = polyad.recommend(model, 1, [[0], [2]], 3, seen=kind((X.values, (rows, columns)), shape=(3, 3)))
+        np.testing.assert_array_equal(found.rows, wanted.rows)
+        assert found.rows.tolist() == [1, 0]

@@ -258,3 +258,39 @@ def test_long_doubles_fit_or_are_refused():
     for text in ("1e400", "1e-400"):
         with pytest.raises(polyad.InputError, match="beyond the range of a double"):
             polyad.SparseTensor([[0]], np.asarray([np.longdouble(text)]))
+
+
+@pytest.mark.parametrize("value", [1e200, 1e-200, 1e308])
+def test_the_norm_neither_overflows_nor_vanishes(value):
+    X = polyad.SparseTensor([[0, 1], [1, 0]], [0.6 * value, -0.8 * value], (2, 2))
+    assert X.norm() == pytest.approx(value, rel=1e-14)
+
+
+def test_masked_entries_are_refused():
+    """A number below a mask is not a value."""
+    mask = [False, True]
+    with pytest.raises(polyad.InputError, match="values have masked entries, the first at \\(1,\\)"):
+        polyad.SparseTensor([[0, 0], [1, 1]], np.ma.array([1.0, 2.0], mask=mask))
+    with pytest.raises(polyad.InputError, match="coordinates have masked entries"):
+        polyad.SparseTensor(np.ma.array([[0, 0], [1, 1]], mask=[mask, mask]), [1.0, 2.0])
+    with pytest.raises(polyad.InputError, match="masked entries, the first at \\(0, 1\\)"):
+        polyad.asarray(np.ma.array([[1.0, 2.0]], mask=[mask]))
+    assert polyad.asarray(np.ma.array([[1.0, 2.0]], mask=False)).nnz == 2
+
+
+def test_arrays_that_are_no_tensor_or_too_large():
+    with pytest.raises(polyad.UsageError, match="1 to 16 modes, not 0"):
+        polyad.asarray(np.array(3.0))
+    with pytest.warns(PendingDeprecationWarning):
+        same(polyad.asarray(np.matrix([[1.0, 0.0], [0.0, 2.0]])), polyad.asarray(np.diag([1.0, 2.0])))
+    with pytest.raises(polyad.UsageError, match="at most 18446744073709551615"):
+        polyad.SparseTensor(np.array([[2**64 - 1, 0]], dtype=np.uint64), [1.0])
+    with pytest.raises(polyad.MemoryError) as caught:
+        polyad.SparseTensor([[2**40, 2**30]], [1.0]).to_dense()
+    assert caught.value.bytes == 8 * (2**40 + 1) * (2**30 + 1)
+
+
+def test_other_classes_of_pyttb_are_refused():
+    pyttb = pytest.importorskip("pyttb")
+    with pytest.raises(polyad.UsageError, match="no tensor can be made of pyttb"):
+        polyad.asarray(pyttb.ktensor([np.ones((2, 1))] * 3))

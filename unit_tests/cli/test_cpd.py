@@ -296,6 +296,8 @@ class Cpd(ToolTest):
                               (("--nonnegative", "--upper=-1"), "no number is between"), (("--l1=-1",), "'-1'"),
                               (("--l1=0:1",), "mode 1 without a penalty"), (("--lower=nan",), "'nan'"),
                               (("--upper=inf",), "'inf'"), (("--inner", 0), "0"), (("--kkt-tol", -1), "-1"),
+                              (("--inner", 2), "--inner is for"), (("--inner=exact", "--ridge=1"), "--inner is for"),
+                              (("--kkt-tol=0.1",), "--kkt-tol is for"),
                               (("--l1=1", "--l1=2"), "twice for all modes")):
             with self.subTest(options=options):
                 self.fail_with(2, "cpd", self.path, "-r", 2, *options, says=says)
@@ -400,6 +402,25 @@ class Cpd(ToolTest):
         fitted = self.report_of("cpd", self.path, "-r", self.RANK, "-i", 5, "-o", "fitted.ktns")
         again = self.report_of("cpd", self.path, "-r", self.RANK, "-i", 0, "--init", "fitted.ktns")
         self.assertAlmostEqual(fitted["result"]["fit"], again["result"]["fit"], delta=1e-10)
+
+    def test_only_an_iteration_measures_the_kkt_violation(self):
+        options = ("cpd", self.path, "-r", 2, "--nonnegative", "-i")
+        start = self.report_of(*options, 0)["result"]
+        self.assertIsNone(start["kkt_violation"])
+        self.assertEqual(len(start["zeros"]), 3)
+        self.assertNotIn("KKT", self.succeed(*options, 0).stdout)
+        self.assertGreater(self.report_of(*options, 1, "--checkpoint", "c")["result"]["kkt_violation"], 0)
+        self.assertIn("KKT", self.succeed(*options, 1).stdout)
+        self.assertIsNone(self.report_of(*options, 1, "--resume", "c")["result"]["kkt_violation"])
+
+    def test_components_that_nearly_vanish_come_back(self):
+        """The best entry of such a component may be beyond the range of a float."""
+        self.write("two.tns", "2 3 1 1 35.36742401123047\n1 5 2 3 6.347825527191162\n6 1 1 4 0\n")
+        for precision in ("f32", "f64"):
+            for seed in range(40):
+                with self.subTest(precision=precision, seed=seed):
+                    self.succeed("cpd", "two.tns", "-r", 6, "-i", 14, "--tol", 0, "--nonnegative", "--seed", seed, "--precision",
+                                 precision, "--format", "sorted", "-t", 1)
 
     def test_npz(self):
         for precision, number in (("f64", b"'<f8'"), ("f32", b"'<f4'")):

@@ -449,6 +449,9 @@ class Pages(ToolTest):
             self.assertLessEqual(set(options), set(known))
             for option in options:
                 self.assertIn(option, man)
+        # Options that the help leaves out to stay short have names, too.
+        self.assertIn(".B --delimiter NAME\n", man)
+        self.assertEqual(re.findall(r"(?m)^\.B +(?!-|[A-Z]|polyad )\S*|^\.B  .*", man), [])
 
     def test_bash_completes(self):
         script = self.succeed("--completion", "bash").stdout

@@ -58,7 +58,7 @@ class Words(ToolTest):
 # For each command: arguments that are complete but for a file, its options with whole numbers (True: they may be
 # negative), with other numbers, and with bytes.
 NUMBERS = {
-    "cpd": (("no.tns", "-r", "2"),
+    "cpd": (("no.tns", "-r", "2", "--nonnegative"),
             {"-r": False, "-i": True, "--seed": False, "--restarts": False, "--checkpoint-every": False, "-t": False,
              "--grid": False, "--index-base": False, "--inner": False}, ("--tol", "--time-limit", "--kkt-tol"), ("--max-memory", "--device-memory")),
     "tucker": (("no.tns", "-r", "2,2"), {"-r": False, "-i": True, "--seed": False, "-t": False},

@@ -61,7 +61,8 @@ struct CpAlsResult {
   /// 1/2 ||X - M||^2 and the penalties of all modes.
   double objective = 0;
   /// The largest norm of a change of the model, over ||X||, by which the update of one entry improved the
-  /// objective in the last iteration, by the first sweep of constrained(). 0 without bounds and penalties.
+  /// objective in the last iteration, by the first sweep of constrained(). 0 without bounds and penalties,
+  /// NaN if no iteration of this run has ended.
   double kkt_violation = 0;
   /// With bounds or penalties: how many entries of each factor, and how many components, are exactly 0.
   std::vector<count_t> zeros       = {};

@@ -138,7 +138,14 @@ void check(CpdOptions const& options) {
   if (options.tune && options.format != "auto") refuse("--tune chooses a format: leave --format out");
   if (options.tune && !options.resume.empty())
     refuse("--resume continues in the checkpoint's format: leave --tune out");
-  bool const has_fixed = !options.constraints.fixed_texts.empty();
+  auto const& typed       = options.constraints;
+  bool const has_fixed    = !typed.fixed_texts.empty();
+  bool const is_descended = !(typed.nonnegative_text.empty() && typed.lower.texts.empty() &&
+                              typed.upper.texts.empty() && typed.l1.texts.empty());
+  if (options.kkt_tolerance > 0 && !is_descended)
+    refuse("--kkt-tol is for runs with --nonnegative, --lower, --upper or --l1");
+  if (options.inner_sweeps != default_inner_sweeps && !is_descended)
+    refuse("--inner is for runs with --nonnegative, --lower, --upper or --l1");
   if (has_fixed && options.start.empty() && options.resume.empty())
     refuse("--fix needs the factors that are to stay: name their model by --init MODEL");
   if (options.restarts > 1 && options.init != "random" && !has_fixed)

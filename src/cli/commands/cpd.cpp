@@ -86,7 +86,9 @@ std::string read_resumed_format(CpdOptions const& options) {
 
 void summarise_constraints(CpdReport const& result) {
   if (!result.kkt_violation) return;
-  show("bounds   objective {:.6g}, KKT violation {:.2g}, zeros", result.objective, *result.kkt_violation);
+  show("bounds   objective {:.6g},", result.objective);
+  if (!std::isnan(*result.kkt_violation)) show(" KKT violation {:.2g},", *result.kkt_violation);
+  show(" zeros");
   for (std::size_t n = 0; n < result.zeros.size(); ++n)
     show("{} {:.1f} %", n == 0 ? "" : ",", 100 * result.zeros[n]);
   show(" of the modes' entries\n");

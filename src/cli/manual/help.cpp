@@ -56,6 +56,9 @@ std::string argument(CLI::Option const& option) {
 /// "-r,--rank R"
 std::string title(CLI::Option const& option, bool positional) {
   std::string names = option.get_name(positional, !positional);
+  if (names.empty()) {  // CLI11 gives none for what the help leaves out
+    for (auto const& name : option.get_lnames()) names += (names.empty() ? "--" : ",--") + name;
+  }
   // CLI11 marks a flag that clears something with "{false}".
   if (std::size_t const at = names.find("{false}"); at != std::string::npos) names.erase(at, 7);
   std::string const type = argument(option);
@@ -160,9 +163,11 @@ std::string man_page(CLI::App const& app) {
   for (auto const* command : commands_of(app))
     page += ".B polyad " + roff(command->get_name()) + "\n[options]\n.br\n";
   auto const add_options = [&](CLI::App const& of) {
-    for (auto const* option : of.get_options())
+    for (auto const* option : of.get_options()) {
+      if (option->get_description().empty()) continue;  // it only says which option is meant
       page +=
           ".TP\n.B " + roff(title(*option, option->get_positional())) + "\n" + roff(meaning(*option)) + "\n";
+    }
   };
   page += ".SH OPTIONS\n";
   add_options(app);

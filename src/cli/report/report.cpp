@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cmath>
+
 #include "cli/report/host_facts.hpp"
 #include "cli/streams/messages.hpp"
 #include "polyad/formats/option_text.hpp"
@@ -165,7 +167,7 @@ Json to_json(CpdReport const& result) {
                {"objective", result.objective},
                {"files", to_json(result.files)}};
   if (result.kkt_violation) {
-    json["kkt_violation"]   = *result.kkt_violation;
+    json["kkt_violation"]   = std::isnan(*result.kkt_violation) ? Json() : Json(*result.kkt_violation);
     json["zeros"]           = result.zeros;
     json["zero_components"] = result.zero_components;
   }

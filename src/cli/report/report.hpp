@@ -114,7 +114,7 @@ struct CpdReport : FitReport {
   std::uint64_t gram_fallbacks = 0;
   std::string defect;                   // what is wrong with the model; empty: nothing
   double objective = 0;                 // half of the squared error, and the penalties
-  std::optional<double> kkt_violation;  // with bounds or penalties
+  std::optional<double> kkt_violation;  // with bounds or l1; NaN without an iteration
   std::vector<double> zeros;            // likewise: the share of entries that are 0, per mode
   std::vector<int> zero_components;
   std::vector<RestartSummary> restarts;  // empty for a single start

@@ -4,6 +4,7 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "dense/power_of_two.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/cp/factor_update.hpp"
 #include "polyad/tensor/constraints.hpp"
@@ -32,6 +33,7 @@ struct PrepareColumns {
   ColumnNumbers<Space> columns;
 
   KOKKOS_FUNCTION void operator()(count_t r) const {
+    if (!is_scale(problem.weights(r))) return stay(r);
     double const square           = problem.H(r, r);
     double const ratio            = problem.of_tensor / problem.weights(r);
     double const ridge            = constraints.ridge * ratio * ratio;
@@ -45,6 +47,11 @@ struct PrepareColumns {
     columns(added_curvature, r)   = ridge;
     columns(column_weight, r)     = problem.weights(r);
     columns(inverse_weight, r)    = 1 / problem.weights(r);
+  }
+  /// A component that has vanished: no number of its column changes the model. The column becomes 0.
+  KOKKOS_FUNCTION void stay(count_t r) const {
+    for (int n = 0; n < column_numbers; ++n) columns(n, r) = 0;
+    columns(inverse_curvature, r) = -1;
   }
 };
 

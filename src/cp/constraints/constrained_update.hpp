@@ -7,6 +7,7 @@
 #pragma once
 
 #include <Kokkos_Core.hpp>
+#include <algorithm>
 #include <cmath>
 
 #include "cp/constraints/descend.hpp"
@@ -30,6 +31,13 @@ template <class Scalar>
   }
   return constraints;
 }
+
+/// The largest magnitude that an entry reaches in one update if the run scales the column afterwards. The
+/// best entry of a component that has almost vanished may be beyond the range of the precision. Every number
+/// on the way to it improves the objective, and the next updates come closer. Its square is in the range of
+/// doubles.
+template <class Scalar>
+inline constexpr double reach_of_update = sizeof(Scalar) == sizeof(float) ? 0x1p96 : 0x1p400;
 
 template <class Scalar, class Space>
 class ConstrainedUpdate final : public FactorUpdate<Scalar, Space> {
@@ -61,8 +69,14 @@ public:
   }
   void apply(Space const& space, Problem const& problem, Matrix const& V, Matrix const& A,
              Sums const& sums) override {
-    if (m_sweeps != exact_inner)
-      return descend(space, problem, m_columns, m_constraints, m_sweeps, V, A, sums);
+    if (m_sweeps != exact_inner) {
+      Constraints within = m_constraints;
+      if (!keeps_scale()) {
+        within.lower = std::max(within.lower, -reach_of_update<Scalar>);
+        within.upper = std::min(within.upper, reach_of_update<Scalar>);
+      }
+      return descend(space, problem, m_columns, within, m_sweeps, V, A, sums);
+    }
     solve_rows(space, problem, m_columns, m_constraints, m_row_memory, V, A);
     sum_update(space, problem, V, A, sums);
   }

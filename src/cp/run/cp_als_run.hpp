@@ -235,6 +235,7 @@ public:
     m_result.fit_error  = fit.error;
     m_result.iterations = m_iterations;
     set_objective(m_work.host_numbers, m_norm, m_result);
+    if (is_start && m_updates.are_constrained()) m_result.kkt_violation = std::nan("");  // not measured
     for (double& weight : model.weights) weight /= m_norm.scale;
     for (int n = 0; n < order(); ++n) model.factors[n] = m_rows.whole_on_root(n, model.factors[n]);
     model = m_rows.on_root([&] {
