@@ -143,7 +143,7 @@ TEST_CASE("a search by rankings keeps what it is given, and can be ended", "[fas
   CHECK(ended.candidates.size() == 2);
   CHECK(ended.reason == StopReason::interrupted);
   CHECK(ended.options.rank == 4);
-  // In the first fit, which then has one epoch and counts all the same; and in the second one, which does not.
+  // In the first fit, which then has one epoch and counts all the same, and in the second, which does not.
   std::vector<std::size_t> sizes;
   auto const at_once = choose_implicit(space, kept, held, options, false, {}, [&](auto const& candidates) {
     sizes.push_back(candidates.size());
