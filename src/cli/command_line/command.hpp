@@ -146,8 +146,8 @@ public:
   /// If an output is stdout, the command's results go to stderr. Comes after the options.
   void settle_streams();
 
-  /// Refuses an output that is an input or another output. A checkpoint may be the one to resume. Refuses names
-  /// of npz archives that end otherwise. Comes last.
+  /// Refuses an output that is an input or another output. A checkpoint may be the one to resume. Then
+  /// refuses names of npz archives that end otherwise. Comes last.
   void expect_distinct_files();
 
   /// Runs once all options have their values: steps in the order of declaration.
