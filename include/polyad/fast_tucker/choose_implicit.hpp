@@ -26,8 +26,8 @@ struct ImplicitCandidate {
   Estimate ndcg;  // over users, on the held-out entries
 };
 
-/// Called after each candidate with all so far, and with the same ones, at first none, after each epoch of the
-/// next one. False ends the search, in the middle of a fit, too.
+/// Called after each candidate with all so far, and after each epoch of the next one with the same ones, at
+/// first none. False ends the search, in the middle of a fit, too.
 using ImplicitSearchCallback = std::function<bool(std::vector<ImplicitCandidate> const&)>;
 
 struct ImplicitChoice {
