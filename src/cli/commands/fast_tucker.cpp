@@ -199,10 +199,10 @@ bool has_one_value(io::CoordinateList const& list) {
 std::optional<FastTuckerState> read_facts(TrainOptions const& options) {
   if (options.resume.empty() || ranks().rank > 0) return std::nullopt;
   auto state = io::read_fast_tucker_checkpoint(options.resume);
-  // The plan needs to know how many there are.
+  // The plan needs to know how many there are. Assigning {} would keep their memory.
   for (auto* const matrices :
        {&state.factors, &state.cores, &state.intermediates, &state.moments, &state.kept})
-    for (auto& matrix : *matrices) matrix = {};
+    for (auto& matrix : *matrices) matrix = std::vector<double>();
   return state;
 }
 
