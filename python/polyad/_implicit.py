@@ -132,7 +132,7 @@ def choose_implicit(
         Also if no user has a held-out entry above 0, or a value is negative.
     MemoryError, NumericalError
     KeyboardInterrupt
-        After Ctrl-C, at the end of an epoch.
+        After Ctrl-C, at the end of an epoch or of an evaluation.
 
     Examples
     --------

@@ -160,7 +160,7 @@ print(polyad.predict(model, [[0, 0, 0]]).shape)
 
 def test_ctrl_c_ends_a_search_by_rankings_in_the_middle_of_a_fit(in_process):
     program = f"""{INTERRUPTED}
-clicks = polyad.SparseTensor(rng.integers(0, 20000, (800000, 2)), np.ones(800000), (20000, 20000))  # a fit takes many seconds
+clicks = polyad.SparseTensor(rng.integers(0, 3000, (800000, 2)), np.ones(800000), (3000, 3000))  # a fit takes many seconds
 polyad.choose_implicit(polyad.SparseTensor(places, np.ones(5000), (50, 40)), rank=2, max_epochs=1)  # what is done once
 interrupt(2)
 try:
