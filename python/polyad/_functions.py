@@ -22,7 +22,7 @@ from ._keywords import own_keywords
 from ._models import CPModel, FastTuckerModel, Rankings, TuckerModel
 from ._names import Names, Unknown, rows_of, same_numbering
 from ._table import columns_of, is_table
-from ._tensor import SparseTensor, _coordinates, _extents, _trusted, asarray, frame_of, without_repeats
+from ._tensor import SparseTensor, _coordinates, _extents, _trusted, _zeros, asarray, frame_of, without_repeats
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -490,12 +490,7 @@ def _looked_up(X: Any, given: Any, mode: int) -> tuple[Any, list[Any]]:
         coords[:, n] = at
         shape[n] = max(len(numbers), 1)
     columns = _device.to_host(factors[mode]).shape[1]
-    try:
-        factors[mode] = np.zeros((shape[mode], columns))
-    except (builtins.MemoryError, ValueError):  # numpy's
-        error = MemoryError(f"the product, {shape[mode]} x {columns}, needs {8 * shape[mode] * columns} bytes")
-        error.array, error.bytes = "the product", 8 * shape[mode] * columns
-        raise error from None
+    factors[mode] = _zeros((shape[mode], columns), np.float64, "the product", f"the product, {shape[mode]} x {columns},")
     return _trusted(coords[kept], np.asarray(tensor.values)[kept], tuple(shape), None), factors
 
 

@@ -41,10 +41,20 @@ def _extents(shape: Any) -> tuple[int, ...]:
 
 def _expect_unmasked(array: Any, what: str) -> None:
     """Refuses masked entries: the numbers below a mask are not values."""
-    mask = getattr(array, "mask", None) if isinstance(array, np.ma.MaskedArray) else None
-    if mask is not None and np.any(mask):
-        place = tuple(int(i) for i in np.argwhere(np.broadcast_to(mask, array.shape))[0])
+    if np.ma.is_masked(array):
+        place = tuple(int(i) for i in np.argwhere(np.ma.getmaskarray(array))[0])
         raise InputError(f"{what} have masked entries, the first at {place}")
+
+
+def _zeros(shape: Sequence[int], dtype: Any, name: str, text: str) -> NDArray[Any]:
+    """numpy.zeros. `name` and `text` are for the MemoryError of an array that does not fit."""
+    try:
+        return np.zeros(shape, dtype=dtype)
+    except (builtins.MemoryError, ValueError):  # numpy's
+        size = math.prod(shape) * np.dtype(dtype).itemsize
+        error = MemoryError(f"{text} needs {size} bytes")
+        error.array, error.bytes = name, size
+        raise error from None
 
 
 def _coordinates(coords: Any) -> Any:
@@ -366,19 +376,10 @@ class SparseTensor:
         values = _device.typed(self.values, wanted) if on_device else _cast(self.values, wanted)
         return _trusted(self.coords, values, self.shape, self._names, self._may_repeat)
 
-    @property
-    def _dense_bytes(self) -> int:
-        return math.prod(self.shape) * self.dtype.itemsize
-
     def to_dense(self) -> NDArray[Any]:
         """A numpy array of all entries."""
         here = self.to_host()
-        try:
-            dense = np.zeros(self.shape, dtype=self.dtype)
-        except (builtins.MemoryError, ValueError):  # numpy's
-            error = MemoryError(f"a dense array of {' x '.join(map(str, self.shape))} needs {self._dense_bytes} bytes")
-            error.array, error.bytes = "the dense array", self._dense_bytes
-            raise error from None
+        dense = _zeros(self.shape, self.dtype, "the dense array", f"a dense array of {' x '.join(map(str, self.shape))}")
         np.add.at(dense, tuple(here.coords.T), here.values)
         return dense
 

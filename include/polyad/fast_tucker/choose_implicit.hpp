@@ -4,6 +4,7 @@
 // entry of each user. The loss over all cells cannot choose, since alpha and the ridge are part of it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -25,6 +26,12 @@ struct ImplicitCandidate {
   std::uint64_t rank;
   Estimate ndcg;  // over users, on the held-out entries
 };
+
+/// What a search of `spent_s` seconds leaves of a time limit for a fit. A limit that has passed ends the fit
+/// after its first epoch.
+[[nodiscard]] inline double time_left(double limit_s, double spent_s) {
+  return std::max(limit_s - spent_s, 1e-3);
+}
 
 /// Called after each candidate with all so far, and after each epoch of the next one with the same ones, at
 /// first none. False ends the search, in the middle of a fit, too.

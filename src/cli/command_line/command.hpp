@@ -140,7 +140,7 @@ public:
   void add_force(bool& force, std::string const& meaning);
 
   /// The output that was declared last is an npz archive of `what`, such as a model.
-  void make_npz(std::string const& what);
+  void make_npz(std::string const& what = "this output");
 
   /// Replaces - by the names of stdin and stdout. Refuses two outputs on stdout and two inputs from one pipe.
   /// If an output is stdout, the command's results go to stderr. Comes after the options.

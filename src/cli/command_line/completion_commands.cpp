@@ -59,7 +59,7 @@ void add_cold_start(Command& command, ColdStart& cold_start) {
 /// The options that recommend and similar have in common.
 template <class Asked>
 void add_rows_of_mode(Command& command, Asked& options) {
-  command.add_input("MODEL", options.model, "A model of fast-tucker (.npz)")->required();
+  add_completion_model(command, options.model);
   add_mode(command, options.mode, "The mode whose rows you want", 0);
   command.add_shown("-n,--count N", options.count, "Number of rows");
   add_index_base(command, "--index-base", options.index_base,

@@ -40,7 +40,6 @@ void check(CommandOptions const&) {}
 void check(CpdOptions const& options);
 void check(TuckerOptions const& options);
 void check(TtmOptions const& options);
-void check(TtmcOptions const& options);
 void check(ProjectOptions const& options);
 void check(TrainOptions const& options);
 void check(PredictOptions const& options);
@@ -52,7 +51,6 @@ void check(ConvertOptions const& options);
 void check(CheckOptions const& options);
 void check(CompareOptions const& options);
 void check(GenOptions const& options);
-void check(MttkrpOptions const& options);
 void check(TuneOptions const& options);
 
 /// The options of fast-tucker that say how a test set is held out.

@@ -123,6 +123,7 @@ void declare(Command& command, MttkrpOptions& options) {
   command.add_input("--factors FILE", options.factors, "The model; only its factors are used")->required();
   add_output(command, options.output, "The matrix, as .npz with the array 'mttkrp' of shape (I_m, R)")
       ->required();
+  command.make_npz();
   add_common(command);
   command.footer("Example: polyad mttkrp uber.tns.xz --mode 0 --factors model.npz -o product.npz");
 }
@@ -155,10 +156,6 @@ void check(GenOptions const& options) {
   expect_not_negative("--noise", options.noise);
   for (auto const& path : {options.output, options.model})
     if (same_file(path, options.common.report)) refuse("--report would overwrite an output");
-}
-
-void check(MttkrpOptions const& options) {
-  expect_npz("-o", options.output);
 }
 
 }  // namespace polyad::cli

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <filesystem>
 #include <string>
 
 #include "cli/command_line/checks.hpp"
@@ -26,13 +27,19 @@ void settle(TypedFoldIn& options) {
   if (options.shrinkage && options.ridge_per_entry) refuse("--shrink is for models without --reg-per-entry");
 }
 
+/// MODEL and TENSOR, entries whose rows are numbered as those of the model.
+void add_model_and_entries(Command& command, std::filesystem::path& model, std::filesystem::path& entries,
+                           int& index_base, std::string const& meaning) {
+  add_completion_model(command, model);
+  add_tensor(command, entries, index_base, meaning,
+             "Number of the first row; unset: as in the model's training set");
+}
+
 }  // namespace
 
 void declare(Command& command, EvaluateOptions& options) {
-  command.add_input("MODEL", options.model, "A model of fast-tucker (.npz)")->required();
-  add_tensor(command, options.test, options.index_base,
-             "Test entries, in any form; those with values above 0 are relevant, see --relevant",
-             "Number of the first row; unset: as in the model's training set");
+  add_model_and_entries(command, options.model, options.test, options.index_base,
+                        "Test entries, in any form; those with values above 0 are relevant, see --relevant");
   command.add_input(
       "--seen FILE", options.seen,
       "The training set: what a user has there is not recommended, and it knows the most popular items");
@@ -172,10 +179,8 @@ void add_fold_in(Command& command, TypedFoldIn& options) {
 }
 
 void declare(Command& command, UpdateOptions& options) {
-  command.add_input("MODEL", options.model, "A model of fast-tucker (.npz)")->required();
-  add_tensor(command, options.entries, options.index_base,
-             "The new entries, in any form; rows that the model does not have are added to it",
-             "Number of the first row; unset: as in the model's training set");
+  add_model_and_entries(command, options.model, options.entries, options.index_base,
+                        "The new entries, in any form; rows that the model does not have are added to it");
   command.add_input(
       "--train FILE", options.train,
       "The entries that the model was fitted to: rows that it has are solved again from these and "

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-#include "cli/command_line/checks.hpp"
 #include "cli/command_line/command.hpp"
 #include "cli/command_line/declarations.hpp"
 #include "cli/command_line/declared_options.hpp"
@@ -42,6 +41,7 @@ void declare(Command& command, TtmcOptions& options) {
              "The product, the array 'matrix' of an .npz: a row for each row of the mode, a column for each "
              "combination of the other matrices' columns, the last mode's fastest")
       ->required();
+  command.make_npz();
   add_common(command);
   command.footer("Example: polyad ttmc uber.tns.xz --mode 0 --matrices model.npz -o product.npz");
 }
@@ -57,6 +57,7 @@ void declare(Command& command, TuckerOptions& options) {
   command.add_choice("--init", options.init, {"random", "hosvd"},
                      "Start: random; or hosvd, the leading left singular vectors of the unfolded tensor");
   add_output(command, options.output, "The arrays 'core' and 'factor_0', 'factor_1', ... as .npz");
+  command.make_npz();
   add_common(command);
   command.footer("Example: polyad tucker uber.tns.xz -r 4,4,10,10 -o model.npz");
 }
@@ -90,12 +91,7 @@ void check(TtmOptions const& options) {
            ": the name of a tensor file ends with .tns, .mtx, .pten or .npz");
 }
 
-void check(TtmcOptions const& options) {
-  expect_npz("-o", options.output);
-}
-
 void check(TuckerOptions const& options) {
-  expect_npz("-o", options.output);
   if (options.init != "random" && !options.resume.empty()) refuse("--resume is a start: leave --init out");
 }
 

@@ -106,6 +106,10 @@ void add_tensor(Command& command, std::filesystem::path& tensor, int& index_base
   add_table(command);
 }
 
+void add_completion_model(Command& command, std::filesystem::path& model) {
+  command.add_input("MODEL", model, "A model of fast-tucker (.npz)")->required();
+}
+
 void add_summed_tensor(Command& command, SummedTensorOptions& options) {
   add_tensor(command, options.tensor, options.index_base);
   add_duplicates(command, options.duplicates, {"sum", "last", "error"});

@@ -34,6 +34,9 @@ void add_table(Command& command);
 void add_tensor(Command& command, std::filesystem::path& tensor, int& index_base,
                 std::string const& meaning = any_tensor, std::string const& base_meaning = any_base);
 
+/// The positional MODEL of fast-tucker.
+void add_completion_model(Command& command, std::filesystem::path& model);
+
 /// add_tensor and --duplicates
 void add_summed_tensor(Command& command, SummedTensorOptions& options);
 

@@ -294,23 +294,20 @@ std::optional<RankingChoice> choose_implicit_options(TrainOptions& options, io::
     refuse("--resume continues with the options of the checkpoint's run: name its alpha by --implicit");
   std::optional<Progress> progress;
   if (ranks().rank == 0) progress.emplace(options.max_epochs, options.time_limit_s, options.common.quiet);
-  auto const choice              = choose_by_ranking(options, train, sums, [&](RankingChoice const& best) {
+  auto const choice = choose_by_ranking(options, train, sums, [&](RankingChoice const& best) {
     if (progress && best.candidates > 0)
       progress->step([&] {
         return fmt::format("choosing the options: candidate {}, NDCG@10 {:.4f}", best.candidates, best.ndcg);
       });
     return interrupt_signal() == 0;
   });
-  constexpr double least_seconds = 1e-3;  // a limit that has passed ends the run after its first epoch
-  options.time_limit_s           = std::max(options.time_limit_s - choice.seconds, least_seconds);
   return choice;
 }
 
 void show_choice(RankingChoice const& choice) {
   show(
       "chosen   --implicit={:g} --reg {:g} -r {}: NDCG@10 {:.4f} +- {:.4f} on the held-out entries of {} "
-      "rows "
-      "of mode 0 ({} candidates in {}{})\n",
+      "rows of mode 0 ({} candidates in {}{})\n",
       choice.alpha, choice.ridge, choice.rank, choice.ndcg, 1.96 * choice.ndcg_error, choice.users,
       choice.candidates, duration_text(choice.seconds),
       choice.reason == "converged" ? "" : ", ended early: " + choice.reason);

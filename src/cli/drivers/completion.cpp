@@ -123,15 +123,16 @@ RankingChoice choose_by_ranking(TrainOptions& options, io::CoordinateList const&
   ImplicitSearchCallback const callback = [&](std::vector<ImplicitCandidate> const& candidates) {
     return on_candidate(to_ranking_choice(candidates));
   };
-  auto const choice = with_types(options.precision, is_wide, [&](auto scalar, auto index) {
+  auto const choice    = with_types(options.precision, is_wide, [&](auto scalar, auto index) {
     return choose_as<decltype(scalar), decltype(index)>(options, std::move(parts), callback);
   });
-  auto result       = to_ranking_choice(choice.candidates);
-  result.seconds    = choice.seconds;
-  result.reason     = to_string(choice.reason);
-  options.implicit  = choice.options.implicit;
-  options.ridge     = choice.options.ridge;
-  options.rank      = choice.options.rank;
+  auto result          = to_ranking_choice(choice.candidates);
+  result.seconds       = choice.seconds;
+  result.reason        = to_string(choice.reason);
+  options.implicit     = choice.options.implicit;
+  options.ridge        = choice.options.ridge;
+  options.rank         = choice.options.rank;
+  options.time_limit_s = time_left(options.time_limit_s, choice.seconds);
   return result;
 }
 

@@ -160,8 +160,9 @@ struct CompletionTask {
 using OnRankingCandidate = std::function<bool(RankingChoice const&)>;
 
 /// Holds out the last entry of each row of mode 0 and a tenth of the others, and chooses what the options
-/// leave open by the NDCG@10 of the rows of mode 1 there. Puts alpha, the ridge and R into the options.
-/// Needs a Session. On several ranks, each passes its part of the entries, and all make the same choice.
+/// leave open by the NDCG@10 of the rows of mode 1 there. Puts alpha, the ridge, R and what is left of the
+/// time limit into the options. Needs a Session. On several ranks, each passes its part of the entries, and
+/// all make the same choice.
 /// \param sums  whether repeated entries of ranks are still to be summed
 /// \throws what polyad::choose_implicit throws
 [[nodiscard]] RankingChoice choose_by_ranking(TrainOptions& options, io::CoordinateList const& train,

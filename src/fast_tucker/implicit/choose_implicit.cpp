@@ -27,9 +27,6 @@ namespace {
 /// A candidate learns little after this many epochs of als.
 constexpr int most_epochs_of_candidate = 15;
 
-/// A time limit that has passed ends a fit after its first epoch.
-constexpr double least_seconds = 1e-3;
-
 /// The first R; twice this and half of it follow.
 constexpr std::uint64_t first_rank = 64;
 
@@ -138,12 +135,13 @@ public:
       at.alpha = alpha;
       attempt(at, has_ridge ? *given.ridge : first_ridge(alpha));
     };
-    if (keeps_alpha)
+    if (keeps_alpha) {
       attempt_alpha(*given.implicit);
-    else
+    } else {
       for (double const alpha : first_alphas) attempt_alpha(alpha);
-    if (!keeps_alpha && best().alpha == first_alphas.front()) attempt_alpha(least_alpha);
-    if (!keeps_alpha && best().alpha == first_alphas.back()) attempt_alpha(usual_alpha);
+      if (best().alpha == first_alphas.front()) attempt_alpha(least_alpha);
+      if (best().alpha == first_alphas.back()) attempt_alpha(usual_alpha);
+    }
     if (!has_ridge) try_ridges();
     if (!has_rank) try_ranks();
     m_choice.options.implicit = best().alpha;
@@ -196,13 +194,12 @@ private:
   }
 
   [[nodiscard]] FastTuckerOptions options_of(ImplicitCandidate const& candidate) const {
-    auto options       = m_choice.options;
-    options.implicit   = candidate.alpha;
-    options.ridge      = candidate.ridge;
-    options.rank       = candidate.rank;
-    options.max_epochs = std::min(options.max_epochs, most_epochs_of_candidate);
-    options.time_limit_s -= m_timer.seconds();
-    options.time_limit_s = std::max(options.time_limit_s, least_seconds);
+    auto options         = m_choice.options;
+    options.implicit     = candidate.alpha;
+    options.ridge        = candidate.ridge;
+    options.rank         = candidate.rank;
+    options.max_epochs   = std::min(options.max_epochs, most_epochs_of_candidate);
+    options.time_limit_s = time_left(options.time_limit_s, m_timer.seconds());
     options.checkpoint.clear();
     options.resume.clear();
     return options;

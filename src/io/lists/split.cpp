@@ -164,9 +164,13 @@ Marks by_last(Places const& places, SplitOptions const& options) {
   return marks;
 }
 
+bool is_of_last_entries(SplitRule rule) {
+  return rule == SplitRule::last || rule == SplitRule::last_and_share;
+}
+
 void expect_rule(CoordinateList const& list, SplitOptions const& options) {
-  auto const rule    = options.rule;
-  bool const by_last = rule == SplitRule::last || rule == SplitRule::last_and_share;
+  auto const rule     = options.rule;
+  bool const has_last = is_of_last_entries(rule);
   if (rule != SplitRule::last)
     POLYAD_EXPECTS(options.share >= 0 && options.share <= 1, "a share of ", options.share, " is held out");
   if (rule == SplitRule::rows || rule == SplitRule::time)
@@ -175,9 +179,9 @@ void expect_rule(CoordinateList const& list, SplitOptions const& options) {
     POLYAD_EXPECTS(mode >= 0 && mode < list.order(), "mode ", mode, " of entries of ", list.order(),
                    " modes, which count from 0");
   };
-  if (rule == SplitRule::rows || by_last) expect_mode(options.mode);
-  if (rule == SplitRule::time || (by_last && options.time_mode != -1)) expect_mode(options.time_mode);
-  if (by_last)
+  if (rule == SplitRule::rows || has_last) expect_mode(options.mode);
+  if (rule == SplitRule::time || (has_last && options.time_mode != -1)) expect_mode(options.time_mode);
+  if (has_last)
     POLYAD_EXPECTS(options.mode != options.time_mode, "mode ", options.mode,
                    " cannot have both the rows and their times");
 }
@@ -203,7 +207,7 @@ void count_repeats(Places const& places, Marks const& marks, Split& result) {
 std::vector<std::uint8_t> held_out_entries(CoordinateList const& list, SplitOptions const& options) {
   expect_rule(list, options);
   Places const places(list);
-  bool const takes_share = options.rule != SplitRule::last && options.rule != SplitRule::last_and_share;
+  bool const takes_share = !is_of_last_entries(options.rule);
   if (list.nnz() == 0 || (takes_share && options.share == 0)) return Marks(list.nnz());
   switch (options.rule) {
     case SplitRule::entries:
