@@ -1,10 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # polyad_join_sources(LIST SIZE): replaces the sources in LIST, named from the calling folder, by sources that include
-# SIZE of them each. The compiler then reads their headers once. (CMake's own UNITY_BUILD leaves sources with flags of
-# their own alone, and knows nvcc from 3.31 on.)
+# SIZE of them each. The compiler then reads their headers once. A source with properties of its own stays as it is: it
+# would lose them. (CMake's UNITY_BUILD does so, too, but knows nvcc from 3.31 on.)
 function(polyad_join_sources LIST SIZE)
-  list(LENGTH ${LIST} length)
   set(joined "")
+  foreach(source IN LISTS ${LIST})
+    foreach(property IN ITEMS COMPILE_DEFINITIONS COMPILE_OPTIONS INCLUDE_DIRECTORIES)
+      get_property(has_property SOURCE ${source} PROPERTY ${property} SET)
+      if(has_property)
+        list(APPEND joined ${source})
+        list(REMOVE_ITEM ${LIST} ${source})
+        break()
+      endif()
+    endforeach()
+  endforeach()
+  list(LENGTH ${LIST} length)
   set(first 0)
   while(first LESS length)
     list(SUBLIST ${LIST} ${first} ${SIZE} group)

@@ -48,15 +48,20 @@ void with_update_strategy(count_t rows, count_t rank, bool inner_product_is_want
 }
 
 /// The coordinate descent of an update with bounds in one pass with its sums, for R <= 32. Devices take it.
+/// It computes with floats if the factor has them and if their squares are in the range of floats.
+template <class Number>
 struct DescentByTiles {};
 /// The descent, then the sums, for any R. The caches of a host hold what the second pass reads.
 struct DescentByRows {};
 
 /// Calls f(strategy) for a matrix of `rank` columns.
-template <class Space, class F>
-void with_descent_strategy(count_t rank, F&& f) {
-  if constexpr (is_device_space<Space>)
-    if (rank <= static_cast<count_t>(full_block)) return f(DescentByTiles{});
+template <class Space, class Scalar, class F>
+void with_descent_strategy(count_t rank, Squares squares, F&& f) {
+  if constexpr (is_device_space<Space>) {
+    if (rank <= static_cast<count_t>(full_block) && squares == Squares::in_range)
+      return f(DescentByTiles<Scalar>{});
+    if (rank <= static_cast<count_t>(full_block)) return f(DescentByTiles<double>{});
+  }
   f(DescentByRows{});
 }
 
@@ -74,16 +79,6 @@ struct UpdateShape {
   static constexpr int height     = Block == 32 && of_floats ? 8 : 4;
   static constexpr int width      = Block == 8 || (Block == 32 && of_floats) ? 4 : 8;
   static constexpr int teams      = Block == 8 ? 5 : Block == 32 && !of_floats ? 3 : 4;
-};
-
-/// The same for the tile of a coordinate descent, whose threads have two rows each. The scratch pad has room
-/// for 128 rows of 32 columns, or for 256 of 16.
-template <int Block>
-struct DescentShape {
-  static constexpr int threads = Block == 32 ? device_team_threads / 2 : device_team_threads;
-  static constexpr int height  = 4;
-  static constexpr int width   = Block == 8 ? 4 : 8;
-  static constexpr int teams   = Block == 16 ? 3 : 4;
 };
 
 /// Whether multiply_rows calls the vendor's BLAS for a product of K by S columns.

@@ -93,8 +93,8 @@ ExpectedUpdate expected_update(DrawnRows const& drawn, Constraints const& c, dou
 template <class Scalar, class Strategy>
 void expect_update(count_t rows, count_t rank, Constraints const& c, int sweeps) {
   // CAPTURE divides its text at every comma, those between < and > too.
-  bool const is_by_tiles = std::is_same_v<Strategy, DescentByTiles>;
-  CAPTURE(rows, rank, c.lower, c.upper, c.l1, c.ridge, sweeps, sizeof(Scalar), is_by_tiles);
+  bool const is_by_rows = std::is_same_v<Strategy, DescentByRows>;
+  CAPTURE(rows, rank, c.lower, c.upper, c.l1, c.ridge, sweeps, sizeof(Scalar), is_by_rows);
   TestSpace const space;
   constexpr double of_tensor = 0.5;
   auto const drawn           = draw_rows<Scalar>(rows, rank, c);
@@ -141,15 +141,17 @@ TEST_CASE("Descent: every strategy is that of long doubles", "[cp]") {
       lasso{.l1 = 0.25, .ridge = 0.5}, all{.lower = -0.25, .upper = 2, .l1 = 0.125, .ridge = 0.25}, free{};
   for (count_t const rank : {1, 3, 8, 13, 16, 20, 31, 32})
     for (auto const& c : {nonnegative, low, box, lasso, all, free}) {
-      expect_update<double, DescentByTiles>(131, rank, c, 1);
+      expect_update<double, DescentByTiles<double>>(131, rank, c, 1);
       expect_update<double, DescentByRows>(131, rank, c, 1);
-      expect_update<float, DescentByTiles>(131, rank, c, 2);
+      expect_update<float, DescentByTiles<float>>(131, rank, c, 2);
+      expect_update<float, DescentByTiles<double>>(131, rank, c, 2);
       expect_update<float, DescentByRows>(131, rank, c, 2);
     }
   for (count_t const rows : {0, 1, 2, 64, 65, 127, 128, 129, 255, 256, 257, 3000})
     for (count_t const rank : {5, 16, 32}) {
-      expect_update<double, DescentByTiles>(rows, rank, nonnegative, 3);
-      expect_update<float, DescentByTiles>(rows, rank, low, 1);
+      expect_update<double, DescentByTiles<double>>(rows, rank, nonnegative, 3);
+      expect_update<float, DescentByTiles<float>>(rows, rank, low, 1);
+      expect_update<float, DescentByTiles<double>>(rows, rank, low, 1);
       expect_update<float, DescentByRows>(rows, rank, low, 1);
     }
   expect_update<double, DescentByRows>(131, 40, nonnegative, 2);

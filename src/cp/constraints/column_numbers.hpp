@@ -55,26 +55,27 @@ struct PrepareColumns {
   }
 };
 
-/// The best value for one entry, as x = w a with a Scalar a within the bounds.
-/// \param z       v_r - sum over s != r of H_rs x_s
-/// \param number  (n): the ColumnNumber n of the entry's column
+/// soft(z, t) = sign(z) max(|z| - t, 0).
+template <class Number>
+[[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Number softened(Number z, Number t) {
+  if (!(t > 0)) return z;
+  return z > t ? z - t : z < -t ? z + t : Number(0);
+}
+
+/// The Scalar within the bounds that is nearest to `a`. NaN stays NaN.
 template <class Scalar, class Number>
-[[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION double best_entry(double z, Number const& number, double lower,
-                                                            double upper) {
-  double const l1 = number(threshold);
-  double soft     = z;
-  if (l1 > 0) soft = z > l1 ? z - l1 : z < -l1 ? z + l1 : 0.0;
-  double a = soft * number(inverse_curvature) * number(inverse_weight);
+[[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Number entry_within(Number a, Number lower, Number upper) {
   if (a < lower) a = lower;
   if (a > upper) a = upper;
-  return number(column_weight) * static_cast<double>(static_cast<Scalar>(a));
+  return static_cast<Number>(static_cast<Scalar>(a));
 }
 
 /// An entry of a row that has been improved, or NaN if V has left the range of its precision: bounds would
 /// make a number of an infinite entry, and the objective could rise unnoticed.
 /// \param g  the entry's v - H x
-[[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION double entry_in_range(double entry, double g) {
-  return g - g == 0 ? entry : Kokkos::Experimental::quiet_NaN_v<double>;
+template <class Number>
+[[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Number entry_in_range(Number entry, Number g) {
+  return g - g == 0 ? entry : Kokkos::Experimental::quiet_NaN_v<Number>;
 }
 
 /// Launches on `space` and returns without waiting.

@@ -35,9 +35,9 @@ template <class Scalar>
 /// The largest magnitude that an entry reaches in one update if the run scales the column afterwards. The
 /// best entry of a component that has almost vanished may be beyond the range of the precision. Every number
 /// on the way to it improves the objective, and the next updates come closer. Its square is in the range of
-/// doubles.
+/// the precision, and so are sums of squares.
 template <class Scalar>
-inline constexpr double reach_of_update = sizeof(Scalar) == sizeof(float) ? 0x1p96 : 0x1p400;
+inline constexpr double reach_of_update = sizeof(Scalar) == sizeof(float) ? 0x1p48 : 0x1p400;
 
 template <class Scalar, class Space>
 class ConstrainedUpdate final : public FactorUpdate<Scalar, Space> {
@@ -75,7 +75,9 @@ public:
         within.lower = std::max(within.lower, -reach_of_update<Scalar>);
         within.upper = std::min(within.upper, reach_of_update<Scalar>);
       }
-      return descend(space, problem, m_columns, within, m_sweeps, V, A, sums);
+      bool const is_in_range = !keeps_scale() && !sums.is_trial;
+      return descend(space, problem, m_columns, within, m_sweeps, V, A, sums,
+                     is_in_range ? Squares::in_range : Squares::in_any_range);
     }
     solve_rows(space, problem, m_columns, m_constraints, m_row_memory, V, A);
     sum_update(space, problem, V, A, sums);

@@ -17,8 +17,8 @@
 namespace polyad::detail {
 
 /// \sa cp/constraints/descend_tiles.hpp
-template <class Space, class Scalar>
-void descend_by(DescentByTiles, Space const& space, ModeProblem<Space> const& problem,
+template <class Number, class Space, class Scalar>
+void descend_by(DescentByTiles<Number>, Space const& space, ModeProblem<Space> const& problem,
                 ColumnNumbers<Space> const& columns, Constraints const& bounds, int sweeps,
                 FactorMatrix<Scalar, Space> const& V, FactorMatrix<Scalar, Space> const& A,
                 UpdateSums<Space> const& sums) {
@@ -26,7 +26,7 @@ void descend_by(DescentByTiles, Space const& space, ModeProblem<Space> const& pr
   auto const& gram_sums = sums.memory->gram_sums;
   gram_sums.expect_rank(A.extent(1));
   with_block<8>(A.extent(1), [&](auto block) {
-    using Kernel = DescendTiles<Space, Scalar, block()>;
+    using Kernel = DescendTiles<Space, Scalar, block(), Number>;
     update_by_tiles<Kernel>(space, "polyad::descend_tiles", A.extent(0), gram_sums, sums.gram, inner,
                             [&](count_t chunk) {
                               return Kernel{{gram_sums.partials(), inner},
@@ -35,8 +35,8 @@ void descend_by(DescentByTiles, Space const& space, ModeProblem<Space> const& pr
                                             problem.H,
                                             problem.largest_change,
                                             columns,
-                                            bounds.lower,
-                                            bounds.upper,
+                                            static_cast<Number>(bounds.lower),
+                                            static_cast<Number>(bounds.upper),
                                             sweeps,
                                             chunk};
                             });
@@ -53,20 +53,23 @@ void descend_by(DescentByRows, Space const& space, ModeProblem<Space> const& pro
   sum_update(space, problem, V, A, sums);
 }
 
-/// `sweeps` sweeps over every row of A, and `sums` of the new A. \param bounds  rounded to Scalar, on A
-/// Launches on `space` and returns without waiting.
+/// `sweeps` sweeps over every row of A, and `sums` of the new A. Launches on `space` and returns without
+/// waiting.
+/// \param bounds   rounded to Scalar, on A
+/// \param squares  those of the new A
 /// \throws UsageError when shapes do not match
 template <class Space, class Scalar>
 void descend(Space const& space, ModeProblem<Space> const& problem, ColumnNumbers<Space> const& columns,
              Constraints const& bounds, int sweeps, FactorMatrix<Scalar, Space> const& V,
-             FactorMatrix<Scalar, Space> const& A, UpdateSums<Space> const& sums) {
+             FactorMatrix<Scalar, Space> const& A, UpdateSums<Space> const& sums,
+             Squares squares = Squares::in_any_range) {
   count_t const rank = A.extent(1);
   POLYAD_EXPECTS(V.extent(0) == A.extent(0) && V.extent(1) == rank && problem.H.extent(0) == rank &&
                      columns.extent(1) == rank,
                  "V is ", V.extent(0), " x ", V.extent(1), ", A is ", A.extent(0), " x ", rank, " and H is ",
                  problem.H.extent(0), " x ", problem.H.extent(1));
   POLYAD_EXPECTS(sums.memory != nullptr, "the sums have no scratch: they are not those of a run");
-  with_descent_strategy<Space>(rank, [&](auto strategy) {
+  with_descent_strategy<Space, Scalar>(rank, squares, [&](auto strategy) {
     descend_by(strategy, space, problem, columns, bounds, sweeps, V, A, sums);
   });
 }

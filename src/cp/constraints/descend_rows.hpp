@@ -107,9 +107,10 @@ struct DescendRows {
         if (columns(inverse_curvature, r) < 0) continue;
         double const* const row = matrix + row_of(r, rank);
         double const old        = x[r];
-        double const next       = best_entry<Scalar>(
-            g[r] + old * row[r], [&](ColumnNumber n) { return columns(n, r); }, lower, upper);
-        double const step = next - old;
+        double const best       = softened(g[r] + old * row[r], columns(threshold, r)) *
+                                  columns(inverse_curvature, r) * columns(inverse_weight, r);
+        double const next       = columns(column_weight, r) * entry_within<Scalar>(best, lower, upper);
+        double const step       = next - old;
         sync_lanes<lanes>();  // all lanes have read g[r] and x[r]
         if (step == 0) continue;
         if (sweep == 0) most = Kokkos::max(most, Kokkos::abs(step) * columns(column_length, r));

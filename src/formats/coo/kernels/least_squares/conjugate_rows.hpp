@@ -77,6 +77,9 @@ struct ConjugateRows {
   /// Rows by which a thread multiplies H at the same time.
   static constexpr int height = rows_of_team < rows_at_once<Row>(2) ? rows_of_team : rows_at_once<Row>(2);
   static_assert(rows_of_team % height == 0);
+  /// Whether whole blocks have code of their own, in which the compiler knows their number of columns. Hosts
+  /// have it. For a device, it would take minutes to compile.
+  static constexpr bool tells_whole_blocks = team_threads<Space>(lanes) == 1;
   /// Nonzeros whose sums a thread forms at the same time.
   static constexpr int together = 4;
   /// The threads of a device's team share a row of more nonzeros.
@@ -124,25 +127,30 @@ struct ConjugateRows {
   /// Calls f(columns) for the blocks of a row that have columns of the lane.
   template <class F>
   KOKKOS_FORCEINLINE_FUNCTION void each_block(int lane, F const& f) const {
-    int const whole = products.R / block * block;
-    for (int first = 0; first < whole; first += block) f(of_whole_block(first, lane));
-    if (whole == products.R) return;
-    Columns const columns = of_block(whole, lane);
-    if (columns.count > 0) f(columns);
+    int first = 0;
+    if constexpr (tells_whole_blocks)
+      for (; first + block <= products.R; first += block) f(of_whole_block(first, lane));
+    for (; first < products.R; first += block) {
+      Columns const columns = of_block(first, lane);
+      if (columns.count > 0) f(columns);
+    }
   }
   /// The sum over all columns of first(columns) times second(columns). All lanes of a thread call it.
   template <class First, class Second>
   KOKKOS_FORCEINLINE_FUNCTION Scalar dot(int lane, First const& first, Second const& second) const {
-    // The elements of whole blocks are summed first, and those of a lane only once.
-    int const whole = products.R / block * block;
-    Row sum(Scalar(0));
-    for (int at = 0; at < whole; at += block) {
-      Columns const columns = of_whole_block(at, lane);
-      sum.multiply_add(first(columns), second(columns));
+    Scalar all = 0;
+    int at     = 0;
+    if constexpr (tells_whole_blocks) {
+      // The elements of whole blocks are summed first.
+      Row sum(Scalar(0));
+      for (; at + block <= products.R; at += block) {
+        Columns const columns = of_whole_block(at, lane);
+        sum.multiply_add(first(columns), second(columns));
+      }
+      all = sum.dot(Row(Scalar(1)), Columns{0, Row::width});
     }
-    Scalar all = sum.dot(Row(Scalar(1)), Columns{0, Row::width});
-    if (whole < products.R) {
-      Columns const columns = of_block(whole, lane);
+    for (; at < products.R; at += block) {
+      Columns const columns = of_block(at, lane);
       if (columns.count > 0) all += first(columns).dot(second(columns), columns);
     }
     return sum_over_lanes<lanes>(all);
@@ -169,7 +177,7 @@ struct ConjugateRows {
           unrolled<height>([&](auto h) { keep(i + h, columns, sum[h]); });
         };
         Columns const columns = Row::columns(first, columns_of_X, lane);
-        if (columns.count == Row::width)
+        if (tells_whole_blocks && columns.count == Row::width)
           walk({columns.first, Row::width});
         else if (columns.count > 0)
           walk(columns);
@@ -179,9 +187,9 @@ struct ConjugateRows {
   }
 
   /// out += the sum over Count nonzeros with x > 0, from p on and `stride` apart, of
-  /// (alpha x p . in - (1 + alpha x) target) p.
+  /// (alpha x p . in - (1 + alpha x) target) p. Those from `end` on count as zeros.
   template <int Count>
-  KOKKOS_FORCEINLINE_FUNCTION void add_few(int lane, count_t p, count_t stride, Scalar target,
+  KOKKOS_FORCEINLINE_FUNCTION void add_few(int lane, count_t p, count_t end, count_t stride, Scalar target,
                                            Scalar const* in, Scalar* out) const {
     auto const& source  = products.source;
     auto const& factors = products.factors;
@@ -190,7 +198,8 @@ struct ConjugateRows {
     Scalar const* rows_of_first[Count];
     Scalar share[Count];
     unrolled<Count>([&](auto u) {
-      at[u]            = source.template at<1>(p - products.origin + u * stride);
+      count_t const q  = p + u * stride;
+      at[u]            = source.template at<1>((q < end ? q : p) - products.origin);
       rows_of_first[u] = factors.row(0, source.template indices<1>(at[u], 0).element[0]);
     });
     auto const product = [&](auto u, Columns const& columns) {
@@ -203,7 +212,7 @@ struct ConjugateRows {
       Scalar const score = dot(
           lane, [&](Columns const& columns) { return product(u, columns); },
           [&](Columns const& columns) { return Row(in, columns); });
-      Scalar const x = source.value(at[u], 0);
+      Scalar const x = p + u * stride < end ? source.value(at[u], 0) : Scalar(0);
       Scalar const w = static_cast<Scalar>(products.alpha) * x;
       share[u]       = x > 0 ? w * score - (1 + w) * target : Scalar(0);
     });
@@ -219,46 +228,50 @@ struct ConjugateRows {
                                 Scalar target, Scalar const* in, Scalar* out) const {
     Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, lanes), [&](int const lane) {
       count_t p = begin;
-      for (; p + (together - 1) * stride < end; p += together * stride)
-        add_few<together>(lane, p, stride, target, in, out);
-      for (; p < end; p += stride) add_few<1>(lane, p, stride, target, in, out);
+      // The last few of a row are added one by one on a host, which would compute all of them.
+      count_t const left = tells_whole_blocks ? (together - 1) * stride : 0;
+      for (; p + left < end; p += together * stride) add_few<together>(lane, p, end, stride, target, in, out);
+      if constexpr (tells_whole_blocks)
+        for (; p < end; p += stride) add_few<1>(lane, p, end, stride, target, in, out);
     });
   }
-  /// Adds the nonzeros of each row to its product, from its v.
+  /// Adds the nonzeros of each row to its product, from its v: first those of the rows that belong to a
+  /// thread, then those of each row that the threads share. One call, since it is nearly all of the code.
   template <class Member>
   KOKKOS_FUNCTION void add_nonzeros(Member const& member, count_t first, int count, Scalar target,
                                     Pad const& pad) const {
-    int const width = products.width;
-    auto const add  = [&](int g, int part, int parts, Scalar* out) {
-      add_part(member, starts[first + g] + part, starts[first + g + 1], parts, target, pad.v + g * width,
-               out);
-    };
-    Kokkos::parallel_for(Kokkos::TeamThreadRange(member, count), [&](int const g) {
-      count_t const n = nonzeros(first + g);
-      if (n < least && n <= most_of_thread) add(g, 0, 1, pad.product + g * width);
-    });
-    member.team_barrier();
-    if constexpr (team_threads<Space>(lanes) > 1) {  // a host's thread has all rows above
-      int const threads = member.team_size();
-      for (int g = 0; g < count; ++g) {
-        count_t const n = nonzeros(first + g);
-        if (n >= least || n <= most_of_thread) continue;
-        Kokkos::parallel_for(Kokkos::TeamThreadRange(member, threads), [&](int const t) {
-          Scalar* const part = pad.parts + t * width;
+    constexpr bool shares_rows = team_threads<Space>(lanes) > 1;  // a host's thread has all rows
+    int const width            = products.width;
+    int const threads          = member.team_size();
+    for (int shared = -1; shared < (shares_rows ? count : 0); ++shared) {
+      bool const is_shared = shared >= 0;
+      if (is_shared && !is_shared_row(nonzeros(first + shared))) continue;
+      Kokkos::parallel_for(Kokkos::TeamThreadRange(member, is_shared ? threads : count), [&](int const t) {
+        int const g       = is_shared ? shared : t;
+        count_t const n   = nonzeros(first + g);
+        Scalar* const out = is_shared ? pad.parts + t * width : pad.product + g * width;
+        if (is_shared)
           Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, lanes), [&](int const lane) {
-            each_block(lane, [&](Columns const& columns) { Row(Scalar(0)).store(part, columns); });
+            each_block(lane, [&](Columns const& columns) { Row(Scalar(0)).store(out, columns); });
           });
-          add(g, t, threads, part);
-        });
-        member.team_barrier();
-        Kokkos::parallel_for(Kokkos::TeamVectorRange(member, products.R), [&](int const r) {
-          Scalar sum = pad.product[g * width + r];
-          for (int t = 0; t < threads; ++t) sum += pad.parts[t * width + r];
-          pad.product[g * width + r] = sum;
-        });
-        member.team_barrier();
-      }
+        else if (n >= least || is_shared_row(n))
+          return;
+        add_part(member, starts[first + g] + (is_shared ? t : 0), starts[first + g + 1],
+                 is_shared ? threads : 1, target, pad.v + g * width, out);
+      });
+      member.team_barrier();
+      if (!is_shared) continue;
+      Kokkos::parallel_for(Kokkos::TeamVectorRange(member, products.R), [&](int const r) {
+        Scalar sum = pad.product[shared * width + r];
+        for (int t = 0; t < threads; ++t) sum += pad.parts[t * width + r];
+        pad.product[shared * width + r] = sum;
+      });
+      member.team_barrier();
     }
+  }
+  /// Whether the threads of a team share a row of n nonzeros.
+  [[nodiscard]] KOKKOS_FUNCTION bool is_shared_row(count_t n) const {
+    return n < least && n > most_of_thread;
   }
 
   /// From product = M c - y without w c: the residual, which is the first direction.

@@ -152,14 +152,18 @@ void solve_rows_of(Space const& space, Source const& source, OtherFactors<Scalar
                    RowShrinkage const& shrinkage) {
   int const J = checked_rank(problem.B.extent(0));
   int const R = checked_rank(problem.B.extent(1));
+  if (problem.steps > 0 && problem.alpha > 0 && problem.squares > 0 && shrinkage.unit == nullptr) {
+    range.least = least_of_chunks(problem.B.extent(1));
+    // Few people have R <= 4 here, and nvcc takes seconds for each block.
+    with_block<(team_threads<Space>(1) > 1 ? 8 : 4)>(R, [&](auto block) {
+      using Products = RowProducts<Space, Scalar, Index, block(), Source>;
+      solve_conjugate_rows(space, Products(source, factors, R, problem, range), range, problem, start, A);
+    });
+    if (range.end - range.begin < range.least) return;  // no row has so many
+  }
   with_block(R, [&](auto block) {
     using Products = RowProducts<Space, Scalar, Index, block(), Source>;
     Products const products(source, factors, R, problem, range);
-    if (problem.steps > 0 && problem.alpha > 0 && problem.squares > 0 && shrinkage.unit == nullptr) {
-      range.least = least_of_chunks(problem.B.extent(1));
-      solve_conjugate_rows(space, products, range, problem, start, A);
-      if (range.end - range.begin < range.least) return;  // no row has so many
-    }
     sum_chunks(space, products, range);
     if (problem.squares > 0) return solve_orthogonal_rows(space, products, range, problem, A, shrinkage);
     constexpr int lanes = Products::Row::lanes;
