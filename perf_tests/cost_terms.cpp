@@ -3,14 +3,16 @@
 // Lines:
 //
 //   terms
+//   copy THREADS                                  the usual copies of a host
 //   machine NAME device THREADS LAUNCH_S COPY
 //   machine NAME host THREADS LAUNCH_S            with the usual ceilings
 //   curve MACHINE SCALAR_BYTES gather|atomic_add|atomic_add_rows X RATE X RATE ...
 //   tensor NAME NNZ
-//   mode TENSOR EXTENT LONGEST FIBERS ROWS NONZEROS ROWS NONZEROS ...    bin by bin, in the modes' order
+//   mode TENSOR EXTENT LONGEST FIBERS FIBERS_ALONG ROWS NONZEROS ...    bin by bin, in the modes' order
 //   case MACHINE TENSOR FORMAT SCALAR_BYTES RANK
 //
-// `terms` is answered by three lines, the names of the terms of a mode, of a build, of the dense part.
+// `terms` is answered by three lines, the names of the terms of a mode, of a build, of the dense part; `copy` by
+// bytes per second.
 // A case is answered by one line: storage, build and run bytes, crowded seconds, seconds to load, to build,
 // for an iteration, for each mode. Then the terms: of the build, of the dense part, of each mode.
 #include <cstdio>
@@ -76,6 +78,8 @@ int main() {
       print_names<ModeTerms>();
       print_names<BuildTerms>();
       print_names<DenseTerms>();
+    } else if (what == "copy") {
+      std::printf("%.9g\n", usual_ceilings(false, std::stoi(name), sizeof(double)).copy);
     } else if (what == "machine") {
       auto& machine = machines[name];
       std::string kind;
@@ -91,7 +95,7 @@ int main() {
       words >> tensors[name].nnz;
     } else if (what == "mode") {
       ModeSurvey mode;
-      words >> mode.extent >> mode.longest >> mode.fibers;
+      words >> mode.extent >> mode.longest >> mode.fibers >> mode.fibers_along;
       for (std::size_t b = 0; b < ModeSurvey::bins && words >> mode.rows[b] >> mode.nonzeros[b];) ++b;
       tensors.at(name).modes.push_back(mode);
     } else if (what == "case") {
