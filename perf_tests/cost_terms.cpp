@@ -5,7 +5,7 @@
 //   terms
 //   copy THREADS                                  the usual copies of a host
 //   machine NAME device THREADS LAUNCH_S COPY
-//   machine NAME host THREADS LAUNCH_S            with the usual ceilings
+//   machine NAME host THREADS LAUNCH_S            with the usual ceilings, or with COPY and curves as a device
 //   curve MACHINE SCALAR_BYTES gather|atomic_add|atomic_add_rows X RATE X RATE ...
 //   tensor NAME NNZ
 //   mode TENSOR EXTENT LONGEST FIBERS FIBERS_ALONG ROWS NONZEROS ...    bin by bin, in the modes' order
@@ -37,7 +37,7 @@ struct Machine {
   std::map<std::pair<int, std::string>, Ceilings::Curve> curves;
 
   [[nodiscard]] Ceilings ceilings(int scalar_bytes) const {
-    if (!is_device) {
+    if (!is_device && copy == 0) {
       Ceilings usual = usual_ceilings(false, concurrency, scalar_bytes);
       usual.launch_s = launch_s;
       return usual;
@@ -45,6 +45,7 @@ struct Machine {
     auto const curve = [&](char const* name) { return curves.at({scalar_bytes, name}); };
     return {.is_device       = is_device,
             .concurrency     = concurrency,
+            .simd_bytes      = usual_ceilings(is_device, concurrency, scalar_bytes).simd_bytes,
             .launch_s        = launch_s,
             .copy            = copy,
             .gather          = curve("gather"),

@@ -100,6 +100,25 @@ TEST_CASE("A survey estimates fibers to a fiftieth", "[cost_model]") {
     auto const want = static_cast<double>(fibers.size());
     CHECK(std::abs(found.modes[static_cast<std::size_t>(root)].fibers - want) < want / 50);
   }
+  // And those along each mode.
+  for (std::size_t mode = 0; mode < 4; ++mode) {
+    std::set<std::vector<std::uint32_t>> fibers;
+    for (std::size_t p = 0; p < 40000; ++p) {
+      std::vector<std::uint32_t> fiber(indices.begin() + static_cast<std::ptrdiff_t>(4 * p),
+                                       indices.begin() + static_cast<std::ptrdiff_t>(4 * p + 4));
+      fiber[mode] = 0;
+      fibers.insert(fiber);
+    }
+    auto const want = static_cast<double>(fibers.size());
+    CHECK(std::abs(found.modes[mode].fibers_along - want) < want / 50);
+  }
+}
+
+TEST_CASE("Fibers along a mode of a matrix are the rows of the other one", "[cost_model]") {
+  auto const found = survey({4, 5}, {0, 0, 0, 4, 2, 4, 2, 1, 2, 2});
+  CHECK(found.modes[0].fibers_along == 4);
+  CHECK(found.modes[1].fibers_along == 2);
+  CHECK(survey({7}, {1, 3, 5}).modes[0].fibers_along == 1);
 }
 
 #ifdef __GLIBC__
@@ -267,6 +286,58 @@ TEST_CASE("Least squares for rows cost more than an MTTKRP, in no order more sti
     CHECK(permuted > 1.02 * solves);
     CHECK(iterations("sorted", 2 * rank, true) - iterations("sorted", 2 * rank, false) > 1.2 * solves);
   }
+}
+
+namespace {
+
+double host_mode_s(char const* name, TensorSurvey const& tensor, int mode, int rank = 32, int threads = 4) {
+  auto machine        = some_machine(false);
+  machine.concurrency = threads;
+  CostInput const input{tensor, machine, static_cast<std::uint64_t>(rank), 4, 4};
+  return predict(*find_format_costs(name), input).mode_s[static_cast<std::size_t>(mode)];
+}
+
+}  // namespace
+
+TEST_CASE("On a host, runs along a short mode make alto and trees faster", "[cost_model]") {
+  // The longest mode, the leaf of trees, has no runs: only the fibers along mode 0 tell.
+  auto scattered_tensor = survey({60, 3000, 90000}, scattered({60, 3000, 90000}, 200000));
+  auto with_runs        = scattered_tensor;
+  with_runs.modes[0].fibers_along /= 40;
+  for (int mode = 0; mode < 3; ++mode) {
+    CAPTURE(mode);
+    CHECK(host_mode_s("alto", with_runs, mode) < 0.9 * host_mode_s("alto", scattered_tensor, mode));
+  }
+  CHECK(host_mode_s("b-csf", with_runs, 1) == host_mode_s("b-csf", scattered_tensor, 1));
+  auto long_fibers = scattered_tensor;
+  long_fibers.modes[2].fibers_along /= 40;
+  CHECK(host_mode_s("b-csf", long_fibers, 1) < 0.9 * host_mode_s("b-csf", scattered_tensor, 1));
+}
+
+TEST_CASE("On a host, rows that are locked and rows that miss the caches take longer", "[cost_model]") {
+  // More than 65536 rows, and more than an eighth of the nonzeros: alto locks the rows of mode 2.
+  auto const tensor = survey({300, 300, 90000}, scattered({300, 300, 90000}, 200000));
+  double const with_copies = host_mode_s("alto", tensor, 0);
+  CHECK(host_mode_s("alto", tensor, 2) > 2 * with_copies);
+  CHECK(host_mode_s("alto", tensor, 2, 32, 1) / host_mode_s("alto", tensor, 0, 32, 1) <
+        host_mode_s("alto", tensor, 2) / with_copies);
+  auto const near = survey({300, 300, 300}, scattered({300, 300, 300}, 200000));
+  auto const far  = survey({300, 300, 60000}, scattered({300, 300, 60000}, 200000));
+  for (auto const* name : {"sorted", "f-coo", "coo-permuted", "b-csf", "hb-csf", "blco", "alto"}) {
+    CAPTURE(name);
+    CHECK(host_mode_s(name, far, 0) > 1.05 * host_mode_s(name, near, 0));
+  }
+}
+
+TEST_CASE("Building alto on a host takes longer where more orders are tried", "[cost_model]") {
+  auto const machine = some_machine(false);
+  auto const search  = [&](std::vector<std::uint64_t> const& extents) {
+    auto const tensor = survey(extents, scattered(extents, 5000));
+    return find_format_costs("alto")->build({tensor, machine, 16, 4, 4}).search /
+           static_cast<double>(extents.size());
+  };
+  CHECK(std::abs(search({30, 40, 50, 60}) / search({30, 40, 50}) - 15.0 / 7) < 1e-9);
+  CHECK(std::abs(search({9, 9, 9, 9, 9, 9}) / search({30, 40, 50}) - 13.0 / 7) < 1e-9);
 }
 
 TEST_CASE("Rows that many nonzeros share cost more to add to", "[cost_model]") {
