@@ -33,6 +33,8 @@ WITHIN = 1.3
 ATOMIC = {"coo-scratch", "coo-tiny-vec", "alto"}
 PRESETS = {"uniform10m", "uber", "vast", "nell2", "delicious"}  # the pictures show these and real tensors
 OTHER_PRESETS = {"fr_m", "darpa", "brainq", "even10m", "skewed10m"}
+# What a host chooses from where it runs more than a few iterations. The terms of these formats are a host's own (HostWalk).
+TOGETHER = {"coo-permuted", "sorted", "b-csf", "hb-csf", "f-coo", "blco", "alto"}
 YARDSTICK = "alto-reference"
 # Chosen only where nothing else fits; its weights on devices are set by hand, since the measured tensors fit.
 STREAMED = "streamed-blco"
@@ -173,6 +175,18 @@ def by_problem(cases):
     return groups
 
 
+def fibers_along(survey):
+    """Of each mode. Surveys that do not know all of them know those along the longest mode, the leaf of every tree but its own, and
+    along the next longest one; the others count as if no two nonzeros shared a fiber."""
+    modes = survey["modes"]
+    along = [mode.get("along", survey["nnz"]) for mode in modes]
+    if all("along" in mode for mode in modes) or len(modes) < 2:
+        return along
+    *_, second, longest = sorted(range(len(modes)), key=lambda n: (modes[n]["extent"], n))
+    along[longest], along[second] = modes[second]["fibers"], modes[longest]["fibers"]
+    return along
+
+
 def ask(program, machines, surveys, cases):
     lines = ["terms"]
     for name, (context, entries) in machines.items():
@@ -186,9 +200,8 @@ def ask(program, machines, surveys, cases):
             lines.append(f"curve {name} {SCALARS[scalar]} {curve} {flat}")
     for name, survey in surveys.items():
         lines.append(f"tensor {name} {survey['nnz']}")
-        for mode in survey["modes"]:
+        for mode, along in zip(survey["modes"], fibers_along(survey)):
             bins = " ".join(f"{r} {k}" for r, k in zip(mode["rows"], mode["nonzeros"]))
-            along = mode.get("along", survey["nnz"])  # older surveys do not know it; only hosts use it
             lines.append(f"mode {name} {mode['extent']} {mode['longest']} {mode['fibers']} {along} {bins}")
     for case in cases:
         lines.append(f"case {case.machine} {case.tensor} {case.format} {SCALARS[case.scalar]} {case.rank}")
@@ -282,19 +295,16 @@ def fit_dense(cases, beside):
     return best[1]
 
 
-def fit_hosts_together(machines, surveys, cases, weights):
-    """Fits the formats of hosts together (joint_fit.py), to the tensors whose surveys know the fibers along every mode."""
+def fit_hosts_together(machines, cases, weights):
+    """Fits the formats of hosts together (joint_fit.py), on the hosts that measured most of them."""
     hosts = [case for case in cases if not machines[case.machine][0].get("device")]
-    known = [case for case in hosts if case.build and len(case.modes) == len(case.predicted_modes)
-             and all("along" in mode for mode in surveys[case.tensor]["modes"])]
-    groups = list(by_problem(known).values())
-    most = max((len(group) for group in groups), default=0)
-    groups = [group for group in groups if len(group) == most]
-    if most < 2:
+    known = [case for case in hosts if case.build and len(case.modes) == len(case.predicted_modes) and case.format in TOGETHER]
+    groups = [group for group in by_problem(known).values() if len(group) > len(TOGETHER) / 2]
+    if not groups:
         return
     from joint_fit import joint_fit
 
-    together = {name: [case for group in groups for case in group if case.format == name] for name in {c.format for c in groups[0]}}
+    together = {name: [case for group in groups for case in group if case.format == name] for name in {c.format for group in groups for c in group}}
     start = {}
     for name, group in together.items():
         modes = list(samples(group))
@@ -318,7 +328,7 @@ def apply(cases, mode_weights, build_weights, load):
         case.crowded = sum(mode_weights[term] * terms[term] for terms in case.mode_terms for term in CROWDED)
 
 
-def fit(machines, surveys, cases):
+def fit(machines, cases):
     weights = {}
     by_kind, formats = collections.defaultdict(list), collections.defaultdict(set)
     for case in cases:
@@ -343,7 +353,7 @@ def fit(machines, surveys, cases):
         weights[name, kind] = mode_weights, build_weights, load
         print(f"{name}: .{kind} = {braced({'mttkrp': mode_weights, 'build': build_weights, 'load_s': load})},")
         apply(group, mode_weights, build_weights, load)
-    fit_hosts_together(machines, surveys, cases, weights)
+    fit_hosts_together(machines, cases, weights)
     for kind in sorted({kind_of(machines, case) for case in cases}):
         of_kind = [case for case in cases if kind_of(machines, case) == kind]
         found = fit_dense([case for case in of_kind if case.iteration], kind.startswith("device"))
@@ -486,7 +496,7 @@ def main():
     cases = collect(options.terms, machines, surveys)
     ask(options.terms, machines, surveys, cases)
     if options.fit:
-        fit(machines, surveys, cases)
+        fit(machines, cases)
     found = predictions(machines, cases)
     print("machine, format, scalar, what: cases, share within 30 %, tenth, median, ninetieth of predicted / measured")
     for key, ratios in sorted(found.items()):

@@ -7,16 +7,16 @@ does not matter. So the predictions of a tensor's formats may all be off by one 
     sum over tensors, ranks and numbers of iterations of
       sum over formats of nearness (log predicted/measured - their mean)^2 + the expected log of chosen/best, chosen softly
 
-A format that takes twice the time of the best one hardly counts (nearness). Floats and doubles share their weights, since the terms
+A format that takes twice the time of the best one hardly counts (nearness), and one that was not measured not at all. Floats and doubles share their weights, since the terms
 count bytes and lines. Needs numpy and scipy."""
 
 import numpy as np
 from scipy.optimize import minimize
 
-ITERATIONS = (10, 50)
+ITERATIONS = (1, 10, 50)
 NEARNESS = 0.4  # of log measured/best
 SOFTNESS = 0.15  # of log predicted
-OF_CHOICE, OF_DRIFT = 0.5, 0.01
+OF_CHOICE, OF_DRIFT = 2.0, 0.01
 FURTHER_OFF = 1.0  # the most that a bad choice counts
 LEAST_SHARE = 0.01  # a term that contributes less on average is left out
 
@@ -29,14 +29,16 @@ class Problems:
         self.mode_names = list(groups[0][0].mode_terms[0])
         self.build_names = list(groups[0][0].build_terms)
         by_format = [{case.format: case for case in group} for group in groups]
+        self.known = np.array([[name in found for name in self.formats] for found in by_format])
         self.terms, self.times, builds = {}, [], []
         for name in self.formats:
-            cases = [found[name] for found in by_format]
-            modes = np.array([[sum(terms[term] for terms in case.mode_terms) for term in self.mode_names] for case in cases])
-            build = np.array([[case.build_terms[term] for term in self.build_names] for case in cases])
+            cases = [found.get(name) for found in by_format]
+            modes = np.array([[sum(terms[term] for terms in case.mode_terms) if case else 0 for term in self.mode_names]
+                              for case in cases])  # fmt: skip
+            build = np.array([[case.build_terms[term] if case else 0 for term in self.build_names] for case in cases])
             self.terms[name] = modes, build
-            self.times.append([sum(case.modes.values()) for case in cases])
-            builds.append([case.build for case in cases])
+            self.times.append([sum(case.modes.values()) if case else np.inf for case in cases])
+            builds.append([case.build if case else 0 for case in cases])
         self.times, self.builds = np.array(self.times).T, np.array(builds).T
 
     def loss(self, logs, start):
@@ -48,11 +50,14 @@ class Problems:
         for count in ITERATIONS:
             predicted, measured = builds + count * modes, self.builds + count * self.times
             lost = np.minimum(np.log(measured / measured.min(1, keepdims=True)), FURTHER_OFF)
+            predicted = np.where(self.known, predicted, np.inf)
+            measured = np.where(self.known, measured, 1)
+            chosen = np.exp(-np.log(predicted / predicted.min(1, keepdims=True)) / SOFTNESS)
+            predicted = np.where(self.known, predicted, 1)
             logarithm = np.log(predicted)
-            chosen = np.exp((logarithm.min(1, keepdims=True) - logarithm) / SOFTNESS)
             chosen /= chosen.sum(1, keepdims=True)
             expected = (chosen * lost).sum(1, keepdims=True)
-            near = np.exp(-lost / NEARNESS)
+            near = np.exp(-lost / NEARNESS) * self.known
             error = logarithm - np.log(measured)
             error = error - (near * error).sum(1, keepdims=True) / near.sum(1, keepdims=True)
             value += share * ((near * error**2).sum() + OF_CHOICE * expected.sum())
@@ -76,13 +81,13 @@ def flat(parts):
 
 def pruned(weights, terms, names):
     """{name: weight} of the terms that matter, with three digits."""
-    share = (terms * weights / np.maximum((terms @ weights)[:, None], 1e-30)).mean(0)
+    share = (terms * weights / np.maximum((terms @ weights)[:, None], 1e-30))[terms.any(1)].mean(0)
     return {name: float(f"{weight:.3g}") if part >= LEAST_SHARE else 0.0 for name, weight, part in zip(names, weights, share)}
 
 
 def joint_fit(groups, start):
     """{format: (weights of a mode, weights of a build)}
-    groups: lists of cases, one of each format; start: the same as what is returned, fitted format by format"""
+    groups: lists of cases, at most one of each format; start: the same as what is returned, fitted format by format"""
     problems = Problems(groups)
     begin = {}
     for name in problems.formats:

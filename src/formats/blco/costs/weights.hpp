@@ -7,17 +7,15 @@
 
 namespace polyad::detail {
 
-inline constexpr FormatWeights blco_on_hosts{.mttkrp = {.stream     = 3.03,
-                                                        .near       = 0.0314,
-                                                        .output     = 1.88,
-                                                        .nonzeros   = 3.34,
-                                                        .nodes      = 1.6,
-                                                        .second     = 0.424,
-                                                        .third      = 0.628,
-                                                        .own_second = 1.36,
-                                                        .own_third  = 2.78,
-                                                        .locks      = 5.9},
-                                             .build  = {.sort = 11.2, .scatter = 1.3}};
+inline constexpr FormatWeights blco_on_hosts{.mttkrp = {.stream     = 3.67,
+                                                        .near       = 0.313,
+                                                        .output     = 1.61,
+                                                        .nodes      = 1.07,
+                                                        .second     = 0.567,
+                                                        .third      = 2.57,
+                                                        .own_second = 0.617,
+                                                        .locks      = 16.8},
+                                             .build  = {.sort = 18.4}};
 inline constexpr CostWeights blco_weights{
     .device_f32 = {.mttkrp = {.launch = 5.21, .stream = 5.59, .narrow = 2.7, .output = 0.986},
                    .build  = {.mode = 90.6, .sort = 5.06, .rows = 20.1, .memory = 51.3},
@@ -60,18 +58,15 @@ inline constexpr CostWeights streamed_weights{
                               .atomics   = 0.329},
                    .build  = {.sort = 15.8}}};
 
-inline constexpr FormatWeights alto_on_hosts{
-    .mttkrp = {.stream     = 0.947,
-               .near       = 0.297,
-               .upper      = 2.2,
-               .output     = 1.54,
-               .nonzeros   = 2.16,
-               .second     = 0.207,
-               .third      = 0.243,
-               .own_second = 0.734,
-               .own_third  = 3.54,
-               .locks      = 16},
-    .build  = {.mode = 1340, .stream = 1.67, .sort = 11, .search = 1.51}};
+inline constexpr FormatWeights alto_on_hosts{.mttkrp = {.stream     = 0.214,
+                                                        .near       = 0.38,
+                                                        .upper      = 2.38,
+                                                        .output     = 1.2,
+                                                        .nonzeros   = 0.939,
+                                                        .own_second = 0.704,
+                                                        .own_third  = 7.67,
+                                                        .locks      = 17.8},
+                                             .build  = {.mode = 1060, .sort = 19.7, .search = 1.36}};
 inline constexpr CostWeights alto_weights{
     .device_f32 = {.mttkrp = {.launch  = 3.18,
                               .gather  = 0.429,

@@ -61,15 +61,14 @@ inline constexpr CostWeights tiny_vec_weights{
     .host_f64   = {.mttkrp = {.gather = 3.83, .output = 4.9, .atomics = 0.945, .hot = 0.326},
                    .build  = {.mode = 0.134, .rows = 1.26}}};
 
-inline constexpr FormatWeights permuted_on_hosts{
-    .mttkrp = {.stream    = 5.04,
-               .near      = 0.473,
-               .output    = 1.72,
-               .scattered = 4.76,
-               .nodes     = 45.4,
-               .second    = 2.59,
-               .third     = 1.12},
-    .build  = {.mode = 1.1, .stream = 0.756, .sort = 1.83, .scatter = 0.0305}};
+inline constexpr FormatWeights permuted_on_hosts{.mttkrp = {.stream    = 3.1,
+                                                            .near      = 0.19,
+                                                            .output    = 1.62,
+                                                            .scattered = 5.75,
+                                                            .nodes     = 46.8,
+                                                            .second    = 3.57,
+                                                            .third     = 2.5},
+                                                 .build  = {.sort = 0.861, .scatter = 6.38}};
 inline constexpr CostWeights permuted_weights{
     .device_f32 = {.mttkrp = {.launch    = 3.17,
                               .stream    = 0.811,
@@ -93,14 +92,9 @@ inline constexpr CostWeights permuted_weights{
     .host_f32   = permuted_on_hosts,
     .host_f64   = permuted_on_hosts};
 
-inline constexpr FormatWeights sorted_on_hosts{.mttkrp = {.stream = 4.82,
-                                                          .near   = 0.397,
-                                                          .upper  = 0.374,
-                                                          .output = 1.57,
-                                                          .nodes  = 19.5,
-                                                          .second = 0.619,
-                                                          .third  = 1.14},
-                                               .build  = {.stream = 5.14, .sort = 4.68, .rows = 10.5}};
+inline constexpr FormatWeights sorted_on_hosts{
+    .mttkrp = {.stream = 2.84, .near = 0.409, .output = 1.38, .nodes = 31.2, .second = 1.08, .third = 2.23},
+    .build  = {.stream = 15.3, .sort = 4.68, .scatter = 8.57, .rows = 7.69}};
 inline constexpr CostWeights sorted_weights{
     .device_f32 = {.mttkrp = {.launch  = 3.26,
                               .stream  = 0.647,

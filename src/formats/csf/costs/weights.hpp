@@ -43,14 +43,14 @@ inline constexpr CostWeights csf_weights{
                               .ordered = 0.51},
                    .build  = {.stream = 26.5, .sort = 2.74, .scatter = 3.49, .rows = 149}}};
 
-inline constexpr FormatWeights b_csf_on_hosts{.mttkrp = {.stream   = 2.53,
-                                                         .upper    = 1.31,
-                                                         .output   = 1.42,
-                                                         .nonzeros = 2.15,
-                                                         .nodes    = 2.77,
-                                                         .second   = 0.31,
-                                                         .third    = 0.436},
-                                              .build  = {.stream = 53.8, .sort = 2.04, .scatter = 0.827}};
+inline constexpr FormatWeights b_csf_on_hosts{.mttkrp = {.stream   = 2.1,
+                                                         .upper    = 1.34,
+                                                         .output   = 1.07,
+                                                         .nonzeros = 0.993,
+                                                         .nodes    = 3.32,
+                                                         .second   = 0.307,
+                                                         .third    = 1.42},
+                                              .build  = {.stream = 45.5, .sort = 5.11, .scatter = 10.6}};
 inline constexpr CostWeights b_csf_weights{
     .device_f32 = {.mttkrp = {.launch = 3.37,
                               .stream = 3.3,
@@ -75,15 +75,14 @@ inline constexpr CostWeights b_csf_weights{
     .host_f32 = b_csf_on_hosts,
     .host_f64 = b_csf_on_hosts};
 
-inline constexpr FormatWeights hb_csf_on_hosts{
-    .mttkrp = {.stream   = 2.78,
-               .upper    = 0.786,
-               .output   = 1.42,
-               .nonzeros = 3,
-               .nodes    = 0.364,
-               .second   = 0.42,
-               .third    = 0.3},
-    .build  = {.mode = 17.4, .stream = 57.1, .sort = 2.23, .scatter = 0.653}};
+inline constexpr FormatWeights hb_csf_on_hosts{.mttkrp = {.stream   = 3.32,
+                                                          .upper    = 1.48,
+                                                          .output   = 1.02,
+                                                          .nonzeros = 1.49,
+                                                          .nodes    = 0.241,
+                                                          .second   = 0.0858,
+                                                          .third    = 0.772},
+                                               .build  = {.sort = 10.8, .scatter = 11.9}};
 inline constexpr CostWeights hb_csf_weights{
     .device_f32 = {.mttkrp = {.launch  = 4.05,
                               .stream  = 3.86,

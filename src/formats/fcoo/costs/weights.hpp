@@ -8,14 +8,8 @@
 namespace polyad::detail {
 
 inline constexpr FormatWeights f_coo_on_hosts{
-    .mttkrp = {.stream = 4.7,
-               .near   = 0.661,
-               .upper  = 0.237,
-               .output = 1.59,
-               .nodes  = 11.8,
-               .second = 0.621,
-               .third  = 1.74},
-    .build  = {.mode = 10.8, .stream = 10.3, .sort = 4.93, .rows = 8.05}};
+    .mttkrp = {.stream = 1.26, .near = 1.39, .output = 1.42, .nodes = 21.9, .second = 0.228, .third = 2.91},
+    .build  = {.stream = 13.4, .sort = 4.94, .scatter = 11.2, .rows = 11}};
 inline constexpr CostWeights f_coo_weights{
     .device_f32 = {.mttkrp = {.launch = 3.86, .stream = 0.214, .near = 1.01, .narrow = 1.1, .output = 1.34},
                    .build  = {.mode = 134, .stream = 1.31, .sort = 3.99, .rows = 143, .memory = 72.7},
