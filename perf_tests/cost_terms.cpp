@@ -5,14 +5,14 @@
 //   terms
 //   copy THREADS                                  the usual copies of a host
 //   machine NAME device THREADS LAUNCH_S COPY
-//   machine NAME host THREADS LAUNCH_S            with the usual ceilings, or with COPY and curves as a device
+//   machine NAME host THREADS LAUNCH_S            with the usual ceilings; with COPY and curves, as a device
 //   curve MACHINE SCALAR_BYTES gather|atomic_add|atomic_add_rows X RATE X RATE ...
 //   tensor NAME NNZ
 //   mode TENSOR EXTENT LONGEST FIBERS FIBERS_ALONG ROWS NONZEROS ...    bin by bin, in the modes' order
 //   case MACHINE TENSOR FORMAT SCALAR_BYTES RANK
 //
-// `terms` is answered by three lines, the names of the terms of a mode, of a build, of the dense part; `copy` by
-// bytes per second.
+// `terms` is answered by three lines, the names of the terms of a mode, of a build, of the dense part. `copy`
+// is answered by bytes per second.
 // A case is answered by one line: storage, build and run bytes, crowded seconds, seconds to load, to build,
 // for an iteration, for each mode. Then the terms: of the build, of the dense part, of each mode.
 #include <cstdio>

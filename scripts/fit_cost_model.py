@@ -176,7 +176,7 @@ def by_problem(cases):
 
 
 def fibers_along(survey):
-    """Of each mode. Surveys that do not know all of them know those along the longest mode, the leaf of every tree but its own, and
+    """The fibers along each mode. Surveys that do not know all of them know those along the longest mode, the leaf of every tree but its own, and
     along the next longest one; the others count as if no two nonzeros shared a fiber."""
     modes = survey["modes"]
     along = [mode.get("along", survey["nnz"]) for mode in modes]

@@ -14,8 +14,8 @@ import numpy as np
 from scipy.optimize import minimize
 
 ITERATIONS = (1, 10, 50)
-NEARNESS = 0.4  # of log measured/best
-SOFTNESS = 0.15  # of log predicted
+NEARNESS = 0.4  # in log measured/best
+SOFTNESS = 0.15  # in log predicted
 OF_CHOICE, OF_DRIFT = 2.0, 0.01
 FURTHER_OFF = 1.0  # the most that a bad choice counts
 LEAST_SHARE = 0.01  # a term that contributes less on average is left out

@@ -67,7 +67,7 @@ struct ModeTerms {
   double hot       = 0;  // atomic rows if there are few
   double ordered   = 0;  // atomic rows in the order of the mode itself, so that neighbours meet
 
-  // Of hosts only, by HostWalk. The unit is the time of a line of 64 bytes from that cache.
+  // Only hosts have these terms (HostWalk). The unit is the time of a line of 64 bytes from that cache.
   double nonzeros   = 0;  // nonzeros in all passes: loops, indices
   double nodes      = 0;  // nodes or groups of nonzeros in all passes
   double second     = 0;  // lines of the other factors that the second-level cache misses
@@ -301,12 +301,14 @@ inline constexpr std::uint64_t of_a_chunk = 64;
 /// near and gather
 [[nodiscard]] double gathered(ModeTerms const& terms);
 
+[[nodiscard]] double nonzeros_of(CostInput const& input);
+
 /// The walk of a host's format over the nonzeros for one mode. All counts are of one pass.
 struct HostWalk {
   double rows      = 0;       // rows of factors that are read for nonzeros, and of the output
   double node_rows = 0;       // the same for nodes or groups of nonzeros
   double nodes     = 0;       // nodes or groups
-  double bytes     = 0;       // of the format
+  double bytes     = 0;       // that the format streams
   std::vector<double> reads;  // rows of each mode that are read from anywhere
   double adds    = 0;         // rows of the output that are added to, anywhere
   double locks   = 0;         // and how many of them are locked

@@ -15,6 +15,7 @@ namespace polyad::detail::costs {
 namespace {
 
 constexpr double line = 64;  // bytes
+static_assert(output_alignment == 64);
 // What the rows of one mode may take of a core's second-level cache of 0.5 to 2 MB, and of the third-level
 // cache that the cores share. Fitted: the other modes' rows and the streamed nonzeros take the rest.
 constexpr double second_cache = 0.4e6;
@@ -45,7 +46,7 @@ double missed_share(CostInput const& input, int mode, double cache) {
     double const share = (rows * bytes - cache) / (rows * bytes - before);
     missed += std::clamp(share, 0.0, 1.0) * static_cast<double>(survey.nonzeros[b - 1]);
   }
-  return missed / std::max(static_cast<double>(input.tensor.nnz), 1.0);
+  return missed / std::max(nonzeros_of(input), 1.0);
 }
 
 double line_seconds(CostInput const& input, double table) {
@@ -53,6 +54,10 @@ double line_seconds(CostInput const& input, double table) {
 }
 
 }  // namespace
+
+double nonzeros_of(CostInput const& input) {
+  return static_cast<double>(input.tensor.nnz);
+}
 
 double distinct_tuples(TensorSurvey const& tensor, std::uint64_t modes) {
   auto most      = static_cast<double>(tensor.nnz);
@@ -67,7 +72,7 @@ double distinct_tuples(TensorSurvey const& tensor, std::uint64_t modes) {
 }
 
 HostWalk sorted_host_walk(CostInput const& input, std::vector<int> const& levels, bool tree) {
-  auto const nnz = static_cast<double>(input.tensor.nnz);
+  double const nnz = nonzeros_of(input);
   HostWalk walk;
   walk.reads.resize(levels.size());
   std::uint64_t above = 0;  // the modes of the levels down to here
@@ -85,7 +90,7 @@ HostWalk sorted_host_walk(CostInput const& input, std::vector<int> const& levels
     walk.node_rows = walk.nodes = nodes;
     walk.bytes = nnz * (input.scalar_bytes + input.index_bytes) + 2 * nodes * input.index_bytes;
   } else {
-    walk.rows      = nnz * (static_cast<double>(levels.size()) - 1);
+    walk.rows      = nnz * (input.tensor.order() - 1);
     walk.node_rows = parents;
     walk.nodes     = distinct_tuples(input.tensor, std::uint64_t(1) << levels[0]);
     walk.bytes     = static_cast<double>(coordinate_bytes(input));
@@ -94,7 +99,7 @@ HostWalk sorted_host_walk(CostInput const& input, std::vector<int> const& levels
 }
 
 ModeTerms host_walk(CostInput const& input, int mode, HostWalk const& walk) {
-  auto const nnz           = static_cast<double>(input.tensor.nnz);
+  double const nnz         = nonzeros_of(input);
   auto const& machine      = input.machine;
   double const nearest     = line_seconds(input, 0);
   double const from_third  = line_seconds(input, in_third_cache) * lines_of_row(input);
@@ -108,8 +113,7 @@ ModeTerms host_walk(CostInput const& input, int mode, HostWalk const& walk) {
   terms.nonzeros      = blocks * nnz * nearest;
   terms.nodes         = blocks * walk.nodes * nearest;
   terms.locks         = blocks * walk.locks * nearest;
-  double const padded = std::ceil(row_bytes(input) / static_cast<double>(output_alignment)) *
-                        static_cast<double>(output_alignment);
+  double const padded = lines_of_row(input) * line;
   terms.output        = copy_seconds(input, static_cast<double>(input.tensor.modes[mode].extent) * padded);
   for (int n = 0; n < input.tensor.order(); ++n) {
     double const of_second = missed_share(input, n, second_cache);

@@ -19,7 +19,7 @@ using Space = Kokkos::DefaultExecutionSpace;
 
 Ceilings machine_ceilings(BackendReport const& backend, int scalar_bytes, double seconds) {
   auto const usual = detail::usual_ceilings_of<Space>(backend.concurrency, scalar_bytes);
-  if (!is_device_space<Space>) return usual;
+  if (!usual.is_device) return usual;
   auto const path = ceilings_path(backend, scalar_bytes);
   if (auto const known = read_ceilings(path, backend, scalar_bytes)) return *known;
   if (seconds < detail::worth_measuring_s) return usual;

@@ -69,7 +69,7 @@ ModeTerms tiled_walk(CostInput const& input, int mode) {
 
 ModeTerms blco_walk(CostInput const& input, int mode) {
   if (input.machine.is_device) return tiled_walk(input, mode);
-  auto const nnz     = static_cast<double>(input.tensor.nnz);
+  double const nnz   = costs::nonzeros_of(input);
   double const order = input.tensor.order();
   return costs::host_walk(input, mode,
                           {.rows      = nnz * (order + 1),
@@ -139,7 +139,7 @@ std::vector<std::uint64_t> grouping_candidates(int order) {
 /// caches miss.
 Grouping likely_grouping(CostInput const& input) {
   double const N   = input.tensor.order();
-  double const nnz = std::max(static_cast<double>(input.tensor.nnz), 1.0);
+  double const nnz = std::max(costs::nonzeros_of(input), 1.0);
   Grouping best;
   double least = std::numeric_limits<double>::infinity();
   for (auto const modes : grouping_candidates(input.tensor.order())) {
@@ -156,7 +156,7 @@ Grouping likely_grouping(CostInput const& input) {
 }
 
 ModeTerms alto_host_walk(CostInput const& input, int mode) {
-  auto const nnz            = static_cast<double>(input.tensor.nnz);
+  double const nnz          = costs::nonzeros_of(input);
   double const order        = input.tensor.order();
   auto const [modes, group] = likely_grouping(input);
   double const grouped = std::popcount(modes), single = order - grouped;
@@ -184,7 +184,7 @@ BuildTerms alto_build(CostInput const& input) {
   BuildTerms terms = costs::sorted_build(input, alto_bytes(input), 1);
   if (input.machine.is_device) return terms;
   auto const orders  = static_cast<double>(grouping_candidates(input.tensor.order()).size());
-  double const bytes = static_cast<double>(input.tensor.nnz) * input.tensor.order() * input.index_bytes;
+  double const bytes = costs::nonzeros_of(input) * input.tensor.order() * input.index_bytes;
   terms.search       = costs::copy_seconds(input, orders * bytes);
   return terms;
 }

@@ -73,15 +73,15 @@ double runs(CostInput const& input, int mode) {
   return std::min(most, distinct);
 }
 
-/// A host's walk: `mode`, then the others in their own order. The nonzeros are in the order of mode 0, then of
-/// mode 1, and so on, so those that agree in all modes up to this one are neighbours in memory.
+/// A host's walk: `mode`, then the others in their own order. The nonzeros are in the order of mode 0, then
+/// of mode 1, and so on, so those that agree in all modes up to this one are neighbours in memory.
 ModeTerms permuted_host_walk(CostInput const& input, int mode) {
   std::vector<int> levels{mode};
   for (int n = 0; n < input.tensor.order(); ++n)
     if (n != mode) levels.push_back(n);
   costs::HostWalk walk = costs::sorted_host_walk(input, levels, false);
   walk.node_rows       = 0;
-  walk.bytes += static_cast<double>(input.tensor.nnz) * input.index_bytes;
+  walk.bytes += costs::nonzeros_of(input) * input.index_bytes;
   if (mode > 0) walk.lookups = costs::distinct_tuples(input.tensor, (std::uint64_t(2) << mode) - 1);
   return costs::host_walk(input, mode, walk);
 }
