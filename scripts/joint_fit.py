@@ -74,6 +74,15 @@ class Problems:
                 slopes[name].append((outer[:, k] @ self.terms[name][part]) * np.exp(logs[name][part]) + 2 * OF_DRIFT * drift / entries)
         return value, slopes
 
+    def common_factor(self, logs):
+        """By how much all formats are predicted too long, which the loss does not notice. Formats fitted alone must compare."""
+        ratios = []
+        for k, name in enumerate(self.formats):
+            for part, measured in enumerate((self.times, self.builds)):
+                predicted = self.terms[name][part][self.known[:, k]] @ np.exp(logs[name][part])
+                ratios.append(np.median(np.log(predicted / measured[self.known[:, k], k])))
+        return np.exp(np.mean(ratios))
+
 
 def flat(parts):
     return np.concatenate([part for name in sorted(parts) for part in parts[name]])
@@ -112,6 +121,7 @@ def joint_fit(groups, start):
         return value, flat(slopes)
 
     found = unpacked(minimize(function, flat(begin), jac=True, method="L-BFGS-B", options={"maxiter": 200}).x)
-    return {name: tuple(pruned(np.exp(found[name][part]), problems.terms[name][part], names)
+    common = problems.common_factor(found)
+    return {name: tuple(pruned(np.exp(found[name][part]) / common, problems.terms[name][part], names)
                         for part, names in enumerate((problems.mode_names, problems.build_names)))
             for name in problems.formats}  # fmt: skip

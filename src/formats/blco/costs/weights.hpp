@@ -7,15 +7,15 @@
 
 namespace polyad::detail {
 
-inline constexpr FormatWeights blco_on_hosts{.mttkrp = {.stream     = 3.67,
-                                                        .near       = 0.313,
-                                                        .output     = 1.61,
-                                                        .nodes      = 1.07,
-                                                        .second     = 0.567,
-                                                        .third      = 2.57,
-                                                        .own_second = 0.617,
-                                                        .locks      = 16.8},
-                                             .build  = {.sort = 18.4}};
+inline constexpr FormatWeights blco_on_hosts{.mttkrp = {.stream     = 2.47,
+                                                        .near       = 0.21,
+                                                        .output     = 1.08,
+                                                        .nodes      = 0.719,
+                                                        .second     = 0.381,
+                                                        .third      = 1.73,
+                                                        .own_second = 0.415,
+                                                        .locks      = 11.3},
+                                             .build  = {.sort = 12.4}};
 inline constexpr CostWeights blco_weights{
     .device_f32 = {.mttkrp = {.launch = 5.21, .stream = 5.59, .narrow = 2.7, .output = 0.986},
                    .build  = {.mode = 90.6, .sort = 5.06, .rows = 20.1, .memory = 51.3},
@@ -58,15 +58,15 @@ inline constexpr CostWeights streamed_weights{
                               .atomics   = 0.329},
                    .build  = {.sort = 15.8}}};
 
-inline constexpr FormatWeights alto_on_hosts{.mttkrp = {.stream     = 0.214,
-                                                        .near       = 0.38,
-                                                        .upper      = 2.38,
-                                                        .output     = 1.2,
-                                                        .nonzeros   = 0.939,
-                                                        .own_second = 0.704,
-                                                        .own_third  = 7.67,
-                                                        .locks      = 17.8},
-                                             .build  = {.mode = 1060, .sort = 19.7, .search = 1.36}};
+inline constexpr FormatWeights alto_on_hosts{.mttkrp = {.stream     = 0.144,
+                                                        .near       = 0.256,
+                                                        .upper      = 1.6,
+                                                        .output     = 0.807,
+                                                        .nonzeros   = 0.631,
+                                                        .own_second = 0.473,
+                                                        .own_third  = 5.16,
+                                                        .locks      = 12},
+                                             .build  = {.mode = 713, .sort = 13.2, .search = 0.914}};
 inline constexpr CostWeights alto_weights{
     .device_f32 = {.mttkrp = {.launch  = 3.18,
                               .gather  = 0.429,

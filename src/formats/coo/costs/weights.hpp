@@ -61,14 +61,14 @@ inline constexpr CostWeights tiny_vec_weights{
     .host_f64   = {.mttkrp = {.gather = 3.83, .output = 4.9, .atomics = 0.945, .hot = 0.326},
                    .build  = {.mode = 0.134, .rows = 1.26}}};
 
-inline constexpr FormatWeights permuted_on_hosts{.mttkrp = {.stream    = 3.1,
-                                                            .near      = 0.19,
-                                                            .output    = 1.62,
-                                                            .scattered = 5.75,
-                                                            .nodes     = 46.8,
-                                                            .second    = 3.57,
-                                                            .third     = 2.5},
-                                                 .build  = {.sort = 0.861, .scatter = 6.38}};
+inline constexpr FormatWeights permuted_on_hosts{.mttkrp = {.stream    = 2.08,
+                                                            .near      = 0.128,
+                                                            .output    = 1.09,
+                                                            .scattered = 3.87,
+                                                            .nodes     = 31.5,
+                                                            .second    = 2.4,
+                                                            .third     = 1.68},
+                                                 .build  = {.sort = 0.579, .scatter = 4.29}};
 inline constexpr CostWeights permuted_weights{
     .device_f32 = {.mttkrp = {.launch    = 3.17,
                               .stream    = 0.811,
@@ -93,8 +93,8 @@ inline constexpr CostWeights permuted_weights{
     .host_f64   = permuted_on_hosts};
 
 inline constexpr FormatWeights sorted_on_hosts{
-    .mttkrp = {.stream = 2.84, .near = 0.409, .output = 1.38, .nodes = 31.2, .second = 1.08, .third = 2.23},
-    .build  = {.stream = 15.3, .sort = 4.68, .scatter = 8.57, .rows = 7.69}};
+    .mttkrp = {.stream = 1.91, .near = 0.275, .output = 0.928, .nodes = 21, .second = 0.726, .third = 1.5},
+    .build  = {.stream = 10.3, .sort = 3.15, .scatter = 5.76, .rows = 5.17}};
 inline constexpr CostWeights sorted_weights{
     .device_f32 = {.mttkrp = {.launch  = 3.26,
                               .stream  = 0.647,

@@ -43,14 +43,14 @@ inline constexpr CostWeights csf_weights{
                               .ordered = 0.51},
                    .build  = {.stream = 26.5, .sort = 2.74, .scatter = 3.49, .rows = 149}}};
 
-inline constexpr FormatWeights b_csf_on_hosts{.mttkrp = {.stream   = 2.1,
-                                                         .upper    = 1.34,
-                                                         .output   = 1.07,
-                                                         .nonzeros = 0.993,
-                                                         .nodes    = 3.32,
-                                                         .second   = 0.307,
-                                                         .third    = 1.42},
-                                              .build  = {.stream = 45.5, .sort = 5.11, .scatter = 10.6}};
+inline constexpr FormatWeights b_csf_on_hosts{.mttkrp = {.stream   = 1.41,
+                                                         .upper    = 0.901,
+                                                         .output   = 0.719,
+                                                         .nonzeros = 0.668,
+                                                         .nodes    = 2.23,
+                                                         .second   = 0.206,
+                                                         .third    = 0.955},
+                                              .build  = {.stream = 30.6, .sort = 3.44, .scatter = 7.13}};
 inline constexpr CostWeights b_csf_weights{
     .device_f32 = {.mttkrp = {.launch = 3.37,
                               .stream = 3.3,
@@ -75,14 +75,14 @@ inline constexpr CostWeights b_csf_weights{
     .host_f32 = b_csf_on_hosts,
     .host_f64 = b_csf_on_hosts};
 
-inline constexpr FormatWeights hb_csf_on_hosts{.mttkrp = {.stream   = 3.32,
-                                                          .upper    = 1.48,
-                                                          .output   = 1.02,
-                                                          .nonzeros = 1.49,
-                                                          .nodes    = 0.241,
-                                                          .second   = 0.0858,
-                                                          .third    = 0.772},
-                                               .build  = {.sort = 10.8, .scatter = 11.9}};
+inline constexpr FormatWeights hb_csf_on_hosts{.mttkrp = {.stream   = 2.23,
+                                                          .upper    = 0.995,
+                                                          .output   = 0.686,
+                                                          .nonzeros = 1,
+                                                          .nodes    = 0.162,
+                                                          .second   = 0.0577,
+                                                          .third    = 0.519},
+                                               .build  = {.sort = 7.26, .scatter = 8}};
 inline constexpr CostWeights hb_csf_weights{
     .device_f32 = {.mttkrp = {.launch  = 4.05,
                               .stream  = 3.86,

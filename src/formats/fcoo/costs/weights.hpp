@@ -8,8 +8,9 @@
 namespace polyad::detail {
 
 inline constexpr FormatWeights f_coo_on_hosts{
-    .mttkrp = {.stream = 1.26, .near = 1.39, .output = 1.42, .nodes = 21.9, .second = 0.228, .third = 2.91},
-    .build  = {.stream = 13.4, .sort = 4.94, .scatter = 11.2, .rows = 11}};
+    .mttkrp =
+        {.stream = 0.847, .near = 0.935, .output = 0.955, .nodes = 14.7, .second = 0.153, .third = 1.96},
+    .build = {.stream = 9.01, .sort = 3.32, .scatter = 7.53, .rows = 7.4}};
 inline constexpr CostWeights f_coo_weights{
     .device_f32 = {.mttkrp = {.launch = 3.86, .stream = 0.214, .near = 1.01, .narrow = 1.1, .output = 1.34},
                    .build  = {.mode = 134, .stream = 1.31, .sort = 3.99, .rows = 143, .memory = 72.7},
