@@ -3,14 +3,16 @@
 // Lines:
 //
 //   terms
+//   copy THREADS                                  the usual copies of a host
 //   machine NAME device THREADS LAUNCH_S COPY
-//   machine NAME host THREADS LAUNCH_S            with the usual ceilings
+//   machine NAME host THREADS LAUNCH_S            with the usual ceilings; with COPY and curves, as a device
 //   curve MACHINE SCALAR_BYTES gather|atomic_add|atomic_add_rows X RATE X RATE ...
 //   tensor NAME NNZ
-//   mode TENSOR EXTENT LONGEST FIBERS ROWS NONZEROS ROWS NONZEROS ...    bin by bin, in the modes' order
+//   mode TENSOR EXTENT LONGEST FIBERS FIBERS_ALONG ROWS NONZEROS ...    bin by bin, in the modes' order
 //   case MACHINE TENSOR FORMAT SCALAR_BYTES RANK
 //
-// `terms` is answered by three lines, the names of the terms of a mode, of a build, of the dense part.
+// `terms` is answered by three lines, the names of the terms of a mode, of a build, of the dense part. `copy`
+// is answered by bytes per second.
 // A case is answered by one line: storage, build and run bytes, crowded seconds, seconds to load, to build,
 // for an iteration, for each mode. Then the terms: of the build, of the dense part, of each mode.
 #include <cstdio>
@@ -35,7 +37,7 @@ struct Machine {
   std::map<std::pair<int, std::string>, Ceilings::Curve> curves;
 
   [[nodiscard]] Ceilings ceilings(int scalar_bytes) const {
-    if (!is_device) {
+    if (!is_device && copy == 0) {
       Ceilings usual = usual_ceilings(false, concurrency, scalar_bytes);
       usual.launch_s = launch_s;
       return usual;
@@ -43,6 +45,7 @@ struct Machine {
     auto const curve = [&](char const* name) { return curves.at({scalar_bytes, name}); };
     return {.is_device       = is_device,
             .concurrency     = concurrency,
+            .simd_bytes      = usual_ceilings(is_device, concurrency, scalar_bytes).simd_bytes,
             .launch_s        = launch_s,
             .copy            = copy,
             .gather          = curve("gather"),
@@ -76,6 +79,8 @@ int main() {
       print_names<ModeTerms>();
       print_names<BuildTerms>();
       print_names<DenseTerms>();
+    } else if (what == "copy") {
+      std::printf("%.9g\n", usual_ceilings(false, std::stoi(name), sizeof(double)).copy);
     } else if (what == "machine") {
       auto& machine = machines[name];
       std::string kind;
@@ -91,7 +96,7 @@ int main() {
       words >> tensors[name].nnz;
     } else if (what == "mode") {
       ModeSurvey mode;
-      words >> mode.extent >> mode.longest >> mode.fibers;
+      words >> mode.extent >> mode.longest >> mode.fibers >> mode.fibers_along;
       for (std::size_t b = 0; b < ModeSurvey::bins && words >> mode.rows[b] >> mode.nonzeros[b];) ++b;
       tensors.at(name).modes.push_back(mode);
     } else if (what == "case") {

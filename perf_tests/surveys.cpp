@@ -33,6 +33,7 @@ std::string json_of(TensorSurvey const& survey) {
     auto const& mode = survey.modes[n];
     text << (n > 0 ? ", " : "") << "{\"extent\": " << mode.extent << ", \"longest\": " << mode.longest
          << ", \"fibers\": " << static_cast<std::uint64_t>(mode.fibers)
+         << ", \"along\": " << static_cast<std::uint64_t>(mode.fibers_along)
          << ", \"rows\": " << list_of(mode.rows) << ", \"nonzeros\": " << list_of(mode.nonzeros) << "}";
   }
   text << "]}";

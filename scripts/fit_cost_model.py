@@ -11,7 +11,7 @@ perf_tests/results/cost-model/preset-surveys.json.xz. A result counts only where
 --limit is given and less than so many of the predictions are within 30 %, or more than seven choices in a hundred cost more than
 1.1 of the best.
 
-Needs numpy for --fit, matplotlib for --store."""
+Needs numpy and scipy for --fit, matplotlib for --store."""
 
 import argparse
 import collections
@@ -26,8 +26,6 @@ from perf_results import read_text
 
 CROWDED, CAUTION = ("hot", "ordered"), 0.2  # terms of a mode that count so much more where formats are compared
 SCALARS = {"f32": 4, "f64": 8}
-# A host's copies in bytes a second by the square root of its threads, as usual_ceilings has it (src/formats/ceilings.cpp).
-USUAL_HOST_COPY = 2.6e10
 # No stored result has the time of an empty launch; the weights of the term are relative to this one.
 LAUNCH_S = 5e-6
 WITHIN = 1.3
@@ -35,6 +33,8 @@ WITHIN = 1.3
 ATOMIC = {"coo-scratch", "coo-tiny-vec", "alto"}
 PRESETS = {"uniform10m", "uber", "vast", "nell2", "delicious"}  # the pictures show these and real tensors
 OTHER_PRESETS = {"fr_m", "darpa", "brainq", "even10m", "skewed10m"}
+# What a host chooses from where it runs more than a few iterations. The terms of these formats are a host's own (HostWalk).
+TOGETHER = {"coo-permuted", "sorted", "b-csf", "hb-csf", "f-coo", "blco", "alto"}
 YARDSTICK = "alto-reference"
 # Chosen only where nothing else fits; its weights on devices are set by hand, since the measured tensors fit.
 STREAMED = "streamed-blco"
@@ -74,12 +74,14 @@ def ceilings(entries):
     return {key: sorted(curve) for key, curve in curves.items()}, copy
 
 
-def speed(context, entries):
-    """By how much the times of a host count less: its copies over the usual ones. Short runs use the usual ceilings on every
-    host, and a choice depends on ratios only. So hosts are fitted as if they were equally fast."""
-    if context.get("device"):
-        return 1.0
-    return ceilings(entries)[1] / (USUAL_HOST_COPY * float(context["concurrency"]) ** 0.5)
+def speeds(program, machines):
+    """By how much the times of each host count less: its copies over the usual ones, which the program knows. Short runs use the
+    usual ceilings on every host, and a choice depends on ratios only. So hosts are fitted as if they were equally fast."""
+    hosts = [name for name, (context, _) in machines.items() if not context.get("device")]
+    lines = "\n".join(f"copy {machines[name][0]['concurrency']}" for name in hosts)
+    answer = subprocess.run([program], input=lines, text=True, capture_output=True, check=True).stdout.split()
+    usual = dict(zip(hosts, map(float, answer)))
+    return {name: ceilings(entries)[1] / usual[name] if name in usual else 1.0 for name, (_, entries) in machines.items()}
 
 
 class Case:
@@ -120,10 +122,11 @@ class Case:
         return self.load + self.build + count * self.total
 
 
-def collect(machines, surveys):
+def collect(program, machines, surveys):
     cases = {}
-    for machine, (context, entries) in machines.items():
-        scale = 1e-3 * speed(context, entries)
+    speed = speeds(program, machines)
+    for machine, (_, entries) in machines.items():
+        scale = 1e-3 * speed[machine]
         builds, loads = {}, collections.defaultdict(list)
         for name, entry in entries.items():
             match = NAME.match(name)
@@ -172,6 +175,18 @@ def by_problem(cases):
     return groups
 
 
+def fibers_along(survey):
+    """The fibers along each mode. Surveys that do not know all of them know those along the longest mode, the leaf of every tree but its own, and
+    along the next longest one; the others count as if no two nonzeros shared a fiber."""
+    modes = survey["modes"]
+    along = [mode.get("along", survey["nnz"]) for mode in modes]
+    if all("along" in mode for mode in modes) or len(modes) < 2:
+        return along
+    *_, second, longest = sorted(range(len(modes)), key=lambda n: (modes[n]["extent"], n))
+    along[longest], along[second] = modes[second]["fibers"], modes[longest]["fibers"]
+    return along
+
+
 def ask(program, machines, surveys, cases):
     lines = ["terms"]
     for name, (context, entries) in machines.items():
@@ -185,9 +200,9 @@ def ask(program, machines, surveys, cases):
             lines.append(f"curve {name} {SCALARS[scalar]} {curve} {flat}")
     for name, survey in surveys.items():
         lines.append(f"tensor {name} {survey['nnz']}")
-        for mode in survey["modes"]:
+        for mode, along in zip(survey["modes"], fibers_along(survey)):
             bins = " ".join(f"{r} {k}" for r, k in zip(mode["rows"], mode["nonzeros"]))
-            lines.append(f"mode {name} {mode['extent']} {mode['longest']} {mode['fibers']} {bins}")
+            lines.append(f"mode {name} {mode['extent']} {mode['longest']} {mode['fibers']} {along} {bins}")
     for case in cases:
         lines.append(f"case {case.machine} {case.tensor} {case.format} {SCALARS[case.scalar]} {case.rank}")
     answer = subprocess.run([program], input="\n".join(lines), text=True, capture_output=True, check=True).stdout
@@ -280,6 +295,39 @@ def fit_dense(cases, beside):
     return best[1]
 
 
+def fit_hosts_together(machines, cases, weights):
+    """Fits the formats of hosts together (joint_fit.py), on the hosts that measured most of them."""
+    hosts = [case for case in cases if not machines[case.machine][0].get("device")]
+    known = [case for case in hosts if case.build and len(case.modes) == len(case.predicted_modes) and case.format in TOGETHER]
+    groups = [group for group in by_problem(known).values() if len(group) > len(TOGETHER) / 2]
+    if not groups:
+        return
+    from joint_fit import joint_fit
+
+    together = {name: [case for group in groups for case in group if case.format == name] for name in {c.format for group in groups for c in group}}
+    start = {}
+    for name, group in together.items():
+        modes = list(samples(group))
+        start[name] = (fitted([s[2] for s in modes], [s[3] for s in modes], False),
+                       fitted([c.build_terms for c in group], [c.build for c in group], False))  # fmt: skip
+    print(f"// the formats of hosts, fitted together to {len(groups)} problems")
+    for name, (mode_weights, build_weights) in joint_fit(groups, start).items():
+        for scalar in SCALARS:
+            weights[name, f"host_{scalar}"] = mode_weights, build_weights, 0.0
+        print(f"{name}: .host_f32 and .host_f64 = {braced({'mttkrp': mode_weights, 'build': build_weights})},")
+        apply([case for case in hosts if case.format == name], mode_weights, build_weights, 0.0)
+
+
+def apply(cases, mode_weights, build_weights, load):
+    for case in cases:
+        case.predicted_load = load
+        before = sum(case.predicted_modes)
+        case.predicted_modes = [weighted(mode_weights, terms) for terms in case.mode_terms]
+        case.predicted_iteration += sum(case.predicted_modes) - before
+        case.predicted_build = weighted(build_weights, case.build_terms)
+        case.crowded = sum(mode_weights[term] * terms[term] for terms in case.mode_terms for term in CROWDED)
+
+
 def fit(machines, cases):
     weights = {}
     by_kind, formats = collections.defaultdict(list), collections.defaultdict(set)
@@ -304,11 +352,8 @@ def fit(machines, cases):
         load = float(f"{statistics.median(case.load for case in group):.3g}")
         weights[name, kind] = mode_weights, build_weights, load
         print(f"{name}: .{kind} = {braced({'mttkrp': mode_weights, 'build': build_weights, 'load_s': load})},")
-        for case in group:
-            case.predicted_load = load
-            case.predicted_modes = [weighted(mode_weights, terms) for terms in case.mode_terms]
-            case.predicted_build = weighted(build_weights, case.build_terms)
-            case.crowded = sum(mode_weights[term] * terms[term] for terms in case.mode_terms for term in CROWDED)
+        apply(group, mode_weights, build_weights, load)
+    fit_hosts_together(machines, cases, weights)
     for kind in sorted({kind_of(machines, case) for case in cases}):
         of_kind = [case for case in cases if kind_of(machines, case) == kind]
         found = fit_dense([case for case in of_kind if case.iteration], kind.startswith("device"))
@@ -448,7 +493,7 @@ def main():
     surveys = json.loads(read_text(options.surveys))["tensors"]
     results = [path for path in options.results if "benchmarks" in json.loads(read_text(path))]
     machines = load(results)
-    cases = collect(machines, surveys)
+    cases = collect(options.terms, machines, surveys)
     ask(options.terms, machines, surveys, cases)
     if options.fit:
         fit(machines, cases)

@@ -67,6 +67,15 @@ struct ModeTerms {
   double hot       = 0;  // atomic rows if there are few
   double ordered   = 0;  // atomic rows in the order of the mode itself, so that neighbours meet
 
+  // Only hosts have these terms (HostWalk). The unit is the time of a line of 64 bytes from that cache.
+  double nonzeros   = 0;  // nonzeros in all passes: loops, indices
+  double nodes      = 0;  // nodes or groups of nonzeros in all passes
+  double second     = 0;  // lines of the other factors that the second-level cache misses
+  double third      = 0;  // and those that the third-level cache misses
+  double own_second = 0;  // the same of the output, if its rows are added to
+  double own_third  = 0;
+  double locks      = 0;  // rows that are locked
+
   /// All of them, in the order of their sum.
   static constexpr auto all = std::to_array<Term<ModeTerms>>({{"launch", &ModeTerms::launch},
                                                               {"stream", &ModeTerms::stream},
@@ -78,7 +87,14 @@ struct ModeTerms {
                                                               {"scattered", &ModeTerms::scattered},
                                                               {"atomics", &ModeTerms::atomics},
                                                               {"hot", &ModeTerms::hot},
-                                                              {"ordered", &ModeTerms::ordered}});
+                                                              {"ordered", &ModeTerms::ordered},
+                                                              {"nonzeros", &ModeTerms::nonzeros},
+                                                              {"nodes", &ModeTerms::nodes},
+                                                              {"second", &ModeTerms::second},
+                                                              {"third", &ModeTerms::third},
+                                                              {"own_second", &ModeTerms::own_second},
+                                                              {"own_third", &ModeTerms::own_third},
+                                                              {"locks", &ModeTerms::locks}});
 };
 
 /// Terms of a build.
@@ -89,13 +105,15 @@ struct BuildTerms {
   double scatter = 0;  // coordinates and values from random places, for each copy
   double rows    = 0;  // a flag and an index for each row of each mode
   double memory  = 0;  // a launch for each copy whose arrays are longer than an allocator keeps ready
+  double search  = 0;  // the coordinates, read once for each order that is tried (alto on a host)
 
   static constexpr auto all = std::to_array<Term<BuildTerms>>({{"mode", &BuildTerms::mode},
                                                                {"stream", &BuildTerms::stream},
                                                                {"sort", &BuildTerms::sort},
                                                                {"scatter", &BuildTerms::scatter},
                                                                {"rows", &BuildTerms::rows},
-                                                               {"memory", &BuildTerms::memory}});
+                                                               {"memory", &BuildTerms::memory},
+                                                               {"search", &BuildTerms::search}});
 };
 
 /// Terms of the work in every iteration in addition to the MTTKRPs.
@@ -219,11 +237,12 @@ template <class Extents>
   TensorSurvey survey;
   survey.nnz = nnz;
   for (int n = 0; n < extents.order(); ++n) {
-    ModeSurvey& mode = survey.modes.emplace_back();
-    mode.extent      = extents[n];
-    mode.rows[0]     = mode.extent < nnz ? mode.extent : nnz;
-    mode.nonzeros[0] = nnz;
-    mode.fibers      = static_cast<double>(nnz);
+    ModeSurvey& mode  = survey.modes.emplace_back();
+    mode.extent       = extents[n];
+    mode.rows[0]      = mode.extent < nnz ? mode.extent : nnz;
+    mode.nonzeros[0]  = nnz;
+    mode.fibers       = static_cast<double>(nnz);
+    mode.fibers_along = mode.fibers;
   }
   return survey;
 }
@@ -281,6 +300,26 @@ inline constexpr std::uint64_t of_a_chunk = 64;
 [[nodiscard]] ModeTerms walk(CostInput const& input, int mode, double nonzero_bytes);
 /// near and gather
 [[nodiscard]] double gathered(ModeTerms const& terms);
+
+[[nodiscard]] double nonzeros_of(CostInput const& input);
+
+/// The walk of a host's format over the nonzeros for one mode. All counts are of one pass.
+struct HostWalk {
+  double rows      = 0;       // rows of factors that are read for nonzeros, and of the output
+  double node_rows = 0;       // the same for nodes or groups of nonzeros
+  double nodes     = 0;       // nodes or groups
+  double bytes     = 0;       // that the format streams
+  std::vector<double> reads;  // rows of each mode that are read from anywhere
+  double adds    = 0;         // rows of the output that are added to, anywhere
+  double locks   = 0;         // and how many of them are locked
+  double lookups = 0;         // nonzeros that are read from anywhere in the coordinates
+};
+[[nodiscard]] ModeTerms host_walk(CostInput const& input, int mode, HostWalk const& walk);
+/// The walk over nonzeros that are sorted by the modes of `levels`, in this order. The first one is the
+/// output's. A tree reads the rows of a level once for each node, other formats for each nonzero.
+[[nodiscard]] HostWalk sorted_host_walk(CostInput const& input, std::vector<int> const& levels, bool tree);
+/// The most distinct tuples of indices in the modes of a mask, as far as the survey knows.
+[[nodiscard]] double distinct_tuples(TensorSurvey const& tensor, std::uint64_t modes);
 /// Atomic rows per nonzero at the ends of chunks, for a walk in the order of the mode (chunk_length,
 /// kernel/chunk_walk.hpp). A chunk adds two. On devices with many chunks per row a team adds one
 /// (kernel/team_sums.hpp).

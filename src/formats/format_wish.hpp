@@ -23,14 +23,17 @@ TensorSurvey survey_of(Space const& space, CooTensor<Scalar, Index, Space> const
                               host_threads(space));
 }
 
+/// Measured on devices alone. On a host other processes disturb the measurement, and the weights were fitted
+/// to the usual ceilings.
 template <class Scalar, class Space>
 Ceilings ceilings_for(Space const& space, AnyFormatOptions const& options, double seconds) {
   if (options.hooks.machine) return options.hooks.machine(seconds);
-  if (seconds >= worth_measuring_s) try {
+  auto const usual = usual_ceilings_of<Space>(static_cast<int>(space.concurrency()), sizeof(Scalar));
+  if (usual.is_device && seconds >= worth_measuring_s) try {
       return measure_ceilings<Scalar>(space);
-    } catch (MemoryError const&) {  // the typical ceilings below are good enough
+    } catch (MemoryError const&) {  // the usual ceilings are good enough
     }
-  return usual_ceilings_of<Space>(static_cast<int>(space.concurrency()), sizeof(Scalar));
+  return usual;
 }
 
 /// \param chooses  whether to choose among formats; otherwise one was named

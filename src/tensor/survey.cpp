@@ -20,9 +20,9 @@ std::uint64_t mixed(std::uint64_t x) {
   return x ^ x >> 31;
 }
 
-/// A hash of indices, with that of mode n. The sum may wrap.
-std::uint64_t mixed_with(std::uint64_t hash, std::uint64_t index, std::uint64_t n) {
-  return mixed(hash + index + (n << 58));
+/// A hash of an index of mode n. The sum may wrap.
+std::uint64_t hash_of(std::uint64_t index, std::uint64_t n) {
+  return mixed(index + (n << 58) + 0x9e3779b97f4a7c15U);
 }
 
 // Linear counting of distinct fibers: a fiber's hash marks one of m bits. If e bits stay unmarked, there are
@@ -30,26 +30,40 @@ std::uint64_t mixed_with(std::uint64_t hash, std::uint64_t index, std::uint64_t 
 // 128 KiB, which stay in a cache. For long tensors, only fibers whose hash ends in enough zeros are counted.
 constexpr int mark_bits = 20;
 
-template <class Index>
-double count_fibers(std::span<Index const> indices, std::size_t order, std::size_t leaf) {
-  std::size_t const nnz = indices.size() / order;
-  int skipped           = 0;
-  while ((nnz >> skipped) > std::size_t(1) << mark_bits) ++skipped;
-  std::uint64_t const looked_at = (std::uint64_t(1) << skipped) - 1;
-  std::vector<std::uint64_t> marks(std::size_t(1) << (mark_bits - 6));
-  for (std::size_t p = 0; p < nnz; ++p) {
-    std::uint64_t hash = 0x9e3779b97f4a7c15U;
-    for (std::size_t n = 0; n < order; ++n)
-      if (n != leaf) hash = mixed_with(hash, indices[p * order + n], n);
-    if ((hash & looked_at) != 0) continue;
-    std::uint64_t const bit = hash >> (64 - mark_bits);
-    marks[bit >> 6] |= std::uint64_t(1) << (bit & 63);
-  }
+using Marks = std::vector<std::uint64_t>;
+
+double distinct_marks(Marks const& marks) {
   double const m = std::ldexp(1.0, mark_bits);
   double marked  = 0;
   for (auto const word : marks) marked += std::popcount(word);
-  double const distinct = m * std::log(m / std::max(m - marked, 1.0));
-  return std::min(std::ldexp(distinct, skipped), static_cast<double>(nnz));
+  return m * std::log(m / std::max(m - marked, 1.0));
+}
+
+/// Counts the fibers along the modes first, first + step, ... The sum of the hashes of all indices but one
+/// identifies a fiber.
+template <class Index>
+void count_fibers(std::span<Index const> indices, std::size_t first, std::size_t step,
+                  std::vector<ModeSurvey>& modes) {
+  std::size_t const order = modes.size();
+  std::size_t const nnz   = indices.size() / order;
+  int skipped             = 0;
+  while ((nnz >> skipped) > std::size_t(1) << mark_bits) ++skipped;
+  std::uint64_t const looked_at = (std::uint64_t(1) << skipped) - 1;
+  std::vector<Marks> marks(order);
+  for (std::size_t n = first; n < order; n += step) marks[n].resize(std::size_t(1) << (mark_bits - 6));
+  std::vector<std::uint64_t> hashes(order);
+  for (std::size_t p = 0; p < nnz; ++p) {
+    std::uint64_t sum = 0;
+    for (std::size_t n = 0; n < order; ++n) sum += hashes[n] = hash_of(indices[p * order + n], n);
+    for (std::size_t n = first; n < order; n += step) {
+      std::uint64_t const hash = mixed(sum - hashes[n]);
+      if ((hash & looked_at) != 0) continue;
+      std::uint64_t const bit = hash >> (64 - mark_bits);
+      marks[n][bit >> 6] |= std::uint64_t(1) << (bit & 63);
+    }
+  }
+  for (std::size_t n = first; n < order; n += step)
+    modes[n].fibers_along = std::min(std::ldexp(distinct_marks(marks[n]), skipped), static_cast<double>(nnz));
 }
 
 /// Returns the first nonzero whose index is outside; the number of nonzeros if there is none.
@@ -105,24 +119,26 @@ TensorSurvey survey_tensor(std::span<std::uint64_t const> extents, std::span<Ind
   for (std::size_t n = 0; n < order; ++n) survey.modes[n].extent = extents[n];
   if (order == 0) return survey;
   survey.nnz = indices.size() / order;
-  // The longest mode is the leaf of every tree except its own, so two counts of fibers are enough.
-  int const longest = leaf_of(survey, -1), second = leaf_of(survey, longest);
-  std::array<double, 2> fibers{};
   std::vector<std::size_t> outside(order);
-  std::uint64_t const counts = order + 2;
+  std::uint64_t const counts = order + 2;  // the fibers of the even modes, and of the odd ones
   int const wanted           = std::min(detail::thread_count(threads), static_cast<int>(counts));
   detail::for_each_on_threads(wanted, counts, [&](std::uint64_t k) {
     if (k < order)
       outside[k] = count_rows(indices, order, k, survey.modes[k]);
     else if (order > 2)
-      fibers[k - order] = count_fibers(indices, order, k == order ? longest : second);
+      count_fibers(indices, k - order, 2, survey.modes);
   });
   std::size_t const first = std::ranges::min(outside);
   if (first < survey.nnz) detail::expect_nonzero_inside(extents, first, &indices[first * order]);
   for (std::size_t n = 0; n < order; ++n) {
     auto& mode = survey.modes[n];
-    mode.fibers =
-        order > 2 ? fibers[static_cast<int>(n) == longest ? 1 : 0] : static_cast<double>(mode.used());
+    if (order == 1) mode.fibers_along = survey.nnz > 0 ? 1 : 0;
+    if (order == 2) mode.fibers_along = static_cast<double>(survey.modes[1 - n].used());
+  }
+  for (std::size_t n = 0; n < order; ++n) {
+    int const leaf         = leaf_of(survey, static_cast<int>(n));
+    survey.modes[n].fibers = leaf < 0 ? static_cast<double>(survey.modes[n].used())
+                                      : survey.modes[static_cast<std::size_t>(leaf)].fibers_along;
   }
   return survey;
 }

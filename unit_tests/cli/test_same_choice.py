@@ -30,6 +30,13 @@ class SameChoice(ToolTest):
                     compared += 1
         self.assertGreaterEqual(compared, 6)
 
+    def test_a_host_is_not_measured(self):
+        cache = self.folder / "cache"
+        os.environ["XDG_CACHE_HOME"] = str(cache)
+        report = self.report_of("estimate", sorted(DATA.glob("*.tns*"))[0], "-r", 16)
+        measured = [path.name for path in cache.glob("polyad/ceilings-*")]
+        self.assertEqual(bool(measured), report["backend"]["name"] == "CUDA", measured)
+
 
 if __name__ == "__main__":
     unittest.main()

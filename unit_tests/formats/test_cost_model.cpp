@@ -100,6 +100,25 @@ TEST_CASE("A survey estimates fibers to a fiftieth", "[cost_model]") {
     auto const want = static_cast<double>(fibers.size());
     CHECK(std::abs(found.modes[static_cast<std::size_t>(root)].fibers - want) < want / 50);
   }
+  // And those along each mode.
+  for (std::size_t mode = 0; mode < 4; ++mode) {
+    std::set<std::vector<std::uint32_t>> fibers;
+    for (std::size_t p = 0; p < 40000; ++p) {
+      std::vector<std::uint32_t> fiber(indices.begin() + static_cast<std::ptrdiff_t>(4 * p),
+                                       indices.begin() + static_cast<std::ptrdiff_t>(4 * p + 4));
+      fiber[mode] = 0;
+      fibers.insert(fiber);
+    }
+    auto const want = static_cast<double>(fibers.size());
+    CHECK(std::abs(found.modes[mode].fibers_along - want) < want / 50);
+  }
+}
+
+TEST_CASE("Fibers along a mode of a matrix are the rows of the other one", "[cost_model]") {
+  auto const found = survey({4, 5}, {0, 0, 0, 4, 2, 4, 2, 1, 2, 2});
+  CHECK(found.modes[0].fibers_along == 4);
+  CHECK(found.modes[1].fibers_along == 2);
+  CHECK(survey({7}, {1, 3, 5}).modes[0].fibers_along == 1);
 }
 
 #ifdef __GLIBC__
@@ -267,6 +286,64 @@ TEST_CASE("Least squares for rows cost more than an MTTKRP, in no order more sti
     CHECK(permuted > 1.02 * solves);
     CHECK(iterations("sorted", 2 * rank, true) - iterations("sorted", 2 * rank, false) > 1.2 * solves);
   }
+}
+
+namespace {
+
+ModeTerms host_terms(char const* name, TensorSurvey const& tensor, int mode, int threads = 4) {
+  auto machine        = some_machine(false);
+  machine.concurrency = threads;
+  return find_format_costs(name)->mttkrp({tensor, machine, 32, 4, 4}, mode);
+}
+
+}  // namespace
+
+TEST_CASE("On a host, runs of nonzeros spare rows", "[cost_model]") {
+  // Mode 0 is not the leaf of any tree: only the fibers along it tell of its runs. They make groups of alto.
+  auto const without = survey({60, 3000, 90000}, scattered({60, 3000, 90000}, 200000));
+  auto along_first = without, along_last = without;
+  along_first.modes[0].fibers_along /= 40;
+  along_last.modes[2].fibers_along /= 40;
+  auto const rows_of_alto = [](TensorSurvey const& tensor) {
+    double seconds = 0;
+    for (int mode = 0; mode < 3; ++mode) seconds += host_terms("alto", tensor, mode).near;
+    return seconds;
+  };
+  CHECK(rows_of_alto(along_first) < 0.8 * rows_of_alto(without));
+  CHECK(host_terms("b-csf", along_first, 1).nodes == host_terms("b-csf", without, 1).nodes);
+  CHECK(host_terms("b-csf", along_last, 1).nodes < 0.1 * host_terms("b-csf", without, 1).nodes);
+  CHECK(host_terms("b-csf", along_last, 1).upper < 0.1 * host_terms("b-csf", without, 1).upper);
+}
+
+TEST_CASE("On a host, rows are locked or miss the caches if a mode is long", "[cost_model]") {
+  // More than 65536 rows, and more than an eighth of the nonzeros: too many for copies of each thread.
+  auto const tensor = survey({300, 300, 90000}, scattered({300, 300, 90000}, 200000));
+  for (auto const* name : {"blco", "alto"}) {
+    CAPTURE(name);
+    CHECK(host_terms(name, tensor, 2).locks > 0);
+    CHECK(host_terms(name, tensor, 2, 1).locks == 0);
+    CHECK(host_terms(name, tensor, 0).locks == 0);
+    CHECK(host_terms(name, tensor, 2).own_second > 0);
+    CHECK(host_terms(name, tensor, 0).own_second == 0);
+  }
+  auto const near = survey({300, 300, 300}, scattered({300, 300, 300}, 200000));
+  auto const far  = survey({300, 300, 200000}, scattered({300, 300, 200000}, 200000));
+  for (auto const* name : {"sorted", "f-coo", "coo-permuted", "b-csf", "hb-csf", "blco", "alto"}) {
+    CAPTURE(name);
+    CHECK(host_terms(name, near, 0).second == 0);
+    CHECK(host_terms(name, far, 0).second > 0);
+  }
+}
+
+TEST_CASE("Building alto on a host takes longer where more orders are tried", "[cost_model]") {
+  auto const machine = some_machine(false);
+  auto const search  = [&](std::vector<std::uint64_t> const& extents) {
+    auto const tensor = survey(extents, scattered(extents, 5000));
+    return find_format_costs("alto")->build({tensor, machine, 16, 4, 4}).search /
+           static_cast<double>(extents.size());
+  };
+  CHECK(std::abs(search({30, 40, 50, 60}) / search({30, 40, 50}) - 15.0 / 7) < 1e-9);
+  CHECK(std::abs(search({9, 9, 9, 9, 9, 9}) / search({30, 40, 50}) - 13.0 / 7) < 1e-9);
 }
 
 TEST_CASE("Rows that many nonzeros share cost more to add to", "[cost_model]") {

@@ -24,6 +24,8 @@ struct ModeSurvey {
   /// Fibers of the tree whose root is this mode and whose leaf is the longest other mode: distinct indices in
   /// all modes but the leaf. An estimate, accurate to about a hundredth for thousands of fibers.
   double fibers = 0;
+  /// Fibers along this mode: distinct indices in all other modes. The same kind of estimate.
+  double fibers_along = 0;
 
   /// Rows that have a nonzero.
   [[nodiscard]] std::uint64_t used() const;

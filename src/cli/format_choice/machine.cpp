@@ -5,7 +5,6 @@
 
 #include "cli/format_choice/ceilings_file.hpp"
 #include "formats/choose_format.hpp"
-#include "polyad/core/device_memory.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/formats/ceilings.hpp"
@@ -19,13 +18,12 @@ using Space = Kokkos::DefaultExecutionSpace;
 }  // namespace
 
 Ceilings machine_ceilings(BackendReport const& backend, int scalar_bytes, double seconds) {
+  auto const usual = detail::usual_ceilings_of<Space>(backend.concurrency, scalar_bytes);
+  if (!usual.is_device) return usual;
   auto const path = ceilings_path(backend, scalar_bytes);
   if (auto const known = read_ceilings(path, backend, scalar_bytes)) return *known;
-  auto const usual = detail::usual_ceilings_of<Space>(backend.concurrency, scalar_bytes);
   if (seconds < detail::worth_measuring_s) return usual;
   try {
-    // On a host, the measurement does not count as memory of a simulated device.
-    DeviceMemoryAccount::HostArrays const on_host;
     auto const measured =
         scalar_bytes == 4 ? measure_ceilings<float>(Space()) : measure_ceilings<double>(Space());
     write_ceilings(path, backend, scalar_bytes, measured);

@@ -8,9 +8,9 @@
 
 namespace polyad::cli {
 
-/// The ceilings of this machine, from the cache, or measured and then cached. If the usual ceilings predict
-/// only a short run of `seconds`, they are returned without a measurement. It would take longer than a wrong
-/// choice costs.
+/// The ceilings of a device, from the cache, or measured and then cached. If the usual ceilings predict only
+/// a short run of `seconds`, they are returned without a measurement. It would take longer than a wrong
+/// choice costs. A host has the usual ceilings (docs/which-format.md).
 [[nodiscard]] Ceilings machine_ceilings(BackendReport const& backend, int scalar_bytes, double seconds);
 
 /// Whether tensors are in the memory of a device.

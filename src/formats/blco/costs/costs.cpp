@@ -2,6 +2,9 @@
 // The memory traffic of the formats with one copy of the nonzeros in ALTO's order.
 #include <algorithm>
 #include <bit>
+#include <limits>
+#include <set>
+#include <vector>
 
 #include "formats/blco/costs/most_private_rows.hpp"
 #include "formats/blco/costs/weights.hpp"
@@ -51,10 +54,32 @@ std::uint64_t private_rows_bytes(CostInput const& input) {
   return most * ((input.rank + pack - 1) / pack) * 16;
 }
 
-ModeTerms blco_walk(CostInput const& input, int mode) {
+/// Whether a host's mode has more private rows than are copied. In ALTO's order, each thread has nonzeros in
+/// all parts of most modes.
+bool locks_rows(CostInput const& input, int mode) {
+  return input.machine.concurrency > 1 &&
+         input.tensor.modes[mode].extent > most_private_rows(input.tensor.nnz);
+}
+
+ModeTerms tiled_walk(CostInput const& input, int mode) {
   ModeTerms terms = costs::walk(input, mode, 8 + input.scalar_bytes);
   costs::add_atomics(terms, input, mode, rows_of_a_tile(input, mode));
   return terms;
+}
+
+ModeTerms blco_walk(CostInput const& input, int mode) {
+  if (input.machine.is_device) return tiled_walk(input, mode);
+  double const nnz   = costs::nonzeros_of(input);
+  double const order = input.tensor.order();
+  return costs::host_walk(input, mode,
+                          {.rows      = nnz * (order + 1),
+                           .node_rows = 0,
+                           .nodes     = nnz * order,  // indices are decoded
+                           .bytes     = static_cast<double>(blco_bytes(input)),
+                           .reads     = std::vector<double>(input.tensor.modes.size(), nnz),
+                           .adds      = nnz,
+                           .locks     = locks_rows(input, mode) ? nnz : 0,
+                           .lookups   = 0});
 }
 
 BuildTerms blco_build(CostInput const& input) {
@@ -70,7 +95,7 @@ std::uint64_t least_buffers(CostInput const& input) {
 }
 
 ModeTerms streamed_walk(CostInput const& input, int mode) {
-  ModeTerms terms = blco_walk(input, mode);
+  ModeTerms terms = tiled_walk(input, mode);
   // The copy from the host, without the sections that the buffers keep from the pass before. The walk over a
   // buffer overlaps the copy of the next one.
   auto const sent = blco_bytes(input) - std::min(blco_bytes(input), input.free_bytes);
@@ -88,14 +113,80 @@ std::uint64_t alto_build_bytes(CostInput const& input) {
   return costs::build_in_turn(input, {alto_bytes(input)}, costs::sort_bytes(input, 8), 0);
 }
 
+/// The modes that a host's order is expected to group (formats/blco/build/fastest_order.hpp), and the groups.
+struct Grouping {
+  std::uint64_t modes = 0;
+  double groups       = 0;
+};
+
+bool contains(std::uint64_t modes, int n) {
+  return (modes >> n & 1U) != 0;
+}
+
+/// The masks that alto_candidates tries: no mode, one, two or all but one.
+std::vector<std::uint64_t> grouping_candidates(int order) {
+  std::uint64_t const all = (std::uint64_t(1) << order) - 1;
+  std::set<std::uint64_t> masks{0};
+  for (int n = 0; n < order; ++n) {
+    std::uint64_t const one = std::uint64_t(1) << n;
+    if (order > 1) masks.insert({one, all ^ one});
+    for (int m = 0; m < n && order <= 5 && order > 2; ++m) masks.insert(one | std::uint64_t(1) << m);
+  }
+  return {masks.begin(), masks.end()};
+}
+
+/// The fastest grouping by alto_cycles (formats/blco/build/fastest_order.hpp), without the rows that the
+/// caches miss.
+Grouping likely_grouping(CostInput const& input) {
+  double const N   = input.tensor.order();
+  double const nnz = std::max(costs::nonzeros_of(input), 1.0);
+  Grouping best;
+  double least = std::numeric_limits<double>::infinity();
+  for (auto const modes : grouping_candidates(input.tensor.order())) {
+    double const g      = std::popcount(modes);
+    double const groups = modes == 0 ? 0 : costs::distinct_tuples(input.tensor, modes);
+    double const rows   = (N - g) * (N - g + 1) + g * (N - g);
+    double cycles       = 4 * rows + (4 * ((N - g) * g + g * (g + 1)) + 40 * N) * groups / nnz;
+    if (modes == 0) cycles *= 0.9;
+    if (cycles >= least) continue;
+    least = cycles;
+    best  = {modes, groups};
+  }
+  return best;
+}
+
+ModeTerms alto_host_walk(CostInput const& input, int mode) {
+  double const nnz          = costs::nonzeros_of(input);
+  double const order        = input.tensor.order();
+  auto const [modes, group] = likely_grouping(input);
+  double const grouped = std::popcount(modes), single = order - grouped;
+  bool const of_group = contains(modes, mode);  // a row is added for each group
+  costs::HostWalk walk;
+  walk.rows      = nnz * (of_group ? single : single + 1);
+  walk.node_rows = group * (of_group ? grouped + 1 : grouped);
+  walk.nodes     = group;
+  walk.bytes =
+      nnz * (input.scalar_bytes + single * input.index_bytes) + group * (1 + grouped) * input.index_bytes;
+  for (int n = 0; n < input.tensor.order(); ++n) walk.reads.push_back(contains(modes, n) ? group : nnz);
+  walk.adds  = of_group ? group : nnz;
+  walk.locks = locks_rows(input, mode) ? walk.adds : 0;
+  return costs::host_walk(input, mode, walk);
+}
+
 ModeTerms alto_walk(CostInput const& input, int mode) {
+  if (!input.machine.is_device) return alto_host_walk(input, mode);
   ModeTerms terms = costs::walk(input, mode, input.scalar_bytes + input.tensor.order() * input.index_bytes);
   costs::add_atomics(terms, input, mode, input.machine.is_device ? 1 : 0);
   return terms;
 }
 
 BuildTerms alto_build(CostInput const& input) {
-  return costs::sorted_build(input, alto_bytes(input), 1);
+  BuildTerms terms = costs::sorted_build(input, alto_bytes(input), 1);
+  if (input.machine.is_device) return terms;
+  auto const orders  = static_cast<double>(grouping_candidates(input.tensor.order()).size());
+  double const bytes = costs::nonzeros_of(input) * input.tensor.order() * input.index_bytes;
+  terms.search       = costs::copy_seconds(input, orders * bytes);
+  return terms;
 }
 
 }  // namespace

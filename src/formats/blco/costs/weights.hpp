@@ -7,6 +7,15 @@
 
 namespace polyad::detail {
 
+inline constexpr FormatWeights blco_on_hosts{.mttkrp = {.stream     = 2.47,
+                                                        .near       = 0.21,
+                                                        .output     = 1.08,
+                                                        .nodes      = 0.719,
+                                                        .second     = 0.381,
+                                                        .third      = 1.73,
+                                                        .own_second = 0.415,
+                                                        .locks      = 11.3},
+                                             .build  = {.sort = 12.4}};
 inline constexpr CostWeights blco_weights{
     .device_f32 = {.mttkrp = {.launch = 5.21, .stream = 5.59, .narrow = 2.7, .output = 0.986},
                    .build  = {.mode = 90.6, .sort = 5.06, .rows = 20.1, .memory = 51.3},
@@ -20,12 +29,8 @@ inline constexpr CostWeights blco_weights{
                               .hot    = 0.00533},
                    .build  = {.mode = 86.3, .sort = 4.8, .rows = 38.4, .memory = 90.7},
                    .load_s = 0.017},
-    .host_f32   = {.mttkrp = {.stream = 0.854, .near = 0.355, .gather = 2.48, .narrow = 1.11, .output = 17.3},
-                   .build  = {.sort = 8.4, .scatter = 4.01, .rows = 55.7}},
-    .host_f64   = {
-        .mttkrp =
-            {.stream = 1.93, .near = 0.151, .gather = 1.64, .narrow = 0.912, .output = 14.9, .hot = 0.571},
-        .build = {.sort = 8.81, .scatter = 2.48, .rows = 25.6}}};
+    .host_f32   = blco_on_hosts,
+    .host_f64   = blco_on_hosts};
 
 /// The walk of blco, and the copy of what does not stay on the device.
 constexpr FormatWeights streamed_from(FormatWeights weights) {
@@ -53,6 +58,15 @@ inline constexpr CostWeights streamed_weights{
                               .atomics   = 0.329},
                    .build  = {.sort = 15.8}}};
 
+inline constexpr FormatWeights alto_on_hosts{.mttkrp = {.stream     = 0.144,
+                                                        .near       = 0.256,
+                                                        .upper      = 1.6,
+                                                        .output     = 0.807,
+                                                        .nonzeros   = 0.631,
+                                                        .own_second = 0.473,
+                                                        .own_third  = 5.16,
+                                                        .locks      = 12},
+                                             .build  = {.mode = 713, .sort = 13.2, .search = 0.914}};
 inline constexpr CostWeights alto_weights{
     .device_f32 = {.mttkrp = {.launch  = 3.18,
                               .gather  = 0.429,
@@ -70,9 +84,7 @@ inline constexpr CostWeights alto_weights{
                               .hot     = 1.82},
                    .build  = {.mode = 67.4, .stream = 10.6, .sort = 3.05, .rows = 26.7, .memory = 108},
                    .load_s = 0.00549},
-    .host_f32   = {.mttkrp = {.stream = 1.08, .near = 0.0337, .gather = 0.791, .output = 11.3},
-                   .build  = {.mode = 521, .stream = 10, .sort = 18.6, .rows = 192}},
-    .host_f64   = {.mttkrp = {.stream = 0.97, .gather = 0.497, .output = 9.97},
-                   .build  = {.mode = 141, .stream = 75.4, .sort = 6.89, .rows = 306}}};
+    .host_f32   = alto_on_hosts,
+    .host_f64   = alto_on_hosts};
 
 }  // namespace polyad::detail

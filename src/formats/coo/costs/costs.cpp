@@ -73,7 +73,21 @@ double runs(CostInput const& input, int mode) {
   return std::min(most, distinct);
 }
 
+/// A host's walk: `mode`, then the others in their own order. The nonzeros are in the order of mode 0, then
+/// of mode 1, and so on, so those that agree in all modes up to this one are neighbours in memory.
+ModeTerms permuted_host_walk(CostInput const& input, int mode) {
+  std::vector<int> levels{mode};
+  for (int n = 0; n < input.tensor.order(); ++n)
+    if (n != mode) levels.push_back(n);
+  costs::HostWalk walk = costs::sorted_host_walk(input, levels, false);
+  walk.node_rows       = 0;
+  walk.bytes += costs::nonzeros_of(input) * input.index_bytes;
+  if (mode > 0) walk.lookups = costs::distinct_tuples(input.tensor, (std::uint64_t(2) << mode) - 1);
+  return costs::host_walk(input, mode, walk);
+}
+
 ModeTerms permuted_walk(CostInput const& input, int mode) {
+  if (!input.machine.is_device) return permuted_host_walk(input, mode);
   ModeTerms terms = costs::walk(input, mode, coordinates(input) + input.index_bytes);
   terms.scattered = runs(input, mode) * 64 /
                     costs::gather_rate(input.machine, static_cast<double>(coordinate_bytes(input)));
@@ -134,6 +148,9 @@ std::optional<LocalityBlocks> locality_blocks(CostInput const& input, int mode) 
 }
 
 ModeTerms sorted_walk(CostInput const& input, int mode) {
+  if (!input.machine.is_device)
+    return costs::host_walk(input, mode,
+                            costs::sorted_host_walk(input, costs::ordered_modes(input, mode), false));
   ModeTerms terms    = costs::walk(input, mode, coordinates(input));
   auto const& survey = input.tensor.modes[mode];
   auto const blocks  = locality_blocks(input, mode);

@@ -61,6 +61,14 @@ inline constexpr CostWeights tiny_vec_weights{
     .host_f64   = {.mttkrp = {.gather = 3.83, .output = 4.9, .atomics = 0.945, .hot = 0.326},
                    .build  = {.mode = 0.134, .rows = 1.26}}};
 
+inline constexpr FormatWeights permuted_on_hosts{.mttkrp = {.stream    = 2.08,
+                                                            .near      = 0.128,
+                                                            .output    = 1.09,
+                                                            .scattered = 3.87,
+                                                            .nodes     = 31.5,
+                                                            .second    = 2.4,
+                                                            .third     = 1.68},
+                                                 .build  = {.sort = 0.579, .scatter = 4.29}};
 inline constexpr CostWeights permuted_weights{
     .device_f32 = {.mttkrp = {.launch    = 3.17,
                               .stream    = 0.811,
@@ -81,17 +89,12 @@ inline constexpr CostWeights permuted_weights{
                               .hot       = 0.758},
                    .build  = {.mode = 38.6, .stream = 12.2, .scatter = 0.418, .rows = 20.3, .memory = 45.1},
                    .load_s = 0.00522},
-    .host_f32 =
-        {.mttkrp = {.near = 0.265, .gather = 4.98, .narrow = 0.886, .output = 12.6, .scattered = 2.12},
-         .build  = {.mode = 0.244, .stream = 6.22, .sort = 1.84, .scatter = 0.366, .rows = 18.7}},
-    .host_f64 = {.mttkrp = {.near      = 0.0575,
-                            .gather    = 2.78,
-                            .narrow    = 1.01,
-                            .output    = 11.7,
-                            .scattered = 3.52,
-                            .atomics   = 0.341},
-                 .build  = {.stream = 4.33, .sort = 2.59, .rows = 11.4}}};
+    .host_f32   = permuted_on_hosts,
+    .host_f64   = permuted_on_hosts};
 
+inline constexpr FormatWeights sorted_on_hosts{
+    .mttkrp = {.stream = 1.91, .near = 0.275, .output = 0.928, .nodes = 21, .second = 0.726, .third = 1.5},
+    .build  = {.stream = 10.3, .sort = 3.15, .scatter = 5.76, .rows = 5.17}};
 inline constexpr CostWeights sorted_weights{
     .device_f32 = {.mttkrp = {.launch  = 3.26,
                               .stream  = 0.647,
@@ -114,21 +117,7 @@ inline constexpr CostWeights sorted_weights{
                               .hot     = 1.53},
                    .build  = {.mode = 86.1, .stream = 12.2, .sort = 2.88, .rows = 138, .memory = 87.8},
                    .load_s = 0.0175},
-    .host_f32   = {.mttkrp = {.stream = 0.564,
-                              .near   = 0.17,
-                              .gather = 4.09,
-                              .narrow = 0.511,
-                              .upper  = 0.00824,
-                              .output = 9.85},
-                   .build  = {.stream = 12, .sort = 2.84, .scatter = 2.9, .rows = 164}},
-    .host_f64   = {.mttkrp = {.stream  = 0.602,
-                              .near    = 0.0547,
-                              .gather  = 2.26,
-                              .narrow  = 0.395,
-                              .upper   = 0.132,
-                              .output  = 10.9,
-                              .atomics = 0.238,
-                              .hot     = 0.211},
-                   .build  = {.sort = 5.44, .scatter = 0.912, .rows = 206}}};
+    .host_f32   = sorted_on_hosts,
+    .host_f64   = sorted_on_hosts};
 
 }  // namespace polyad::detail

@@ -83,6 +83,12 @@ BuildTerms csf_build(CostInput const& input) {
 
 // --- b-csf, hb-csf: a tree per mode
 
+ModeTerms b_csf_walk(CostInput const& input, int mode) {
+  if (input.machine.is_device) return root_walk(input, mode);
+  return costs::host_walk(input, mode,
+                          costs::sorted_host_walk(input, costs::ordered_modes(input, mode), true));
+}
+
 std::uint64_t b_csf_bytes(CostInput const& input) {
   double bytes = 0;
   for (int n = 0; n < input.tensor.order(); ++n) bytes += tree_bytes(input, n);
@@ -117,7 +123,7 @@ std::vector<FormatCosts> csf_costs() {
                           .storage_bytes   = b_csf_bytes,
                           .build_bytes     = b_csf_build_bytes,
                           .workspace_bytes = costs::no_bytes,
-                          .mttkrp          = root_walk,
+                          .mttkrp          = b_csf_walk,
                           .build           = b_csf_build,
                           .weights         = b_csf_weights};
   FormatCosts hb_csf = b_csf;

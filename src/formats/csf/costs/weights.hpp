@@ -43,6 +43,14 @@ inline constexpr CostWeights csf_weights{
                               .ordered = 0.51},
                    .build  = {.stream = 26.5, .sort = 2.74, .scatter = 3.49, .rows = 149}}};
 
+inline constexpr FormatWeights b_csf_on_hosts{.mttkrp = {.stream   = 1.41,
+                                                         .upper    = 0.901,
+                                                         .output   = 0.719,
+                                                         .nonzeros = 0.668,
+                                                         .nodes    = 2.23,
+                                                         .second   = 0.206,
+                                                         .third    = 0.955},
+                                              .build  = {.stream = 30.6, .sort = 3.44, .scatter = 7.13}};
 inline constexpr CostWeights b_csf_weights{
     .device_f32 = {.mttkrp = {.launch = 3.37,
                               .stream = 3.3,
@@ -64,11 +72,17 @@ inline constexpr CostWeights b_csf_weights{
                     .hot    = 1.69},
          .build  = {.mode = 131, .stream = 49.2, .sort = 0.687, .scatter = 0.326, .rows = 159, .memory = 167},
          .load_s = 0.0197},
-    .host_f32 = {.mttkrp = {.stream = 2.68, .gather = 2.3, .upper = 1.73, .output = 5.69},
-                 .build  = {.stream = 23.4, .sort = 5.43, .scatter = 5.07, .rows = 201}},
-    .host_f64 = {.mttkrp = {.stream = 1.42, .gather = 1.55, .upper = 2.13, .output = 4.53, .hot = 0.142},
-                 .build  = {.stream = 25.1, .sort = 4.9, .scatter = 2.58, .rows = 500}}};
+    .host_f32 = b_csf_on_hosts,
+    .host_f64 = b_csf_on_hosts};
 
+inline constexpr FormatWeights hb_csf_on_hosts{.mttkrp = {.stream   = 2.23,
+                                                          .upper    = 0.995,
+                                                          .output   = 0.686,
+                                                          .nonzeros = 1,
+                                                          .nodes    = 0.162,
+                                                          .second   = 0.0577,
+                                                          .third    = 0.519},
+                                               .build  = {.sort = 7.26, .scatter = 8}};
 inline constexpr CostWeights hb_csf_weights{
     .device_f32 = {.mttkrp = {.launch  = 4.05,
                               .stream  = 3.86,
@@ -90,9 +104,7 @@ inline constexpr CostWeights hb_csf_weights{
                               .hot     = 1.22},
                    .build  = {.mode = 226, .stream = 73.5, .rows = 214, .memory = 139},
                    .load_s = 0.0245},
-    .host_f32   = {.mttkrp = {.stream = 2.7, .gather = 2.18, .upper = 1.34, .output = 5.45},
-                   .build  = {.sort = 10.6, .scatter = 2.47, .rows = 52.2}},
-    .host_f64   = {.mttkrp = {.stream = 1.51, .gather = 1.35, .upper = 1.89, .output = 4.05, .hot = 0.0742},
-                   .build  = {.stream = 11.8, .sort = 9.15, .rows = 170}}};
+    .host_f32   = hb_csf_on_hosts,
+    .host_f64   = hb_csf_on_hosts};
 
 }  // namespace polyad::detail

@@ -37,6 +37,9 @@ std::uint64_t fcoo_build_bytes(CostInput const& input) {
 }
 
 ModeTerms walk(CostInput const& input, int mode) {
+  if (!input.machine.is_device)
+    return costs::host_walk(input, mode,
+                            costs::sorted_host_walk(input, costs::ordered_modes(input, mode), false));
   ModeTerms terms = costs::walk(input, mode, nonzero_bytes(input));
   costs::add_atomics(terms, input, mode, 1.0 / 512);  // two borders of a team's 1024 nonzeros
   return terms;
