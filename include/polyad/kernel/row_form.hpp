@@ -28,7 +28,7 @@ template <class Row, class Walk>
 KOKKOS_FORCEINLINE_FUNCTION void with_cut_columns(Columns const& columns, Walk const& walk) {
   if constexpr (Row::form == RowForm::simd) {
     if (columns.count == Row::width)
-      walk(Columns{columns.first, Row::width});
+      walk(typename Row::WholeColumns(columns));
     else
       walk(typename Row::CutColumns(columns));
   } else {
