@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "polyad/kernel/columns.hpp"
+#include "polyad/kernel/other_factors.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
 #include "polyad/kernel/wide_blocks.hpp"
 #include "support/catch.hpp"
@@ -76,13 +77,9 @@ TEST_CASE("rank table: the narrowest block that holds what is left", "[core]") {
   CHECK(calls_of(320)[0].blocks.count == 10);
 }
 
-/// The calls of for_each_wide_block must cover R, with blocks that TinyVec's CutColumns may cut.
+/// The calls must cover R, with blocks that TinyVec's CutColumns may cut.
 template <class Scalar>
-void check_wide_blocks(int rank) {
-  CAPTURE(rank, sizeof(Scalar));
-  std::vector<Call> calls;
-  for_each_wide_block<Scalar>(rank,
-                              [&](auto block, ColumnBlocks blocks) { calls.push_back({block(), blocks}); });
+void check_calls(std::vector<Call> const& calls, int rank) {
   int end = 0, passes = 0;
   for (auto const& call : calls) {
     REQUIRE(call.blocks.rank == rank);
@@ -100,10 +97,37 @@ void check_wide_blocks(int rank) {
     REQUIRE(passes == wide_blocks(simd_bytes, sizeof(Scalar)).passes(rank));
 }
 
+template <class Scalar>
+void check_wide_blocks(int rank) {
+  CAPTURE(rank, sizeof(Scalar));
+  std::vector<Call> calls;
+  for_each_wide_block<Scalar>(rank,
+                              [&](auto block, ColumnBlocks blocks) { calls.push_back({block(), blocks}); });
+  check_calls<Scalar>(calls, rank);
+}
+
+/// The same for the blocks of kernels that are compiled for an order. Where four numbers are a register, nine
+/// to twelve columns take three.
+template <class Scalar>
+void check_kernel_shapes(int rank) {
+  CAPTURE(rank, sizeof(Scalar));
+  std::vector<Call> calls;
+  for_each_kernel_shape<Scalar, false>(3, static_cast<count_t>(rank),
+                                       [&](auto order, auto block, ColumnBlocks blocks) {
+                                         REQUIRE(order() == 3);
+                                         calls.push_back({block(), blocks});
+                                       });
+  check_calls<Scalar>(calls, rank);
+  bool const is_host = row_form<Kokkos::DefaultExecutionSpace> == RowForm::simd;
+  if (is_host && simd_bytes == 4 * int(sizeof(Scalar)) && rank > 8 && rank <= 12) CHECK(calls[0].block == 12);
+}
+
 TEST_CASE("rank table: wide blocks cover every rank, and cut off few columns", "[core]") {
   for (int rank = 1; rank <= 1100; ++rank) {
     check_wide_blocks<float>(rank);
     check_wide_blocks<double>(rank);
+    check_kernel_shapes<float>(rank);
+    check_kernel_shapes<double>(rank);
   }
 }
 
@@ -111,11 +135,14 @@ TEST_CASE("rank table: the passes of wide blocks by the registers of a host", "[
   auto const avx2 = wide_blocks(32, 8), avx2_floats = wide_blocks(32, 4), avx512 = wide_blocks(64, 8);
   CHECK(avx2.passes(16) == 1);
   CHECK(avx2.passes(24) == 1);
-  CHECK(avx2.passes(25) == 2);
+  CHECK(avx2.passes(25) == 1);
+  CHECK(avx2.passes(28) == 1);
+  CHECK(avx2.passes(29) == 2);
   CHECK(avx2.passes(32) == 2);
   CHECK(avx2.passes(40) == 2);
   CHECK(avx2.passes(64) == 4);
-  CHECK(avx2_floats.passes(48) == 1);
+  CHECK(avx2_floats.passes(56) == 1);
+  CHECK(avx2_floats.passes(57) == 2);
   CHECK(avx2_floats.passes(64) == 2);
   CHECK(avx512.passes(64) == 1);
   CHECK(avx512.passes(65) == 2);

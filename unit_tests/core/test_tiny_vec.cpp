@@ -36,7 +36,7 @@ struct Operations {
   using Matrix = Kokkos::View<Scalar**, Kokkos::LayoutRight, TestSpace::device_type>;
   Matrix input;   // three rows
   Matrix output;  // a row for each Output
-  Matrix roomy;   // two rows, for store_with_padding
+  Matrix roomy;   // three rows, for store_with_padding
   int first;
   int rank;
 
@@ -80,6 +80,7 @@ struct Operations {
           a.store(&output(cut_copied, 0), typename Row::CutColumns(columns));
         add_to_roomy<most_cut_columns(Block)>(0, columns);
         add_to_roomy<3>(1, columns);
+        add_to_roomy<0>(2, columns);  // WholeColumns
       }
     });
   }
@@ -96,11 +97,11 @@ std::string wrong_entry(int first, int rank) {
   TestSpace const space;
   Kernel const kernel{typename Kernel::Matrix("input", 3, width),
                       typename Kernel::Matrix("output", outputs, width),
-                      typename Kernel::Matrix("roomy", 2, width), first, rank};
+                      typename Kernel::Matrix("roomy", 3, width), first, rank};
   auto const input  = Kokkos::create_mirror_view(kernel.input);
   auto const output = Kokkos::create_mirror_view(kernel.output);
   auto const roomy  = Kokkos::create_mirror_view(kernel.roomy);
-  for (std::size_t i = 0; i < 2; ++i)
+  for (std::size_t i = 0; i < 3; ++i)
     for (std::size_t j = 0; j < width; ++j) roomy(i, j) = static_cast<Scalar>(j % 7);
   Kokkos::deep_copy(kernel.roomy, roomy);
   for (std::size_t j = 0; j < width; ++j) {
@@ -123,9 +124,9 @@ std::string wrong_entry(int first, int rank) {
     return Form == RowForm::simd && end >= begin + std::size_t(std::max(0, Block - most));
   };
   bool const is_cut = is_cut_by(most_cut_columns(Block));
-  for (std::size_t i = 0; i < 2; ++i)
+  for (std::size_t i = 0; i < 3; ++i)
     for (std::size_t j = 0; j < width; ++j) {
-      bool const is_added = (i == 0 ? is_cut : is_cut_by(3)) && j >= begin && j < end;
+      bool const is_added = (i == 0 ? is_cut : is_cut_by(i == 1 ? 3 : 0)) && j >= begin && j < end;
       Scalar const added  = is_added ? input(0, j) + input(1, j) : Scalar(0);
       if (!(roomy(i, j) == static_cast<Scalar>(j % 7) + added))
         return "with padding, column " + std::to_string(j) + ": " + std::to_string(roomy(i, j));
@@ -180,8 +181,10 @@ void all_forms() {
     all_blocks<Scalar, RowForm::simd>();
     all_cuts<Scalar, 12, RowForm::simd>();
     all_cuts<Scalar, 20, RowForm::simd>();
+    all_cuts<Scalar, 28, RowForm::simd>();
     all_cuts<Scalar, 40, RowForm::simd>();
     all_cuts<Scalar, 48, RowForm::simd>();
+    all_cuts<Scalar, 56, RowForm::simd>();
     all_cuts<Scalar, 64, RowForm::simd>();
   }
 }

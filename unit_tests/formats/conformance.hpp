@@ -31,9 +31,9 @@ inline constexpr std::array<std::size_t, 5> conformance_ranks{1, 3, 16, 33, 149}
 
 /// The edges of the rank table (kernel/rank_dispatch.hpp) and of its blocks, one below and one above.
 inline std::vector<std::size_t> const& edge_ranks() {
-  static std::vector<std::size_t> const ranks{1,  2,  3,  4,  5,  6,  7,   8,   9,   10, 15,
-                                              16, 17, 23, 24, 25, 31, 32,  33,  47,  48, 49,
-                                              63, 64, 65, 95, 96, 97, 127, 128, 129, 300};
+  static std::vector<std::size_t> const ranks{1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12,  13,  15,  16,
+                                              17, 20, 23, 24, 25, 27, 28, 29, 31, 32, 33, 44,  45,  47,  48,
+                                              49, 55, 56, 57, 63, 64, 65, 88, 95, 96, 97, 127, 128, 129, 300};
   return ranks;
 }
 
@@ -135,6 +135,25 @@ void rank_edges() {
   }
 }
 
+/// Every R from 1 to 130, exactly. Kernels are compiled for the orders 3, 4 and 5 by name; each R has one of
+/// them, and each block of the rank table all of them.
+template <class Index>
+void every_rank() {
+  for (std::size_t order = 3; order <= 5; ++order) {
+    auto const tensor = small_tensor(Kind::runs_at_borders, order, random_integer);
+    std::vector<Trial> trials;
+    for (std::size_t rank = 1 + order % 3; rank <= 130; rank += 3) {
+      auto const factors     = shared_factors(rank, tensor, rank, random_integer);
+      std::size_t const mode = rank / 3 % order;
+      // Half of the rows have space for whole registers.
+      RowLayout const layout = rank % 2 == 0 ? RowLayout::roomy : kernel_layout<TestSpace>(rank / 2);
+      trials.emplace_back(tensor, factors, mode, layout);
+      trials.back().expected = exact_mttkrp<float>(tensor, *factors, mode);
+    }
+    expect_mttkrps<Index>(tensor, trials);
+  }
+}
+
 /// Rows of many chunks, of which a team's threads add their sums together on a device
 /// (kernel/team_sums.hpp): three rows, of which two change inside of a team. So many nonzeros that floats'
 /// rows count as long too (kernel/device_chunks.hpp).
@@ -179,6 +198,9 @@ void order_16() {
   }                                                                                   \
   TEST_CASE("every edge of the rank table, " #Index, "[formats][conformance]") {      \
     polyad::test::rank_edges<Index>();                                                \
+  }                                                                                   \
+  TEST_CASE("every rank up to 130, exactly, " #Index, "[formats][conformance]") {     \
+    polyad::test::every_rank<Index>();                                                \
   }                                                                                   \
   TEST_CASE("rows of many chunks, " #Index, "[formats][conformance]") {               \
     polyad::test::long_rows<Index>();                                                 \

@@ -89,11 +89,20 @@ void with_order(int order, F&& f) {
   f(std::integral_constant<int, any_order>{});
 }
 
+/// Whether kernels for an order have a block of 12 columns: three registers of four numbers. Without it, ten
+/// doubles take four of AVX2's registers, like sixteen.
+template <class Scalar>
+inline constexpr bool has_block_of_three =
+    !takes_packed_rows<Kokkos::DefaultExecutionSpace> && simd_bytes / int(sizeof(Scalar)) == 4;
+
 /// Calls f(order, block, blocks) for each width of blocks into which the columns of a rank are cut. Kernels
 /// are compiled for these widths. A kernel for any order has no wide blocks, because such tensors are rare.
 template <class Scalar, bool AnyOrderOnly, class F>
 void for_each_kernel_shape(int order, count_t rank, F&& f) {
   with_order<AnyOrderOnly>(order, [&](auto order_constant) {
+    if constexpr (order_constant() != any_order && has_block_of_three<Scalar>)
+      if (rank > 8 && rank <= 12)
+        return f(order_constant, std::integral_constant<int, 12>{}, ColumnBlocks{0, 1, int(rank)});
     for_each_wide_block<Scalar, order_constant() == any_order>(
         checked_rank(rank), [&](auto block, ColumnBlocks blocks) { f(order_constant, block, blocks); });
   });

@@ -52,8 +52,9 @@ struct ColumnBlocks {
 };
 
 /// Likewise for the last block of a walk over nonzeros, of at most Widest columns. A host has blocks of
-/// 24 columns, too: with 32 columns R = 20 took 1.5 times as long (alto, f64). If registers have 64 bytes,
-/// none has four columns: a part of a register costs as much as the whole.
+/// 24 columns, too: with 32 columns R = 20 took 1.5 times as long (alto, f64). Blocks of 28 and 56 columns
+/// are for seven registers (wide_blocks). If registers have 64 bytes, none has four columns: a part of a
+/// register costs as much as the whole.
 template <int Widest = full_block, class F>
 void with_last_block(count_t columns, F&& f) {
   if constexpr (takes_packed_rows<Kokkos::DefaultExecutionSpace>) {
@@ -61,8 +62,12 @@ void with_last_block(count_t columns, F&& f) {
   } else {
     if constexpr (Widest >= 64)
       if (columns > 48) return f(std::integral_constant<int, 64>{});
+    if constexpr (Widest == 56)
+      if (columns > 48) return f(std::integral_constant<int, 56>{});
     if constexpr (Widest >= 48)
       if (columns > 32) return f(std::integral_constant<int, 48>{});
+    if constexpr (Widest == 28)
+      if (columns > 24) return f(std::integral_constant<int, 28>{});
     if constexpr (Widest >= 32)
       if (columns > 24) return f(std::integral_constant<int, 32>{});
     if (columns > 16) return f(std::integral_constant<int, 24>{});

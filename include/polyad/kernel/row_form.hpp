@@ -23,14 +23,13 @@ void with_row_form(bool packed, F&& f) {
 
 /// Calls walk(columns) for the columns of one lane. A host's walk gets a type for whole blocks and
 /// another one for blocks that are cut off (TinyVec's CutColumns): GCC runs out of registers if one walk
-/// does both. The block is one of for_each_column_block or for_each_wide_block.
+/// does both. The block is one of for_each_column_block, for_each_wide_block or for_each_kernel_shape.
 template <class Row, class Walk>
 KOKKOS_FORCEINLINE_FUNCTION void with_cut_columns(Columns const& columns, Walk const& walk) {
   if constexpr (Row::form == RowForm::simd) {
-    if (columns.count == Row::width)
-      walk(Columns{columns.first, Row::width});
-    else
-      walk(typename Row::CutColumns(columns));
+    if constexpr (!is_tight_block(Row::width))
+      if (columns.count == Row::width) return walk(typename Row::WholeColumns(columns));
+    walk(typename Row::CutColumns(columns));
   } else {
     walk(columns);
   }

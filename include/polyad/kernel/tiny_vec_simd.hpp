@@ -113,10 +113,13 @@ public:
         hidden(static_cast<__m256>(mask));
 #endif
     }
-    mask_type m_mask[packs - first_cut];
+    mask_type m_mask[std::max(1, packs - first_cut)];
   };
   /// What column R may cut off from a block of kernel/rank_dispatch.hpp.
   using CutColumns = CutBy<most_cut_columns(Block)>;
+  /// The columns of a whole block. GCC did not see that Columns had the number of a whole block, and compared
+  /// it for every row that was read.
+  using WholeColumns = CutBy<0>;
 
   KOKKOS_FUNCTION static Columns columns(int block_first, int rank, int /*lane*/) {
     return {block_first, rank - block_first < Block ? rank - block_first : Block};

@@ -25,15 +25,16 @@ struct WideBlocks {
 };
 
 /// A walk needs registers for a row's sum, for a product and for operands. So a row takes a quarter of
-/// the machine's registers (AVX2 has 16, AVX-512 and NEON have 32), and the last block up to three
-/// eighths if that saves a pass over the nonzeros. With 32 doubles and AVX2, R = 32 took longer than two
+/// the machine's registers (AVX2 has 16, AVX-512 and NEON have 32), and the last block up to seven
+/// sixteenths if that saves a pass over the nonzeros: 25 doubles take seven of AVX2's registers, and one
+/// pass took 6.6 ms where two took 9.8 (b-csf). With 32 doubles and AVX2, R = 32 took longer than two
 /// passes: 40 ms instead of 31 (b-csf).
 /// \param simd_bytes  of a register; 1 means a host without SIMD
 [[nodiscard]] constexpr WideBlocks wide_blocks(int simd_bytes, int scalar_bytes) {
   if (simd_bytes < 16) return {};
   int const registers = simd_bytes == 32 ? 16 : 32;
   int const columns   = simd_bytes / scalar_bytes;  // in a register
-  return {std::min(64, registers / 4 * columns), std::min(64, registers * 3 / 8 * columns)};
+  return {std::min(64, registers / 4 * columns), std::min(64, registers * 7 / 16 * columns)};
 }
 
 }  // namespace polyad

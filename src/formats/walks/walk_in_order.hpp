@@ -140,12 +140,46 @@ struct WalkInOrder {
     }
   }
 
+  /// add_until() for hosts: run by run, with a loop for the nonzeros of a run, in which GCC keeps the sum in
+  /// registers. In the loop over all nonzeros it kept it in memory (sorted on uber, R = 24, f64, one core of
+  /// an AMD EPYC with AVX2: 12.9 ms, not 6.2).
+  KOKKOS_FORCEINLINE_FUNCTION count_t add_runs(count_t p, count_t stop, Current& current, Pieces& pieces,
+                                               auto const& columns) const {
+    while (p < stop) {
+      auto at = source.template at<1>(p);
+      Pack<Index, 1> i{};
+      if constexpr (Term::inner > 0) i = source.template indices<1>(at, 0);
+      Index row = source.row(at, 0);
+      if (row != current.row || !term.continues(current.run, i.element[0])) {
+        term.end_run(current.run, current.sum);
+        if (row != current.row) change_row(current, pieces, row, columns);
+        term.begin_run(current.run, row, i.element[0], factors, columns);
+      }
+      do {
+        Scalar const x = source.value(at, 0);
+        Row product    = term.begin_product(x, i.element[0], factors, columns);
+        for (int m = Term::inner; m < factors.size(); ++m)
+          product *= Row(factors.row(m, source.template indices<1>(at, m).element[0]), columns);
+        term.template add<1>(current.run, current.sum, &x, &product, columns);
+        if (++p == stop) break;
+        at = source.template at<1>(p);
+        if constexpr (Term::inner > 0) i = source.template indices<1>(at, 0);
+        row = source.row(at, 0);
+      } while (row == current.row && term.continues(current.run, i.element[0]));
+    }
+    return p;
+  }
+
   /// Adds the nonzeros at positions p ... stop - 1. Returns `stop`.
   KOKKOS_FORCEINLINE_FUNCTION count_t add_until(count_t p, count_t stop, Current& current, Pieces& pieces,
                                                 auto const& columns) const {
-    for (; p + Batch <= stop; p += Batch) add<Batch>(p, current, pieces, columns);
-    for (; p < stop; ++p) add<1>(p, current, pieces, columns);
-    return p;
+    if constexpr (Batch == 1 && Row::form == RowForm::simd) {
+      return add_runs(p, stop, current, pieces, columns);
+    } else {
+      for (; p + Batch <= stop; p += Batch) add<Batch>(p, current, pieces, columns);
+      for (; p < stop; ++p) add<1>(p, current, pieces, columns);
+      return p;
+    }
   }
 
   /// Walks one chunk. `last` gets the sum of its last row, if the team adds these up (team_sums.hpp).

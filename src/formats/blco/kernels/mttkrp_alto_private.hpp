@@ -241,10 +241,9 @@ struct MttkrpAltoPrivate {
     constexpr int fewer = Row::width - step;
     if constexpr (Row::pack_width > 1 && fewer > 0 && fewer >= Vec::width - most_cut_columns(Vec::width))
       if (count <= fewer) return walk_cut<TinyVec<typename Row::space_type, Scalar, fewer>>(s, own, count);
-    if (count == Row::width)
-      walk<Row, AltoLoop::whole>(s, own, Columns{0, Row::width});
-    else
-      walk<Row, AltoLoop::cut>(s, own, typename Row::template CutBy<most>(Columns{0, count}));
+    if constexpr (!is_tight_block(Vec::width))
+      if (count == Row::width) return walk<Row, AltoLoop::whole>(s, own, Columns{0, Row::width});
+    walk<Row, AltoLoop::cut>(s, own, typename Row::template CutBy<most>(Columns{0, count}));
   }
 
   KOKKOS_FORCEINLINE_FUNCTION void walk_chunk(count_t s, Columns columns) const {
@@ -260,8 +259,9 @@ struct MttkrpAltoPrivate {
     self.long_rows.slots.data += columns.first;
     self.term = term.from_column(columns.first);
     if (own.alike && !locks.in_use()) {
-      if (columns.count == Vec::width)
-        return self.template walk<Vec, AltoLoop::whole>(s, own, Columns{0, Vec::width});
+      if constexpr (!is_tight_block(Vec::width) || Vec::form != RowForm::simd)
+        if (columns.count == Vec::width)
+          return self.template walk<Vec, AltoLoop::whole>(s, own, Columns{0, Vec::width});
       if constexpr (Vec::form == RowForm::simd)
         if (columns.count >= Vec::width - most_cut_columns(Vec::width) && self.output.alike(own).is_roomy() &&
             !(Target == AltoTarget::rows && inner_count() == 0))  // a term without a row is not cut

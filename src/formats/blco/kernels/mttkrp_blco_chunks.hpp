@@ -13,6 +13,7 @@
 #pragma once
 
 #include <Kokkos_Core.hpp>
+#include <type_traits>
 
 #include "formats/blco/kernels/merge/private_output.hpp"
 #include "formats/blco/kernels/nonzero_terms.hpp"
@@ -43,7 +44,7 @@ struct MttkrpBlcoChunks {
   /// Adds the nonzeros begin ... end - 1, which belong to one block.
   template <int Words>
   KOKKOS_FUNCTION void walk(count_t begin, count_t end, count_t block, PrivateRows const& own,
-                            Columns columns) const {
+                            auto const& columns) const {
     BlcoEncoding const encoding = nonzeros.encoding;
     Index upper[max_order];
     for (int n = 0; n < encoding.order(); ++n) upper[n] = nonzeros.upper(block, n);
@@ -58,12 +59,17 @@ struct MttkrpBlcoChunks {
       count_t const k      = encoding.decode(mode, linear) | upper[mode];
       Scalar* const target = output.row(own, k);
       term.complete(product, x, k, columns);
-      product += Row(target, columns);
-      product.store(target, columns);
+      if constexpr (std::is_same_v<decltype(columns), Columns const&>) {
+        product += Row(target, columns);
+        product.store(target, columns);
+      } else {  // the product is zero right of column R
+        product += Row::with_padding(target, columns);
+        product.store_with_padding(target, columns);
+      }
     }
   }
 
-  KOKKOS_FUNCTION void walk_chunk(count_t chunk, Columns columns) const {
+  KOKKOS_FUNCTION void walk_chunk(count_t chunk, auto const& columns) const {
     PrivateRows const own   = output.chunks[chunk];
     count_t const end       = chunk_begin(nonzeros.nnz, walks.items, chunk + 1);
     count_t const last_stop = long_rows.begin(chunk + 1);
@@ -78,7 +84,7 @@ struct MttkrpBlcoChunks {
   /// Adds the nonzeros from `begin` to `end` - 1, block by block. Afterwards `begin` is `end`, and `block`
   /// its block.
   KOKKOS_FORCEINLINE_FUNCTION void walk_blocks(count_t& begin, count_t end, count_t& block,
-                                               PrivateRows const& own, Columns columns) const {
+                                               PrivateRows const& own, auto const& columns) const {
     while (begin < end) {
       count_t const next      = nonzeros.begins[block + 1];
       count_t const block_end = Kokkos::min(end, next);
@@ -91,10 +97,23 @@ struct MttkrpBlcoChunks {
     }
   }
 
+  /// Whether the walk may write whole registers of a block that is cut off (TinyVec::store_with_padding). A
+  /// product without rows is not cut off.
+  [[nodiscard]] KOKKOS_FUNCTION bool writes_padding([[maybe_unused]] Columns columns) const {
+    if constexpr (Row::form == RowForm::simd && !Term::is_residual)
+      return columns.count < Row::width && columns.count >= Row::width - most_cut_columns(Row::width) &&
+             factors.size() > 0 && output.output.is_roomy() && output.copies.is_roomy();
+    else
+      return false;
+  }
+
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    walk_chunks<Row, Term>(walks, member,
-                           [&](count_t chunk, count_t, Columns columns) { walk_chunk(chunk, columns); });
+    walk_chunks<Row, Term>(walks, member, [&](count_t chunk, count_t, Columns columns) {
+      if constexpr (Row::form == RowForm::simd && !Term::is_residual)
+        if (writes_padding(columns)) return walk_chunk(chunk, typename Row::CutColumns(columns));
+      walk_chunk(chunk, columns);
+    });
   }
 };
 
