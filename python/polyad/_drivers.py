@@ -471,6 +471,16 @@ def fast_tucker(
     first = _entries(train, duplicates)
     sets = [first, *(None if entries is None else _entries(entries, duplicates, first) for entries in (validation, test))]
     time_mode = first._names.mode_number(time_mode, first.ndim)
+    for name, given, is_used in (
+        ("bias", bias, biases and (implicit is None or implicit is False)),
+        ("adam", adam, optimizer == "adam"),
+        ("sgd", sgd, optimizer == "sgd"),
+    ):
+        if given is not None and not is_used:
+            what = "models with biases" if name == "bias" else f"optimizer={name!r}"
+            raise UsageError(f"{name} is for {what}: leave it out")
+    if core_ridge and not update_cores:
+        raise UsageError("core_ridge is for updates of the core matrices, which update_cores=False leaves out")
     for k in (1, 2):
         entries = sets[k]
         if entries is None:
@@ -525,6 +535,8 @@ def fast_tucker(
         options["shrinkage"] = _rates("shrinkage", shrinkage, {"observations": 10, "share": 0.05, "to_one": 1000})
     if targets is not None:
         options["targets"] = [str(target) for target in targets]
+        if len(options["targets"]) != first.ndim:
+            raise UsageError(f"there are {len(options['targets'])} targets for {first.ndim} modes")
     if range is not None:
         options["range"] = _range("range", range)
     choice = _chosen_by_ranking(implicit, engine, first, options) if searches else None

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include "cli/command_line/checks.hpp"
 #include "cli/command_line/command.hpp"
@@ -113,6 +115,15 @@ void declare(Command& command, GenOptions& options) {
   add_output(command, options.output, "The tensor to write")->required();
   add_dialect(command, options.to);
   command.add_output("--model FILE", options.model, "Write the model that low-rank was made of");
+  auto const for_kinds = [&](std::string const& name, std::vector<std::string> const& kinds) {
+    command.only_for({name}, fmt::format("gen {}", fmt::join(kinds, " and ")),
+                     [&options, kinds] { return std::ranges::find(kinds, options.kind) != kinds.end(); });
+  };
+  for_kinds("--rank", {"low-rank", "ratings"});
+  for_kinds("--nnz", {"uniform", "power-law", "ratings"});
+  for_kinds("--skew", {"power-law", "ratings"});
+  for_kinds("--noise", {"ratings"});
+  for_kinds("--model", {"low-rank"});
   add_common(command);
   command.footer("Example: polyad gen power-law -d 1000,500,200 -n 100000 -o made.pten");
 }
@@ -150,7 +161,6 @@ void check(GenOptions const& options) {
   if (options.dims.size() > 16) refuse("a tensor has at most 16 modes");
   if (options.kind != "low-rank" && options.nnz == 0)
     refuse("gen " + options.kind + " needs -n, the number of nonzeros");
-  if (!options.model.empty() && options.kind != "low-rank") refuse("--model is for gen low-rank");
   if (!options.model.empty()) static_cast<void>(io::model_kind(options.model));
   expect_not_negative("--skew", options.skew);
   expect_not_negative("--noise", options.noise);
