@@ -471,16 +471,19 @@ def fast_tucker(
     first = _entries(train, duplicates)
     sets = [first, *(None if entries is None else _entries(entries, duplicates, first) for entries in (validation, test))]
     time_mode = first._names.mode_number(time_mode, first.ndim)
-    for name, given, is_used in (
-        ("bias", bias, biases and (implicit is None or implicit is False)),
-        ("adam", adam, optimizer == "adam"),
-        ("sgd", sgd, optimizer == "sgd"),
+    has_biases = biases and (implicit is None or implicit is False)
+    has_ridge = ridge is not None or ridge_per_entry
+    for name, is_given, is_used, what in (
+        ("bias", bias is not None, has_biases, "models with biases"),
+        ("adam", adam is not None, optimizer == "adam", "optimizer='adam'"),
+        ("sgd", sgd is not None, optimizer == "sgd", "optimizer='sgd'"),
+        ("targets", targets is not None, optimizer == "als", "optimizer='als'"),
+        ("shrinkage", shrinkage is not None, optimizer == "als" and not has_ridge, "optimizer='als' without a ridge"),
+        ("core_ridge", core_ridge, update_cores, "update_cores=True"),
+        ("patience", patience, validation is not None, "runs with a validation set"),
     ):
-        if given is not None and not is_used:
-            what = "models with biases" if name == "bias" else f"optimizer={name!r}"
+        if is_given and not is_used:
             raise UsageError(f"{name} is for {what}: leave it out")
-    if core_ridge and not update_cores:
-        raise UsageError("core_ridge is for updates of the core matrices, which update_cores=False leaves out")
     for k in (1, 2):
         entries = sets[k]
         if entries is None:

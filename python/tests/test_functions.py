@@ -753,7 +753,12 @@ def test_fast_tucker_takes_the_options_of_its_optimizers():
         ({"sgd": {"core_step": 0.1}, "optimizer": "adam"}, "sgd is for optimizer='sgd'"),
         ({"bias": {"damping": 3}, "biases": False}, "bias is for models with biases"),
         ({"bias": {"damping": 3}, "implicit": 40}, "bias is for models with biases"),
-        ({"core_ridge": 3, "ridge": 1, "update_cores": False}, "core_ridge is for updates of the core matrices"),
+        ({"core_ridge": 3, "ridge": 1, "update_cores": False}, "core_ridge is for update_cores=True"),
+        ({"targets": ["zero", "one", "zero"], "optimizer": "adam"}, "targets is for optimizer='als'"),
+        ({"shrinkage": 5, "optimizer": "sgd"}, "shrinkage is for optimizer='als' without a ridge"),
+        ({"shrinkage": 5, "ridge": 1}, "shrinkage is for optimizer='als' without a ridge"),
+        ({"shrinkage": 5, "ridge_per_entry": True}, "shrinkage is for optimizer='als' without a ridge"),
+        ({"patience": 2}, "patience is for runs with a validation set"),
         ({"targets": ["zero"]}, "there are 1 targets for 3 modes"),
     ],
 )
@@ -762,8 +767,13 @@ def test_fast_tucker_refuses_what_it_would_ignore(options, says):
     with pytest.raises(polyad.UsageError, match=says):
         polyad.fast_tucker(X, rank=2, max_epochs=1, **options)
     used = {"optimizer": says.split("'")[1]} if "'" in says else {"biases": True, "update_cores": True, "implicit": None}
-    used = {**options, **used, "targets": None}
-    assert polyad.fast_tucker(X, rank=2, max_epochs=1, **used).rank == 2
+    if "patience" in options:
+        used["validation"] = X
+    if "shrinkage" in options:
+        used.update(ridge=None, ridge_per_entry=False)
+    if options.get("targets") == ["zero"]:
+        used["targets"] = ["zero"] * 3
+    polyad.fast_tucker(X, rank=2, max_epochs=1, **{**options, **used})
 
 
 @pytest.mark.parametrize("options", [{"inner": 2}, {"inner": "exact"}, {"kkt_tolerance": 0.1}])
