@@ -158,6 +158,7 @@ USES = (
     ("fast-tucker", "--split-repeats together", "--validate 0.1 --patience 1", "--split 0.1 --split-rows 0", "--split and --validate"),
     ("fast-tucker", "--split-ties all", "--split-last 0", "--split-time 0.1 --split-mode 1", "--split-last"),
     ("fast-tucker", "--checkpoint-every 3", "--checkpoint c", "--resume c", "runs with --checkpoint"),
+    ("check", "--force", "--fix no.pten", "", "--fix"),
     ("cpd -r 2", "--checkpoint-every 3", "--checkpoint c", "--resume c", "runs with --checkpoint"),
     ("tucker -r 2,2", "--checkpoint-every 3", "--checkpoint c", "", "runs with --checkpoint"),
     ("cpd -r 2", "--inner 1", "--l1 1", "--ridge 1", "runs with --nonnegative, --lower, --upper or --l1"),
@@ -183,6 +184,12 @@ class Uses(ToolTest):
                 result = self.run_tool(name, "no.tns", *rest, *option.split(), *unused.split())
                 self.assertEqual(result.returncode, 2, result.stderr)
                 self.assertIn(f"polyad: {option.split()[0]} is for {says}", result.stderr)
+
+    def test_counts_at_one_place_are_summed(self):
+        for typed, status in (("keep", 2), ("sum", 3), ("last", 3)):
+            result = self.run_tool("fast-tucker", "no.tns", "--implicit", "--duplicates", typed)
+            self.assertEqual(result.returncode, status, result.stderr)
+            self.assertEqual("--duplicates keep is not for --implicit" in result.stderr, typed == "keep")
 
     def test_options_of_some_kinds_of_tensors(self):
         for option, kinds in KINDS.items():

@@ -148,7 +148,11 @@ void declare(Command& command, TrainOptions& options) {
       "--implicit=ALPHA; without a number the NDCG of held-out entries chooses it, --reg and -r");
   for (char const* const of_biases : {"--bias-sweeps", "--bias-reg"})
     implicit->excludes(command.option(of_biases));
-  command.after_parsing([&options] { settle(options); });  // after the flag has its text
+  command.after_parsing([&options, typed = command.option("--duplicates")] {  // after the flag has its text
+    if (typed->count() > 0 && options.duplicates == "keep" && !options.implicit_text.empty())
+      refuse("--duplicates keep is not for --implicit, which sums the counts at one place");
+    settle(options);
+  });
   auto* const ridge = command.add_option(
       "--reg X", options.ridge,
       fmt::format("Ridge of a row of a factor, in place of --shrink; adam and sgd take {}, "

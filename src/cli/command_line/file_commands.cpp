@@ -74,6 +74,7 @@ void declare(Command& command, CheckOptions& options) {
   command.add_output("--fix FILE", options.fixed,
                      "Write the tensor with duplicates summed and the others left out");
   command.add_force(options.force, "That file may be TENSOR, which is replaced once it is complete");
+  command.only_for({"--force"}, "--fix", [&options] { return !options.fixed.empty(); });
   add_common(command);
   command.footer(
       "The exit status is 8 if it finds any of them, and 3 if the file cannot be read. Empty slices are "
