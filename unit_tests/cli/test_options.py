@@ -196,7 +196,7 @@ class Uses(ToolTest):
             for kind in ("uniform", "power-law", "low-rank", "ratings"):
                 with self.subTest(kind=kind, option=option):
                     nnz = () if kind == "low-rank" or option.startswith("--nnz") else ("-n", 9)
-                    result = self.run_tool("gen", kind, "-d", "5,4,3", *nnz, *option.split(), "-o", "x.tns")
+                    result = self.run_tool("gen", kind, "-d", "9,8,7", *nnz, *option.split(), "-o", "x.tns")
                     self.assertEqual(result.returncode, 0 if kind in kinds else 2, result.stderr)
                     if kind not in kinds:
                         self.assertIn(f"polyad: {option.split()[0]} is for gen {' and '.join(kinds)}\n", result.stderr)
