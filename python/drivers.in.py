@@ -353,6 +353,19 @@ def fast_tucker(
     first = _entries(train, duplicates)
     sets = [first, *(None if entries is None else _entries(entries, duplicates, first) for entries in (validation, test))]
     time_mode = first._names.mode_number(time_mode, first.ndim)
+    has_biases = biases and (implicit is None or implicit is False)
+    has_ridge = ridge is not None or ridge_per_entry
+    for name, is_given, is_used, what in (
+        ("bias", bias is not None, has_biases, "models with biases"),
+        ("adam", adam is not None, optimizer == "adam", "optimizer='adam'"),
+        ("sgd", sgd is not None, optimizer == "sgd", "optimizer='sgd'"),
+        ("targets", targets is not None, optimizer == "als", "optimizer='als'"),
+        ("shrinkage", shrinkage is not None, optimizer == "als" and not has_ridge, "optimizer='als' without a ridge"),
+        ("core_ridge", core_ridge, update_cores, "update_cores=True"),
+        ("patience", patience, validation is not None, "runs with a validation set"),
+    ):
+        if is_given and not is_used:
+            raise UsageError(f"{name} is for {what}: leave it out")
     for k in (1, 2):
         entries = sets[k]
         if entries is None:
@@ -390,6 +403,8 @@ def fast_tucker(
         options["shrinkage"] = _rates("shrinkage", shrinkage, {"observations": 10, "share": 0.05, "to_one": 1000})
     if targets is not None:
         options["targets"] = [str(target) for target in targets]
+        if len(options["targets"]) != first.ndim:
+            raise UsageError(f"there are {len(options['targets'])} targets for {first.ndim} modes")
     if range is not None:
         options["range"] = _range("range", range)
     choice = _chosen_by_ranking(implicit, engine, first, options) if searches else None

@@ -350,8 +350,6 @@ def split(
     [2.0, 4.0]
     """
     tensor = asarray(X, duplicates="keep").to_host()
-    if by not in ("coordinates", "entries", "time", "last", "last_and_share", "rows"):
-        raise UsageError(f"by is coordinates, entries, time, last, last_and_share or rows, not {by!r}")
     if ties not in ("one", "all"):
         raise UsageError(f"ties is one or all, not {ties!r}")
     if by in ("last", "last_and_share", "rows") and mode is None:
@@ -363,7 +361,7 @@ def split(
         return -1 if given is None else _mode(tensor._names.mode_number(given, tensor.ndim), tensor.ndim)
 
     parts = _backend.module().split(
-        tensor._held, by, _limit("share", share), number(mode), number(time_mode), ties == "one", _count("seed", seed)
+        tensor._held, str(by), _limit("share", share), number(mode), number(time_mode), ties == "one", _count("seed", seed)
     )
     return tuple(  # type: ignore[return-value]
         _trusted(coords, values.astype(tensor.dtype, copy=False), tuple(shape), tensor._names)

@@ -347,6 +347,8 @@ def _updates(
         low[mode] = max(low[mode], 0.0) if is_nonnegative else low[mode]
     high = _bounds("upper", upper, order, math.inf)
     magnitudes, squares = _per_mode("l1", l1, order), _per_mode("ridge", ridge, order)
+    if sweeps != 1 and not any(magnitudes) and max(low) == -math.inf and min(high) == math.inf:
+        raise UsageError(f"inner={inner!r} is for modes with bounds or an l1 penalty, and no mode has one")
     if not magnitudes and not squares and max(low) == -math.inf and min(high) == math.inf:
         return []
     zeros = [0.0] * order

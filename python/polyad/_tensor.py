@@ -877,6 +877,8 @@ def write(
     ...     polyad.read(os.path.join(folder, "x.tns"))
     SparseTensor(3 x 2, 2 nonzeros, float64)
     """
+    if not isinstance(path, (str, os.PathLike)):
+        raise UsageError(f"the path comes first, then the tensor: {type(path).__name__} is not a path")
     X = asarray(tensor)
     names = X._names
     _backend.module().write_tensor(os.fspath(path), X._held, dialect or "", single_precision, packed, names.to_file())

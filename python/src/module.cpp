@@ -1290,12 +1290,7 @@ NB_MODULE(POLYAD_MODULE, m) {
   m.def("split", [](Tensor const& tensor, std::string const& by, double share, int mode, int time_mode,
                     bool one_of_ties, std::uint64_t seed) {
     io::SplitOptions options;
-    options.rule        = by == "entries"          ? io::SplitRule::entries
-                          : by == "rows"           ? io::SplitRule::rows
-                          : by == "time"           ? io::SplitRule::time
-                          : by == "last"           ? io::SplitRule::last
-                          : by == "last_and_share" ? io::SplitRule::last_and_share
-                                                   : io::SplitRule::coordinates;
+    options.rule        = io::split_rule(by);
     options.share       = share;
     options.mode        = mode;
     options.time_mode   = time_mode;

@@ -143,6 +143,13 @@ def test_refused(options, says):
         polyad.evaluate(model_of(), data()[1], top_k=3)
 
 
+def test_a_rule_of_splits_is_known():
+    X = polyad.generate("uniform", (5, 4), 10)
+    for by in ("quarters", 3):
+        with pytest.raises(polyad.UsageError, match=f"by entries, coordinates, rows, time, last or last_and_share, not '{by}'"):
+            polyad.split(X, by=by)
+
+
 def test_splits():
     rng = np.random.default_rng(0)
     coords = np.stack([rng.integers(0, 9, 300), rng.integers(0, 8, 300), rng.integers(0, 30, 300)], axis=1)

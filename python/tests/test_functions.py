@@ -745,6 +745,55 @@ def test_fast_tucker_takes_the_options_of_its_optimizers():
         polyad.fast_tucker(X, targets=["zero", "two", "zero"], **shared)
 
 
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"adam": {"step": 0.1}}, "adam is for optimizer='adam'"),
+        ({"adam": {"step": 0.1}, "optimizer": "sgd"}, "adam is for optimizer='adam'"),
+        ({"sgd": {"core_step": 0.1}, "optimizer": "adam"}, "sgd is for optimizer='sgd'"),
+        ({"bias": {"damping": 3}, "biases": False}, "bias is for models with biases"),
+        ({"bias": {"damping": 3}, "implicit": 40}, "bias is for models with biases"),
+        ({"core_ridge": 3, "ridge": 1, "update_cores": False}, "core_ridge is for update_cores=True"),
+        ({"targets": ["zero", "one", "zero"], "optimizer": "adam"}, "targets is for optimizer='als'"),
+        ({"shrinkage": 5, "optimizer": "sgd"}, "shrinkage is for optimizer='als' without a ridge"),
+        ({"shrinkage": 5, "ridge": 1}, "shrinkage is for optimizer='als' without a ridge"),
+        ({"shrinkage": 5, "ridge_per_entry": True}, "shrinkage is for optimizer='als' without a ridge"),
+        ({"patience": 2}, "patience is for runs with a validation set"),
+        ({"targets": ["zero"]}, "there are 1 targets for 3 modes"),
+    ],
+)
+def test_fast_tucker_refuses_what_it_would_ignore(options, says):
+    X = polyad.generate("uniform", (20, 30, 10), 500)
+    with pytest.raises(polyad.UsageError, match=says):
+        polyad.fast_tucker(X, rank=2, max_epochs=1, **options)
+    used = {"optimizer": says.split("'")[1]} if "'" in says else {"biases": True, "update_cores": True, "implicit": None}
+    if "patience" in options:
+        used["validation"] = X
+    if "shrinkage" in options:
+        used.update(ridge=None, ridge_per_entry=False)
+    if options.get("targets") == ["zero"]:
+        used["targets"] = ["zero"] * 3
+    polyad.fast_tucker(X, rank=2, max_epochs=1, **{**options, **used})
+
+
+@pytest.mark.parametrize("options", [{"inner": 2}, {"inner": "exact"}, {"kkt_tolerance": 0.1}])
+def test_options_of_bounds_need_bounds(options):
+    X = polyad.generate("uniform", (8, 9, 7), 200, seed=1)
+    for without in ({}, {"ridge": 0.1}, {"l1": 0.0}):
+        with pytest.raises(polyad.UsageError, match="with bounds or an l1 penalty, and no mode has one"):
+            polyad.cp_als(X, 2, max_iterations=1, **options, **without)
+    for given in ({"nonnegative": [0]}, {"upper": 10.0}, {"l1": 1e-3}):
+        assert polyad.cp_als(X, 2, max_iterations=1, **options, **given).rank == 2
+
+
+@pytest.mark.parametrize("coords", [[[0, 0, 0], [1, 2, 3]], np.empty((0, 3), dtype=np.int64)])
+def test_a_tensor_of_zeros_has_no_fit(coords):
+    X = polyad.SparseTensor(coords, np.zeros(len(coords)), (2, 3, 4))
+    for run in (lambda: polyad.cp_als(X, 1), lambda: polyad.cp_als(X, 1, nonnegative=True), lambda: polyad.tucker(X, 1)):
+        with pytest.raises(polyad.NumericalError, match="a tensor of zeros has no fit"):
+            run()
+
+
 def test_exact_rows_are_the_limit_of_many_sweeps():
     random = np.random.default_rng(3)
     X = polyad.asarray(random.random((6, 7, 8)))

@@ -2,6 +2,8 @@
 // The checks of a run's options against its tensor and its start.
 #pragma once
 
+#include <algorithm>
+
 #include "cp/constraints/constrained_start.hpp"
 #include "cp/fixed_modes.hpp"
 #include "cp/run/run_updates.hpp"
@@ -23,6 +25,10 @@ template <class Scalar, class Space>
                  ", not ", options.rank);
   expect_factors(start, X.extents());
   expect_updates(options.updates, X.extents().order());
+  bool const has_bounds = std::ranges::any_of(
+      options.updates, [](auto const& update) { return update.constraints().has_value(); });
+  POLYAD_EXPECTS(!(options.kkt_tolerance > 0) || has_bounds, "a tolerance of ", options.kkt_tolerance,
+                 " for the KKT violation is for modes with bounds or an l1 penalty, and no mode has one");
   expect_zero_allowed(options.updates, options.rows);
   expect_fixed_modes(options, X.extents().order());
   expect_stored_rows(options.rows, extents);

@@ -87,6 +87,12 @@ struct ScaledNorm {
   double scale   = 1;
 };
 
+/// \throws NumericalError for a norm that allows no fit
+inline void expect_fit_exists(ScaledNorm const& norm) {
+  if (norm.squared == 0) throw NumericalError("a tensor of zeros has no fit");
+  if (!std::isfinite(norm.squared)) throw NumericalError("the tensor's norm is not a finite number");
+}
+
 /// The norm from X's format if it is inside the range, else from the values of X.
 /// \param squared  the format's ||X||^2, for all ranks together
 template <class Scalar, class Space>

@@ -173,9 +173,7 @@ void expect_hooi_arguments(TensorByRank<Scalar, Space> const& X, TuckerOptions c
 template <class Scalar, class Space>
 ScaledNorm norm_of(Space const& space, TensorByRank<Scalar, Space> const& X) {
   auto const norm = scaled_norm(space, *X.format(0).erased(), X.norm_squared(), X.rows()->rank_sums());
-  if (!(norm.squared > 0) || !std::isfinite(norm.squared))
-    throw NumericalError("the tensor's norm is " + std::to_string(std::sqrt(norm.squared)) +
-                         ": the fit is undefined");
+  expect_fit_exists(norm);
   return norm;
 }
 

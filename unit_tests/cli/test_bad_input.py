@@ -278,7 +278,7 @@ class Options(ToolTest):
             ("--shrink -1", "--shrink takes a number of at least 0, not -1"),
             ("--shrink 1 --reg-per-entry", "--shrink is for als without --reg-per-entry"),
             ("--targets zero,zero,zero --optimizer sgd", "--targets is for als"),
-            ("--lr 0", "--lr and --core-lr take numbers above 0"),
+            ("--lr 0 --optimizer sgd", "--lr and --core-lr take numbers above 0"),
             ("--core-lr inf", "--core-lr takes a number of at least 0, not inf"),
             ("--beta1 -1", "--beta1 takes a number of at least 0, not -1"),
             ("-i 0", "-i takes 1 epoch or more, not 0"),
@@ -289,7 +289,7 @@ class Options(ToolTest):
             ("--patience -1", "--patience takes a number of at least 0"),
             ("--patience 2", "--patience and --validate need each other"),
             ("--reg-per-entry --optimizer adam", "--reg-per-entry is for als and sgd"),
-            ("--no-sharing", "--no-intermediates and --no-sharing are for sgd"),
+            ("--no-sharing", "--no-sharing is for sgd"),
             ("--format csf", "--optimizer als needs all entries of a row together"),
             ("--format f-coo --optimizer adam", "--optimizer adam needs a residual sweep"),
             ("--format f-coo --optimizer sgd", "--optimizer sgd does not run on f-coo"),
@@ -312,7 +312,12 @@ class Numbers(ToolTest):
                        says="the product holds numbers that are not finite")
         self.fail_with(NUMERICAL, "cpd", "x.tns", "-r", 1, says="the fit is not a finite number")
         self.write("zero.tns", "1 1 1 0\n2 2 2 0\n")
-        self.fail_with(NUMERICAL, "compare", "m.ktns", "zero.tns", output=None, says="a tensor of zeros has no fit")
+        for command in (("compare", "m.ktns", "zero.tns"), ("tucker", "zero.tns", "-r", "1,1,1"),
+                        ("cpd", "zero.tns", "-r", 1), ("cpd", "zero.tns", "-r", 1, "--nonnegative"),
+                        ("cpd", "zero.tns", "-r", 1, "-i", 0, "--restarts", 2)):
+            self.fail_with(NUMERICAL, *command, output=None, says="a tensor of zeros has no fit")
+        self.write("one.ktns", "ktensor\n3\n2 2 2\n1\n10\n" + "matrix\n2\n2 1\n1\n2\n" * 3)
+        self.succeed("project", "one.ktns", "zero.tns", "--mode", 0, "-o", "p.npz")  # rows of zeros are exact
 
     def test_allow_non_finite(self):
         self.write("x.tns", "1 1 1 nan\n2 2 2 -inf\n1 2 1 3\n")

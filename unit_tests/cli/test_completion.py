@@ -224,7 +224,9 @@ class Completion(ToolTest):
     def test_sets_with_nothing_to_choose_by(self):
         ones = self.write("ones.tns", "".join(f"{i + 1} {j + 1} 1\n" for i in range(30) for j in range(24)))
         result = self.succeed("fast-tucker", ones)
-        self.assertIn("all values are equal: there is nothing to rank rows by", result.stderr)
+        self.assertIn("polyad: warning: all values are equal: there is nothing to rank rows by\n", result.stderr)
+        quiet = self.succeed("fast-tucker", ones, "-q").stderr
+        self.assertEqual([line for line in quiet.splitlines() if "warning:" not in line], [])
         self.assertIn("they explain every entry", result.stdout)
         two = self.write("two.tns", "1 1 3\n2 2 4\n")
         result = self.succeed("fast-tucker", two)
@@ -732,9 +734,9 @@ class Completion(ToolTest):
                 (2, "2 numbers for 3 modes", "fast-tucker", self.train, "-j", "2,2"),
                 (2, "exclude each other", "fast-tucker", self.train, "--split", 0.1, "--test", self.test),
                 (2, "--validate need each other", "fast-tucker", self.train, "--patience", 2),
-                (2, "--lr and --core-lr take", "fast-tucker", self.train, "--lr", -1),
+                (2, "--lr and --core-lr take", "fast-tucker", self.train, "--optimizer", "adam", "--lr", -1),
                 (2, "--lr-decay takes", "fast-tucker", self.train, "--lr-decay", -1),
-                (2, "are for sgd", "fast-tucker", self.train, "--no-sharing"),
+                (2, "--no-sharing is for sgd", "fast-tucker", self.train, "--no-sharing"),
                 (2, "--shrink takes", "fast-tucker", self.train, "--shrink", "1,-1"),
                 (2, "--shrink is for als", "fast-tucker", self.train, "--shrink", 1, "--optimizer", "adam"),
                 (2, "--shrink is for als", "fast-tucker", self.train, "--shrink", 1, "--reg-per-entry"),

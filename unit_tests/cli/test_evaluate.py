@@ -195,7 +195,7 @@ class Splits(ToolTest):
                                  ("exclude each other", "--split-time", 0.1, "--split", 0.1, "--split-mode", 2),
                                  ("--split-last and --test exclude", "--split-last", 0, "--test", "x.tns"),
                                  ("from 0 to less than 1", "--split-time", 1, "--split-mode", 2),
-                                 ("about the share of --split", "--split-rows", 0),
+                                 ("--split-rows is for --split", "--split-rows", 0),
                                  ("--split-mode is for", "--split", 0.1, "--split-mode", 2),
                                  ("--split-last 3 of 3 modes", "--split-last", 3),
                                  ("both the rows and their times", "--split-last", 2, "--split-mode", 2)):

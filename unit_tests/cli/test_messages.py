@@ -77,7 +77,7 @@ NUMBERS = {
     "ttm": (("no.tns", "--mode", "0", "--matrix", "no.npz", "-o", "p.tns"), {}, (), ()),
     "ttmc": (("no.tns", "--mode", "0", "--matrices", "no.npz", "-o", "p.npz"), {}, (), ()),
     "mttkrp": (("no.tns", "--mode", "0", "--factors", "no.npz", "-o", "p.npz"), {}, (), ()),
-    "gen": (("uniform", "-d", "0,3", "-n", "5", "-o", "p.tns"), {"-n": False, "-r": False, "--seed": False},
+    "gen": (("ratings", "-d", "0,3", "-n", "5", "-o", "p.tns"), {"-n": False, "-r": False, "--seed": False},
             ("--skew", "--noise"), ()),
     "compare": (("no.tns", "no.ktns"), {"-t": False}, ("--at-least",), ("--max-memory",)),
     "estimate": (("no.tns", "-r", "2"), {"-r": False, "-i": True}, (), ("--device-memory",)),
@@ -86,9 +86,18 @@ NUMBERS = {
 }
 
 
+# What else a run needs so that it uses an option.
+ALSO = {
+    "fast-tucker": {"--lr": ("--optimizer", "sgd"), "--beta1": ("--optimizer", "adam"), "--beta2": ("--optimizer", "adam"),
+                    "--epsilon": ("--optimizer", "adam"), "--core-lr": ("--optimizer", "sgd"), "--lr-decay": ("--optimizer", "sgd"),
+                    "--core-reg": ("--optimizer", "adam"), "--cg-steps": ("--implicit=40",)},
+    "cpd": {"--checkpoint-every": ("--checkpoint", "c.ckpt")},
+}
+
+
 class Numbers(ToolTest):
     def typed(self, command, option, text):
-        arguments = list(NUMBERS[command][0])
+        arguments = [*NUMBERS[command][0], *ALSO.get(command, {}).get(option, ())]
         if option in arguments:
             at = arguments.index(option)
             del arguments[at:at + 2]

@@ -131,5 +131,76 @@ class Interfaces(ToolTest):
                     self.assertEqual(result.returncode, 2)
 
 
+# Options that only some runs use: the command, the option, what else makes the run use it, what does not although it is
+# near, and what the refusal says that the option is for.
+USES = (
+    ("fast-tucker", "--lr 0.1", "--optimizer adam", "--optimizer als", "adam and sgd"),
+    ("fast-tucker", "--beta1 0.5", "--optimizer adam", "--optimizer sgd", "adam"),
+    ("fast-tucker", "--beta2 0.5", "--optimizer adam", "--optimizer als", "adam"),
+    ("fast-tucker", "--epsilon 0.5", "--optimizer adam", "", "adam"),
+    ("fast-tucker", "--core-lr 0.5", "--optimizer sgd", "--optimizer adam", "sgd"),
+    ("fast-tucker", "--lr-decay 0.5", "--optimizer sgd", "", "sgd"),
+    ("fast-tucker", "--no-intermediates", "--optimizer sgd", "--optimizer als", "sgd"),
+    ("fast-tucker", "--no-sharing", "--optimizer sgd", "--optimizer adam", "sgd"),
+    ("fast-tucker", "--reg-per-entry", "--optimizer sgd", "--optimizer adam", "als and sgd"),
+    ("fast-tucker", "--targets zero,one", "--optimizer als", "--optimizer sgd", "als"),
+    ("fast-tucker", "--cg-steps 3", "--implicit=40", "", "--implicit"),
+    ("fast-tucker", "--bias-sweeps 3", "", "--no-biases", "models with biases"),
+    ("fast-tucker", "--bias-reg 3", "", "--no-biases", "models with biases"),
+    ("fast-tucker", "--core-reg 3", "--reg 1", "--reg 1 --fixed-cores", "updates of the core matrices"),
+    ("fast-tucker", "--core-reg 3", "-r 3 -j 2", "-r 3 -j 3", "updates of the core matrices"),
+    ("fast-tucker", "--core-reg 3", "-j 2,3", "--shrink 5", "updates of the core matrices"),
+    ("fast-tucker", "--core-reg 3", "--optimizer adam", "--implicit=40", "updates of the core matrices"),
+    ("fast-tucker", "--cold-start refuse", "--test no.tns", "--split 0.1", "the entries of --test"),
+    ("fast-tucker", "--split-rows 0", "--split 0.1", "--split-last 0", "--split"),
+    ("fast-tucker", "--split-mode 1", "--split-last 0", "--split 0.1", "--split-time and --split-last"),
+    ("fast-tucker", "--split-repeats apart", "--split 0.1", "--split-last 0", "--split and --validate"),
+    ("fast-tucker", "--split-repeats together", "--validate 0.1 --patience 1", "--split 0.1 --split-rows 0", "--split and --validate"),
+    ("fast-tucker", "--split-ties all", "--split-last 0", "--split-time 0.1 --split-mode 1", "--split-last"),
+    ("fast-tucker", "--checkpoint-every 3", "--checkpoint c", "--resume c", "runs with --checkpoint"),
+    ("check", "--force", "--fix no.pten", "", "--fix"),
+    ("cpd -r 2", "--checkpoint-every 3", "--checkpoint c", "--resume c", "runs with --checkpoint"),
+    ("tucker -r 2,2", "--checkpoint-every 3", "--checkpoint c", "", "runs with --checkpoint"),
+    ("cpd -r 2", "--inner 1", "--l1 1", "--ridge 1", "runs with --nonnegative, --lower, --upper or --l1"),
+    ("cpd -r 2", "--kkt-tol 0", "--nonnegative", "", "runs with --nonnegative, --lower, --upper or --l1"),
+    ("cpd -r 2", "--phases", "--report r.json", "", "runs with --report"),
+    ("cpd -r 2", "--seed 0", "--init nvecs", "--init m.npz", "starts that are drawn"),
+    ("cpd -r 2", "--seed 0", "--init m.npz --fix 0 --restarts 2", "--init m.npz --fix 0", "starts that are drawn"),
+)
+KINDS = {"--rank 2": ("low-rank", "ratings"), "--nnz 9": ("uniform", "power-law", "ratings"), "--skew 1": ("power-law", "ratings"),
+         "--noise 1": ("ratings",), "--model m.npz": ("low-rank",)}
+
+
+class Uses(ToolTest):
+    """An option that the run would ignore is refused, also with its default as the value."""
+
+    def test_options_that_nothing_uses(self):
+        for command, option, used, unused, says in USES:
+            name, *rest = command.split()
+            with self.subTest(command=command, option=option):
+                # Without the file: whatever passes the check of the options ends with an input error.
+                result = self.run_tool(name, "no.tns", *rest, *option.split(), *used.split())
+                self.assertEqual(result.returncode, 3, result.stderr)
+                result = self.run_tool(name, "no.tns", *rest, *option.split(), *unused.split())
+                self.assertEqual(result.returncode, 2, result.stderr)
+                self.assertIn(f"polyad: {option.split()[0]} is for {says}", result.stderr)
+
+    def test_counts_at_one_place_are_summed(self):
+        for typed, status in (("keep", 2), ("sum", 3), ("last", 3)):
+            result = self.run_tool("fast-tucker", "no.tns", "--implicit", "--duplicates", typed)
+            self.assertEqual(result.returncode, status, result.stderr)
+            self.assertEqual("--duplicates keep is not for --implicit" in result.stderr, typed == "keep")
+
+    def test_options_of_some_kinds_of_tensors(self):
+        for option, kinds in KINDS.items():
+            for kind in ("uniform", "power-law", "low-rank", "ratings"):
+                with self.subTest(kind=kind, option=option):
+                    nnz = () if kind == "low-rank" or option.startswith("--nnz") else ("-n", 9)
+                    result = self.run_tool("gen", kind, "-d", "9,8,7", *nnz, *option.split(), "-o", "x.tns")
+                    self.assertEqual(result.returncode, 0 if kind in kinds else 2, result.stderr)
+                    if kind not in kinds:
+                        self.assertIn(f"polyad: {option.split()[0]} is for gen {' and '.join(kinds)}\n", result.stderr)
+
+
 if __name__ == "__main__":
     unittest.main()

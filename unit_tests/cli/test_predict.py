@@ -87,11 +87,39 @@ class Predict(ToolTest):
         self.succeed("cpd", "x.tns", "-r", 3, "-i", 9, "--precision", "f64", "-o", "cp.ktns")
         self.succeed("predict", "cp.npz", "x.tns", "-o", "a.tns")
         self.succeed("predict", "cp.ktns", "x.tns", "--index-base", 1, "-o", "b.tns")
+        self.succeed("predict", "cp.ktns", "x.tns", "-o", "c.tns")  # the last row of a mode shows the base
+        self.assertEqual((self.folder / "c.tns").read_bytes(), (self.folder / "b.tns").read_bytes())
         with open(self.folder / "cp.npz", "rb") as model:
             self.assertEqual(self.run_tool("predict", "-", "x.tns", "-o", "c.tns", stdin=model).returncode, 0)
         for a, b, c in zip(self.lines("a.tns"), self.lines("b.tns"), self.lines("c.tns")):
             self.assertEqual(a, c)
             self.assertAlmostEqual(float(a[3]), float(b[3]), places=12)
+
+    def test_models_that_do_not_say_their_base(self):
+        """predict and project go by the entries, if these show whether they count from 0 or from 1."""
+        self.succeed("cpd", "x.tns", "-r", 3, "-i", 9, "--precision", "f64", "-o", "cp.ktns")
+        self.write("first.tns", "0 0 0 1\n3 2 1 2\n")  # an index 0
+        self.write("as_first.tns", "1 1 1 1\n4 3 2 2\n")
+        self.write("last.tns", "7 1 1 1\n4 3 2 2\n")  # the last of 7 rows
+        self.write("as_last.tns", "6 0 0 1\n3 2 1 2\n")
+
+        def predicted(entries, *options):
+            self.succeed("predict", "cp.ktns", entries, *options, "-o", "p.tns")
+            return [float(line[3]) for line in self.lines("p.tns")]
+
+        def projected(entries, *options):
+            self.succeed("project", "cp.ktns", entries, "--mode", 2, *options, "-o", "p.npz")
+            return read_npz(self.folder / "p.npz")["factor_2"]
+
+        for result_of in (predicted, projected):
+            self.assertEqual(result_of("first.tns"), result_of("as_first.tns", "--index-base", 1))
+            self.assertEqual(result_of("last.tns"), result_of("as_last.tns"))
+            self.assertNotEqual(result_of("last.tns"), result_of("first.tns"))
+        for name in (self.folder / "p.tns", self.folder / "p.npz"):
+            name.unlink()
+        for command in (("predict", "cp.ktns", "as_first.tns"), ("project", "cp.ktns", "as_first.tns", "--mode", 2)):
+            self.fail_with(2, *command, "-o", "p.npz", output="p.npz",
+                           says="cp.ktns: the model does not say whether its rows count from 0 or from 1; say it with --index-base")
 
     def test_unknown_rows(self):
         self.write("out.tns", "1 1 1 2\n8 5 6 3\n1 1 2 4\n")

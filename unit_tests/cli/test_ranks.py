@@ -373,7 +373,8 @@ class Ranks(ToolTest):
         self.write("one.tns", "1 1\n2 1\n")
         self.one_message(self.mpirun(2, "tucker", "one.tns", "-r", 1), 3, "one mode only")
         self.write("zero.tns", "1 1 0\n2 2 0\n")
-        self.one_message(self.mpirun(3, "tucker", "zero.tns", "-r", "1,1"), 5, "the fit is undefined")
+        self.one_message(self.mpirun(3, "tucker", "zero.tns", "-r", "1,1"), 5, "a tensor of zeros has no fit")
+        self.one_message(self.mpirun(3, "cpd", "zero.tns", "-r", 1), 5, "a tensor of zeros has no fit")
 
     def test_a_signal_to_one_rank_stops_tucker_on_all(self):
         process = self.start(

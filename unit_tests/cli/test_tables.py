@@ -84,6 +84,31 @@ class Tables(ToolTest):
         self.assertIn("not 'minute'", self.refuse(2, "stats", path, "--time", "rating", "--time-unit", "minute"))
         self.refuse(2, "stats", path, "--time", "rating")
 
+    def test_a_column_of_values_without_numbers(self):
+        """It does not silently become a mode, whose lines count 1 each."""
+        rows = "".join(f"u{k},i{k % 7},{{}}\n" for k in range(150))
+        words = "user,item,rating\n" + rows.format(*["good", "bad"] * 75)
+        late = "user,item,Rating\n" + rows.format(*["?"] * 120, *[4] * 30)  # the numbers come after the sample
+        for text, word, column in ((words, "good", "rating"), (late, "?", "Rating")):
+            path = self.write("t.csv", text)
+            for command in (("stats", path), ("cpd", path, "-r", 1), ("fast-tucker", path)):
+                self.assertIn(f"t.csv:2:7: the name of column '{column}' says that it holds the values, but the first lines have "
+                              f"no number there: '{word}'. Say which column holds the values, or none if each line counts 1\n",
+                              self.refuse(3, *command))
+            self.assertIn(f"columns user, item, {column}; each line counts 1", self.succeed("stats", path, "--value", "none").stderr)
+            self.assertIn(f"the value of column '{column}' is not a number", self.refuse(3, "stats", path, "--value", column))
+        # A column of words before one of numbers, whose values they would be.
+        path = self.write("t.csv", "user,rating,hours\nann,PG,2\nbob,R,3.5\n")
+        self.assertIn("t.csv:2:5: the name of column 'rating'", self.refuse(3, "stats", path))
+        self.assertIn("columns user, rating -> value hours", self.succeed("stats", path, "--value", "hours").stderr)
+        # Numbers further down in the sample, an empty field before, and another column with such a name.
+        path = self.write("t.csv", "user,item,rating\nann,tea,x\nbob,rice,2\n")
+        self.assertIn("t.csv:2:9: the value of column 'rating' is not a number", self.refuse(3, "stats", path))
+        path = self.write("t.csv", "user,item,rating\nann,tea,\nbob,rice,no\n")
+        self.assertIn("t.csv:3:10: the name of column 'rating'", self.refuse(3, "stats", path))
+        path = self.write("t.csv", "price,item,count\nlow,tea,2\nhigh,rice,3\n")
+        self.assertIn("columns price, item -> value count", self.succeed("stats", path).stderr)
+
     def test_second_table(self):
         """Two modes whose biases alone explain the values; the test table has other columns and an unknown user."""
         names = [f"u{k}" for k in range(20)]

@@ -354,6 +354,11 @@ TEST_CASE("Constraints: what cannot be is refused", "[cp]") {
         std::string::npos);
   CHECK(message({constrained({.l1 = 1}), constrained({.lower = -1, .upper = 1}), ridge(1)}) ==
         "nothing was thrown");
+  auto measured          = updated_by({{}, ridge(1), {}}, 3, 1);
+  measured.kkt_tolerance = 0.1;
+  CHECK(message_of([&] {
+          static_cast<void>(cp_als(TestSpace(), summed_in_fixed_order<float>(tensor), measured));
+        }).find("is for modes with bounds or an l1 penalty") != std::string::npos);
   CHECK(message({constrained({.lower = -1e300})}).find("outside the range of the precision") !=
         std::string::npos);
   auto const options = updated_by({{}, constrained({.lower = 1}), {}}, 3, 1);

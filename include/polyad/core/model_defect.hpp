@@ -7,7 +7,7 @@ namespace polyad {
 /// A reason why a model is of little or no use although its fit has converged.
 enum class ModelDefect {
   none,
-  zero,           // the whole model: the numbers underflowed, or the tensor is zero
+  zero,           // the whole model: the numbers underflowed
   never_regular,  // every update took the pseudo-inverse: the components were never independent
   /// Two components nearly cancel each other (the cosine of their angle is below -0.9), and their norms grow
   /// from iteration to iteration. The tensor has no best model of this rank.

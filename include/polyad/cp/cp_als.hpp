@@ -106,10 +106,10 @@ void move_within_bounds(Space const& space, FactorMatrices<Scalar, Space> const&
 ///         penalty, the start violates its bounds, several starts have a checkpoint, or a start without fixed
 ///         modes, or modes are fixed without a start, all of them, twice, or with rows that are not stored;
 ///         MemoryError before allocating; InputError when options.resume is damaged or of another run;
-///         WriteError when a checkpoint cannot be written; NumericalError when the norm of X or the fit is
-///         not a finite number (of several starts: of all, naming each), or when
-///         ||X - M||^2 is negative by more than its rounding error (a user-defined format then holds
-///         duplicates)
+///         WriteError when a checkpoint cannot be written; NumericalError for a tensor of zeros, which has no
+///         fit, when the norm of X or the fit is not a finite number (of several starts: of all, naming
+///         each), or when ||X - M||^2 is negative by more than its rounding error (a user-defined format
+///         then holds duplicates)
 template <class Scalar, class Space>
 [[nodiscard]] CpAlsResult<Scalar, Space> cp_als(Space const& space, AnyFormat<Scalar, Space> const& X,
                                                 CpAlsOptions const& options,

@@ -7,6 +7,8 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "polyad/io/coordinate_list.hpp"
@@ -21,6 +23,18 @@ enum class SplitRule {
   last,           // the latest entries of each row of `mode`
   last_and_share  // these, and a share of the other entries, drawn as by `coordinates`
 };
+
+struct SplitRuleFacts {
+  SplitRule rule;
+  char const* name;     // in Python
+  char const* summary;  // a few words for the tool's output, before the modes
+};
+
+/// All rules, in the order of the enumeration.
+[[nodiscard]] std::span<SplitRuleFacts const> split_rules();
+[[nodiscard]] SplitRuleFacts const& facts_of(SplitRule rule);
+/// The rule of that name. \throws UsageError that lists the names, if there is none
+[[nodiscard]] SplitRule split_rule(std::string_view name);
 
 struct SplitOptions {
   SplitRule rule = SplitRule::coordinates;

@@ -89,8 +89,8 @@ void plan_tucker(MemoryPlan& plan, Space const& space, Extents const& extents, O
 /// \throws UsageError when ranks or shapes do not match, X holds duplicates, a limit of the options is
 ///         negative or not a number, or the format has no SpTTMc; MemoryError before an output of SpTTMc
 ///         that does not fit is allocated; InputError when options.resume is damaged or of another run;
-///         WriteError when a checkpoint cannot be written; NumericalError when the tensor is zero or not
-///         finite
+///         WriteError when a checkpoint cannot be written; NumericalError for a tensor of zeros, which
+///         has no fit, or of numbers that are not finite
 template <class Scalar, class Space>
 [[nodiscard]] TuckerResult<Scalar, Space> tucker(Space const& space, AnyFormat<Scalar, Space> const& X,
                                                  TuckerOptions const& options,

@@ -74,6 +74,14 @@ void Command::refuse_old(std::string const& name,
   m_app->add_option_function(name, refused)->group("");
 }
 
+void Command::only_for(std::vector<std::string> const& names, std::string const& what,
+                       std::function<bool()> const& is_used) {
+  for (auto const& name : names)
+    after_parsing([name, what, is_used, option = this->option(name)] {
+      if (option->count() > 0 && !is_used()) refuse(name + " is for " + what);
+    });
+}
+
 void Command::reads(std::string const& option, std::filesystem::path& path) {
   m_inputs.push_back({option, &path});
 }

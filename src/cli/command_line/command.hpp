@@ -129,6 +129,12 @@ public:
   /// Refuses an option that has gone, whatever its value. \param advice  what to write instead of this value
   void refuse_old(std::string const& name, std::function<std::string(std::string const& value)> advice);
 
+  /// Refuses options of these names, if they are given, unless the command line has something that uses them.
+  /// Comes after the options, and after the step that settles what `is_used` looks at.
+  /// \param what  what they are for, as in "--checkpoint-every is for runs with --checkpoint"
+  void only_for(std::vector<std::string> const& names, std::string const& what,
+                std::function<bool()> const& is_used);
+
   /// Says that the command reads this file, if an option of that name gives one.
   void reads(std::string const& option, std::filesystem::path& path);
 

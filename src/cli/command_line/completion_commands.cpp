@@ -73,6 +73,29 @@ void print_unless_written(Command& command, std::filesystem::path& output) {
   });
 }
 
+/// Refuses options that the run would ignore.
+void add_uses(Command& command, TrainOptions& options) {
+  using Facts               = OptimizerFacts const&;
+  auto const for_optimizers = [&](std::vector<std::string> const& names, bool (*uses)(Facts)) {
+    command.only_for(names, optimizer_names(uses, "and"),
+                     [&options, uses] { return uses(options.optimizer_facts()); });
+  };
+  for_optimizers({"--lr"}, [](Facts facts) { return facts.moments > 0 || facts.has_core_rate; });
+  for_optimizers({"--beta1", "--beta2", "--epsilon"}, [](Facts facts) { return facts.moments > 0; });
+  for_optimizers({"--core-lr", "--lr-decay", "--no-intermediates", "--no-sharing"},
+                 [](Facts facts) { return facts.has_core_rate; });
+  for_optimizers({"--targets"}, [](Facts facts) { return facts.draws_rows; });
+  for_optimizers({"--reg-per-entry"}, [](Facts facts) { return facts.ridge_per_entry; });
+  command.only_for({"--cg-steps"}, "--implicit", [&options] { return options.implicit.has_value(); });
+  command.only_for({"--bias-sweeps", "--bias-reg"}, "models with biases, not for --no-biases",
+                   [&options] { return options.biases; });
+  command.only_for({"--core-reg"},
+                   "updates of the core matrices: not with --fixed-cores or --implicit, and with als only if "
+                   "there is --reg or --reg-per-entry or a J below R",
+                   [&options] { return options.steps_cores(); });
+  command.only_for({"--cold-start"}, "the entries of --test", [&options] { return !options.test.empty(); });
+}
+
 void expect_format_for_optimizer(TrainOptions const& options) {
   expect_format(options.format);
   if (options.format == "auto") return;
@@ -125,7 +148,11 @@ void declare(Command& command, TrainOptions& options) {
       "--implicit=ALPHA; without a number the NDCG of held-out entries chooses it, --reg and -r");
   for (char const* const of_biases : {"--bias-sweeps", "--bias-reg"})
     implicit->excludes(command.option(of_biases));
-  command.after_parsing([&options] { settle(options); });  // after the flag has its text
+  command.after_parsing([&options, typed = command.option("--duplicates")] {  // after the flag has its text
+    if (typed->count() > 0 && options.duplicates == "keep" && !options.implicit_text.empty())
+      refuse("--duplicates keep is not for --implicit, which sums the counts at one place");
+    settle(options);
+  });
   auto* const ridge = command.add_option(
       "--reg X", options.ridge,
       fmt::format("Ridge of a row of a factor, in place of --shrink; adam and sgd take {}, "
@@ -157,6 +184,7 @@ void declare(Command& command, TrainOptions& options) {
                    "Damp the drift in each bin as X entries would; 30 with --time-bins");
   add_clip(command, options.clip, "Clip predictions to this range");
   add_cold_start(command, options.cold_start);
+  add_uses(command, options);
   add_format(command, options.format,
              "als: " + format_names({Capability::row_least_squares}) + "; more for adam, sgd");
   add_precision(command, options.precision);
@@ -241,8 +269,6 @@ void check(TrainOptions const& options) {
     refuse("--implicit takes --reg: --shrink counts a row's entries, and here all cells of a row count");
   if (!options.shrink.empty() && !options.shrinks()) refuse("--shrink is for als without --reg-per-entry");
   auto const& optimizer = options.optimizer_facts();
-  if (!options.targets.empty() && !optimizer.draws_rows)
-    refuse("--targets is for " + optimizer_names([](auto const& facts) { return facts.draws_rows; }, "and"));
   for (double const number : {options.learning_rate, options.sgd.core_step})
     if (!(number > 0) || std::isinf(number))
       refuse("--lr and --core-lr take numbers above 0, not {}", number);
@@ -252,11 +278,6 @@ void check(TrainOptions const& options) {
   check_splits(options);
   if ((options.patience > 0) != (options.validate > 0))
     refuse("--patience and --validate need each other: the held-out entries tell the best epoch");
-  if (options.ridge_per_entry && !optimizer.ridge_per_entry)
-    refuse("--reg-per-entry is for " +
-           optimizer_names([](auto const& facts) { return facts.ridge_per_entry; }, "and"));
-  if (!optimizer.needs_of_format(Capability::sgd) && !(options.sgd.intermediates && options.sgd.share_fibers))
-    refuse("--no-intermediates and --no-sharing are for sgd");
   expect_format_for_optimizer(options);
   if (options.deterministic && !optimizer.has_fixed_order)
     refuse("--optimizer " + options.optimizer_name +

@@ -60,6 +60,10 @@ void add_constraints(Command& command, CpdOptions& options) {
                   "With --init MODEL: modes whose factors stay as they are there",
                   listed_as("fix", typed.fixed_texts, ","))
       ->allow_extra_args(false);
+  command.only_for({"--kkt-tol", "--inner"}, "runs with --nonnegative, --lower, --upper or --l1", [&typed] {
+    return !(typed.nonnegative_text.empty() && typed.lower.texts.empty() && typed.upper.texts.empty() &&
+             typed.l1.texts.empty());
+  });
 }
 
 void add_shared(Command& command, EstimateOptions& options) {
@@ -100,6 +104,9 @@ void declare(Command& command, CpdOptions& options) {
   command.after_parsing([&options] {
     if (options.init != "random" && options.init != "nvecs") options.start = options.init;
   });
+  command.only_for({"--seed"}, "starts that are drawn, not for --init MODEL",
+                   [&options] { return options.start.empty() || options.restarts > 1; });
+  command.only_for({"--phases"}, "runs with --report", [&options] { return !options.common.report.empty(); });
   add_device_memory(
       command, options.device_memory,
       "Maximum memory to use on the device, in bytes or as 8G. A host backend simulates a device. A tensor "
@@ -138,14 +145,7 @@ void check(CpdOptions const& options) {
   if (options.tune && options.format != "auto") refuse("--tune chooses a format: leave --format out");
   if (options.tune && !options.resume.empty())
     refuse("--resume continues in the checkpoint's format: leave --tune out");
-  auto const& typed       = options.constraints;
-  bool const has_fixed    = !typed.fixed_texts.empty();
-  bool const is_descended = !(typed.nonnegative_text.empty() && typed.lower.texts.empty() &&
-                              typed.upper.texts.empty() && typed.l1.texts.empty());
-  if (options.kkt_tolerance > 0 && !is_descended)
-    refuse("--kkt-tol is for runs with --nonnegative, --lower, --upper or --l1");
-  if (options.inner_sweeps != default_inner_sweeps && !is_descended)
-    refuse("--inner is for runs with --nonnegative, --lower, --upper or --l1");
+  bool const has_fixed = !options.constraints.fixed_texts.empty();
   if (has_fixed && options.start.empty() && options.resume.empty())
     refuse("--fix needs the factors that are to stay: name their model by --init MODEL");
   if (options.restarts > 1 && options.init != "random" && !has_fixed)

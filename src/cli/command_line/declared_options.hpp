@@ -56,6 +56,9 @@ void add_declared(Command& command, Options& options) {
     if constexpr (requires { add_row(command, row, value); })
       if (*row.tool != '\0') add_row(command, row, value);
   });
+  if constexpr (requires { options.checkpoint_every; })
+    command.only_for({"--checkpoint-every"}, "runs with --checkpoint",
+                     [&options] { return !options.checkpoint.empty(); });
 }
 
 }  // namespace polyad::cli

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include "cli/command_line/checks.hpp"
 #include "cli/command_line/command.hpp"
@@ -72,6 +74,7 @@ void declare(Command& command, CheckOptions& options) {
   command.add_output("--fix FILE", options.fixed,
                      "Write the tensor with duplicates summed and the others left out");
   command.add_force(options.force, "That file may be TENSOR, which is replaced once it is complete");
+  command.only_for({"--force"}, "--fix", [&options] { return !options.fixed.empty(); });
   add_common(command);
   command.footer(
       "The exit status is 8 if it finds any of them, and 3 if the file cannot be read. Empty slices are "
@@ -113,6 +116,15 @@ void declare(Command& command, GenOptions& options) {
   add_output(command, options.output, "The tensor to write")->required();
   add_dialect(command, options.to);
   command.add_output("--model FILE", options.model, "Write the model that low-rank was made of");
+  auto const for_kinds = [&](std::string const& name, std::vector<std::string> const& kinds) {
+    command.only_for({name}, fmt::format("gen {}", fmt::join(kinds, " and ")),
+                     [&options, kinds] { return std::ranges::find(kinds, options.kind) != kinds.end(); });
+  };
+  for_kinds("--rank", {"low-rank", "ratings"});
+  for_kinds("--nnz", {"uniform", "power-law", "ratings"});
+  for_kinds("--skew", {"power-law", "ratings"});
+  for_kinds("--noise", {"ratings"});
+  for_kinds("--model", {"low-rank"});
   add_common(command);
   command.footer("Example: polyad gen power-law -d 1000,500,200 -n 100000 -o made.pten");
 }
@@ -150,7 +162,6 @@ void check(GenOptions const& options) {
   if (options.dims.size() > 16) refuse("a tensor has at most 16 modes");
   if (options.kind != "low-rank" && options.nnz == 0)
     refuse("gen " + options.kind + " needs -n, the number of nonzeros");
-  if (!options.model.empty() && options.kind != "low-rank") refuse("--model is for gen low-rank");
   if (!options.model.empty()) static_cast<void>(io::model_kind(options.model));
   expect_not_negative("--skew", options.skew);
   expect_not_negative("--noise", options.noise);

@@ -89,6 +89,13 @@ void add_splits(Command& command, TrainOptions& options) {
       "Entries at the same place: --split and --validate keep them together, or draw each one");
   command.add_choice("--split-ties HOW", options.split_ties, {"one", "all"},
                      "Entries of the last time of a row: --split-last draws one, or holds all of them out");
+  command.only_for({"--split-rows"}, "--split", [&options] { return options.split > 0; });
+  command.only_for({"--split-mode"}, "--split-time and --split-last",
+                   [&options] { return options.split_time > 0 || !options.split_last.empty(); });
+  command.only_for({"--split-repeats"},
+                   "--split and --validate, unless whole rows or the last entries are held out",
+                   [&options] { return options.draws_entries(); });
+  command.only_for({"--split-ties"}, "--split-last", [&options] { return !options.split_last.empty(); });
 }
 
 void check_splits(TrainOptions const& options) {
@@ -102,13 +109,9 @@ void check_splits(TrainOptions const& options) {
                        : options.split_time > 0 ? "--split-time"
                                                 : "--split-last") +
            " and --test exclude each other");
-  if (!options.split_rows.empty() && !(options.split > 0))
-    refuse("--split-rows is about the share of --split");
   bool const has_time = !options.split_mode.empty() || options.time_mode_text != "-1";
   if (options.split_time > 0 && !has_time)
     refuse("--split-time needs to know the mode of time: name it by --split-mode or --time-mode");
-  if (!options.split_mode.empty() && !(options.split_time > 0) && options.split_last.empty())
-    refuse("--split-mode is for --split-time and --split-last");
 }
 
 double typed_alpha(std::string const& typed) {

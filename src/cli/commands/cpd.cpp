@@ -167,8 +167,7 @@ void warn_of_defect(CpdOptions const& options, CpdReport const& result) {
   std::string const better = options.precision == "f32" ? "--precision f64, " : "";
   char const* const start  = options.init == "nvecs" ? "random" : "nvecs";
   if (is_zero)
-    say("polyad: warning: {}. Try {}another --seed, or --init {}. Check that the tensor has values "
-        "other than 0, and scale them to a size near 1\n",
+    say("polyad: warning: {}. Try {}another --seed, or --init {}, and scale the values to a size near 1\n",
         result.defect, better, start);
   else if (is_degenerate)
     say("polyad: warning: {}: the tensor has no best model of rank {}, and more iterations only let them "

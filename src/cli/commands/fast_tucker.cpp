@@ -345,7 +345,7 @@ int run(TrainOptions const& given, Report& report) {
   auto sets = read_sets(options, report, splits);
   share_shape(options, sets.train.extents.size(), resumed);
   if (has_one_value(sets.train) && !options.implicit)
-    say("polyad: all values are equal: there is nothing to rank rows by\n");
+    say("polyad: warning: all values are equal: there is nothing to rank rows by\n");
   auto cold = std::exchange(sets.cold, {});
   if (options.implicit)
     for (double& x : cold.values) x = x > 0 ? 1 : 0;  // the targets, as of all other entries

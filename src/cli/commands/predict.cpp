@@ -77,11 +77,14 @@ void expect_finite(std::vector<double> const& numbers, char const* what, std::st
 /// \throws NumericalError when a value or a residual is not a finite number
 int write_predictions(ValuedModel const& model, PredictOptions const& options, Report& report) {
   bool const has_biases  = model.text.empty();
-  int const base         = base_of_model(model.names, options.index_base, options.model);
+  int base               = known_base(model.names, options.index_base);
   std::string const file = options.places.string();
   auto entries =
       read_for_model({.path = options.places}, base, model.names, model.extents, options.common, true);
   report.input = entries.facts;
+  if (base < 0)
+    base = entries.names.index_base =
+        base_shown_by(entries.file.report, entries.facts.dims, model.extents, -1, options.model);
   if (entries.lacks_values && !options.residuals.empty())
     throw UsageError("--residuals takes entries with values: " + file + " has none");
   auto& places = entries.file.tensor;

@@ -68,7 +68,10 @@ void fit_to_model(io::CoordinateList& tensor, io::HostKtensor const& model, Proj
 
 int project_cp(io::HostKtensor model, ProjectOptions options, Report& report) {
   expect_cp_options(options);
-  auto file   = read_slices(options, model.names.index_base, model.names, model.extents.size(), report);
+  auto file = read_slices(options, model.names.index_base, model.names, model.extents.size(), report);
+  if (known_base(model.names, options.input.index_base) < 0)
+    static_cast<void>(
+        base_shown_by(file.report, file.tensor.extents, model.extents, options.mode, options.model));
   auto names  = match_stored(file, model.names, model.extents, options.mode, options.input.path.string(),
                              options.model.string());
   auto tensor = std::move(file.tensor);
@@ -153,8 +156,10 @@ void replace_marks(io::HostFastTucker& model, io::CoordinateList const& list, in
 }
 
 EntriesForModel read_entries(io::HostFastTucker const& model, ProjectOptions& options, Report& report) {
-  int const base = base_of_model(model.names, options.input.index_base, options.model);
-  auto file      = read_slices(options, base, model.names, model.extents.size(), report);
+  int base  = known_base(model.names, options.input.index_base);
+  auto file = read_slices(options, base, model.names, model.extents.size(), report);
+  if (base < 0)
+    base = base_shown_by(file.report, file.tensor.extents, model.extents, options.mode, options.model);
   if (options.mode == model.time_mode)
     refuse("mode {} is the mode of time, whose rows are those of the model", options.mode);
   auto extents      = model.extents;

@@ -14,16 +14,35 @@
 
 namespace polyad::cli {
 
-int base_of_model(io::RowNames const& names, int index_base, std::filesystem::path const& model) {
-  if (index_base >= 0) return index_base;
-  if (names.index_base >= 0) return names.index_base;
-  bool const all_have_labels =
-      !names.labels.empty() &&
-      std::all_of(names.labels.begin(), names.labels.end(), [](auto const& mode) { return mode.has_rows(); });
-  if (all_have_labels) return 0;
+namespace {
+[[noreturn]] void refuse_unknown_base(std::filesystem::path const& model) {
   throw UsageError(model.string() +
                    ": the model does not say whether its rows count from 0 or from 1; say it with "
                    "--index-base");
+}
+}  // namespace
+
+int known_base(io::RowNames const& names, int index_base) {
+  if (index_base >= 0) return index_base;
+  bool const all_have_labels =
+      !names.labels.empty() &&
+      std::all_of(names.labels.begin(), names.labels.end(), [](auto const& mode) { return mode.has_rows(); });
+  return names.index_base < 0 && all_have_labels ? 0 : names.index_base;
+}
+
+int base_of_model(io::RowNames const& names, int index_base, std::filesystem::path const& model) {
+  int const base = known_base(names, index_base);
+  if (base < 0) refuse_unknown_base(model);
+  return base;
+}
+
+int base_shown_by(io::ReadReport const& entries, std::vector<std::uint64_t> const& dims,
+                  std::vector<std::uint64_t> const& extents, int own_mode,
+                  std::filesystem::path const& model) {
+  if (!entries.dialect.shows_base_by_indices() || entries.index_base == 0) return entries.index_base;
+  for (std::size_t n = 0; n < std::min(dims.size(), extents.size()); ++n)
+    if (std::cmp_not_equal(n, own_mode) && dims[n] >= extents[n]) return entries.index_base;
+  refuse_unknown_base(model);
 }
 
 int mode_of_text(std::string const& text, io::Labels const& labels, int order, std::string const& option) {

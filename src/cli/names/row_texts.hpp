@@ -12,12 +12,25 @@
 #include "cli/names/words.hpp"
 #include "polyad/io/labels.hpp"
 #include "polyad/io/match_rows.hpp"
+#include "polyad/io/tensor_file.hpp"
 
 namespace polyad::cli {
 
-/// The index base of a model's rows: --index-base or, if that is -1, what the model's file says.
+/// The index base of a model's rows: --index-base or, if that is -1, what the model's file says; -1: unknown.
+[[nodiscard]] int known_base(io::RowNames const& names, int index_base);
+
+/// The same, but for an unknown one.
 /// \throws UsageError if neither is known and a mode has no labels
 [[nodiscard]] int base_of_model(io::RowNames const& names, int index_base,
+                                std::filesystem::path const& model);
+
+/// The index base of entries that were read for a model whose base is unknown. A text shows it by an index 0
+/// or, if it counts from 1, by the number of the last row of a mode.
+/// \param dims  of the entries, as they were read \param extents  of the model
+/// \param own_mode  a mode whose rows are those of the entries; -1: none
+/// \throws UsageError if it does not show it
+[[nodiscard]] int base_shown_by(io::ReadReport const& entries, std::vector<std::uint64_t> const& dims,
+                                std::vector<std::uint64_t> const& extents, int own_mode,
                                 std::filesystem::path const& model);
 
 /// The mode denoted by a number from 0 or by a name. \param option  its name, for messages

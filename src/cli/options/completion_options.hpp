@@ -2,6 +2,7 @@
 // The user's options for the commands that complete tensors, one struct per command.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -56,6 +57,16 @@ struct TrainOptions : FastTuckerOptions {
   [[nodiscard]] bool splits() const { return split > 0 || split_time > 0 || !split_last.empty(); }
   [[nodiscard]] bool shrinks() const {
     return optimizer_facts().draws_rows && !ridge && !ridge_per_entry && !implicit;
+  }
+  /// Whether a set is a random choice of entries.
+  [[nodiscard]] bool draws_entries() const {
+    return (split > 0 || validate > 0) && split_time == 0 && split_last.empty() && split_rows.empty();
+  }
+  /// Whether the run updates core matrices. With shrinkage it does so for modes with J_n < R only.
+  [[nodiscard]] bool steps_cores() const {
+    std::uint64_t const least = columns.empty() ? rank : std::ranges::min(columns);
+    std::uint64_t const R     = rank > 0 || columns.empty() ? rank : std::ranges::max(columns);
+    return update_cores && !implicit && (!shrinks() || least < R);
   }
 };
 

@@ -46,22 +46,12 @@ io::SplitOptions rule_of(TrainOptions const& options, io::Labels const& labels, 
 }
 
 std::string rule_text(io::SplitOptions const& split) {
-  switch (split.rule) {
-    case io::SplitRule::entries:
-      return "at random";
-    case io::SplitRule::coordinates:
-      return "at random, entries of the same place together";
-    case io::SplitRule::rows:
-      return fmt::format("all of random rows of mode {}", split.mode);
-    case io::SplitRule::time:
-      return fmt::format("the latest of mode {}", split.time_mode);
-    case io::SplitRule::last:
-    case io::SplitRule::last_and_share:  // only the search of implicit feedback takes it
-      return fmt::format(
-          "the last of each row of mode {}{}", split.mode,
-          split.time_mode < 0 ? std::string(" in the file") : fmt::format(" by mode {}", split.time_mode));
-  }
-  return "";
+  std::string text = io::facts_of(split.rule).summary;
+  if (split.mode >= 0) text += fmt::format(" of mode {}", split.mode);
+  if (split.rule == io::SplitRule::last)
+    text += split.time_mode < 0 ? " in the file" : fmt::format(" by mode {}", split.time_mode);
+  if (split.rule == io::SplitRule::time) text += fmt::format(" of mode {}", split.time_mode);
+  return text;
 }
 
 HeldOutSet divide(io::CoordinateList&& list, io::SplitOptions split, std::string_view set) {

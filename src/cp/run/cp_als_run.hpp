@@ -79,7 +79,7 @@ public:
         m_solved_change(allocated([&] { return SolvedChange<Space>(space, start.rank()); })),
         m_format_workspace(allocated([&] { return m_tensor->make_workspace(space, start.rank()); })),
         m_timer(options.time_phases) {
-    if (!std::isfinite(m_norm.squared)) throw NumericalError("the tensor's norm is not a finite number");
+    expect_fit_exists(m_norm);
     m_rows.time_by(&m_timer);
     m_result.model.factors    = allocated([&] { return with_packed_rows(space, start); });
     m_result.model.rows       = options.rows;
@@ -154,7 +154,7 @@ public:
     int const iteration   = m_iterations + 1;
     m_formula             = squares_of_formula<Scalar>(known, order());
     m_result.fit          = fit_of_iteration(m_formula).value;
-    if (!std::isfinite(m_result.fit) && m_norm.squared > 0)
+    if (!std::isfinite(m_result.fit))
       throw NumericalError("the fit is not a finite number after iteration " + std::to_string(iteration));
     m_degeneracy.add(numbers(opposed_norm), numbers(component_norms));
     m_singular.add(numbers(gram_fallbacks), numbers(nearly_singular));
@@ -273,7 +273,7 @@ private:
     compute_start_numbers();
     m_formula = squares_of_formula<Scalar>(known_numbers(), order());
     if (std::isinf(m_formula.residual)) m_far_start = fit_of_far_start(m_work, m_norm, order());
-    if (!std::isfinite(m_far_start.value_or(fit_of_iteration(m_formula)).value) && m_norm.squared > 0)
+    if (!std::isfinite(m_far_start.value_or(fit_of_iteration(m_formula)).value))
       throw NumericalError("the fit of the start is not a finite number");
     m_result.defect = defect();
   }

@@ -110,6 +110,27 @@ private:
     return columns;
   }
 
+  [[nodiscard]] bool is_named_as_value(std::size_t column, std::size_t time) const {
+    return m_layout.has_header && names_value(m_layout.names[column]) && column != time;
+  }
+
+  /// Refuses a table whose column of values, by its name, begins with something else: as a mode it would
+  /// leave each line to count 1, or the values to another column.
+  void expect_no_values_of_words(std::vector<std::size_t> const& chosen, std::size_t time) const {
+    for (auto const column : chosen) {
+      if (!is_named_as_value(column, time) || m_rows.records.empty()) continue;
+      std::size_t r = 0;
+      while (r + 1 < m_rows.records.size() && m_rows.field(r, column).empty()) ++r;
+      auto const& record = m_rows.records[r];
+      if (column >= record.fields.size()) continue;  // a line with too few fields is a fault of its own
+      throw InputError(m_file, record.line, record.columns[column],
+                       "the name of column '" + m_layout.names[column] +
+                           "' says that it holds the values, but the first lines have no number there: '" +
+                           std::string(m_rows.field(r, column).substr(0, 40)) +
+                           "'. Say which column holds the values, or none if each line counts 1");
+    }
+  }
+
   [[nodiscard]] std::size_t value_of(std::vector<std::size_t>& chosen, std::size_t time) const {
     if (m_options.value == "none" &&
         std::find(m_layout.names.begin(), m_layout.names.end(), "none") == m_layout.names.end())
@@ -120,9 +141,8 @@ private:
       return value;
     }
     for (auto column = chosen.rbegin(); column != chosen.rend(); ++column)
-      if (m_layout.has_header && names_value(m_layout.names[*column]) && *column != time &&
-          m_rows.somewhere(*column, looks_numeric))
-        return *column;
+      if (is_named_as_value(*column, time) && m_rows.somewhere(*column, looks_numeric)) return *column;
+    expect_no_values_of_words(chosen, time);
     if (chosen.size() < 2 || chosen.back() == time) return none;
     auto const last   = chosen.back();
     auto const& name  = m_layout.names[last];

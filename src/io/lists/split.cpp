@@ -2,9 +2,11 @@
 #include "polyad/io/split.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <numeric>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <variant>
@@ -16,6 +18,14 @@
 namespace polyad::io {
 
 namespace {
+
+constexpr std::array rules{
+    SplitRuleFacts{SplitRule::entries, "entries", "at random"},
+    SplitRuleFacts{SplitRule::coordinates, "coordinates", "at random, entries of the same place together"},
+    SplitRuleFacts{SplitRule::rows, "rows", "all of random rows"},
+    SplitRuleFacts{SplitRule::time, "time", "the latest"},
+    SplitRuleFacts{SplitRule::last, "last", "the last of each row"},
+    SplitRuleFacts{SplitRule::last_and_share, "last_and_share", "the last of each row and a share"}};
 
 using Marks = std::vector<std::uint8_t>;
 
@@ -203,6 +213,23 @@ void count_repeats(Places const& places, Marks const& marks, Split& result) {
 }
 
 }  // namespace
+
+std::span<SplitRuleFacts const> split_rules() {
+  return rules;
+}
+
+SplitRuleFacts const& facts_of(SplitRule rule) {
+  return *std::ranges::find(rules, rule, &SplitRuleFacts::rule);
+}
+
+SplitRule split_rule(std::string_view name) {
+  std::string names;
+  for (auto const& facts : rules) {
+    if (facts.name == name) return facts.rule;
+    names += (names.empty() ? "" : &facts == &rules.back() ? " or " : ", ") + std::string(facts.name);
+  }
+  throw UsageError("entries are split by " + names + ", not '" + std::string(name) + "'");
+}
 
 std::vector<std::uint8_t> held_out_entries(CoordinateList const& list, SplitOptions const& options) {
   expect_rule(list, options);
