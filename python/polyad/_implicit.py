@@ -87,7 +87,8 @@ def choose_implicit(
     """Choose alpha, the ridge and R of implicit feedback by the NDCG of recommendations.
 
     Each candidate is fitted to some entries and evaluated on others. First alphas of 1, 3 and 10 are tried with R = 64, and 0.1 or 40
-    where that leads on. Then smaller and larger ridges are tried, and then an R of 128 or 32, each with the best of the others so far.
+    where that leads on. Then smaller and larger ridges are tried, as long as they are better, and then an R of 128 or 32, each with the best
+    of the others so far.
     The first ridge depends on alpha and on how many entries the rows have. The loss over all cells cannot choose them, since alpha and the ridge are part of it.
 
     Parameters
@@ -105,7 +106,8 @@ def choose_implicit(
         Of each candidate; more than 15 count as 15.
     seed : int
     time_limit_s : float
-        In seconds. The search ends after the epoch that passes it, with the best candidate so far.
+        In seconds. The search ends after the epoch that passes it, with the best candidate so far. If it ends within the first
+        fit, that candidate is the choice, and its ``ndcg`` is NaN.
     k : int
         How many recommendations of each query are evaluated.
     mode, user_mode : int or str

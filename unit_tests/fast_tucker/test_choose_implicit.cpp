@@ -48,8 +48,8 @@ TEST_CASE("alpha, ridge and rank are chosen by NDCG on held-out entries", "[fast
   options.implicit   = usual_alpha;
   options.max_epochs = 3;
   auto const choice  = choose_implicit(space, kept, held, options);
-  CHECK(choice.candidates.size() >= 6);  // 3 or 4 alphas, 2 or 3 ridges, 1 or 2 ranks
-  CHECK(choice.candidates.size() <= 9);
+  CHECK(choice.candidates.size() >= 6);  // 3 or 4 alphas, 2 to 10 ridges, 1 or 2 ranks
+  CHECK(choice.candidates.size() <= 16);
   CHECK(choice.candidates[1].alpha == 3);
   CHECK(choice.candidates[0].rank == 64);
   // 1 + alpha is 2 and 4. 0.6 of the noise of clicks at random places, and two digits of it.
@@ -122,6 +122,43 @@ TEST_CASE("the first ridge of a search depends on the entries and the order", "[
   CHECK(std::abs(ridge() / std::pow(0.2 * 5 * level / 2, 4.0 / 3) - 1) < 0.051);
 }
 
+TEST_CASE("a search by rankings enlarges the ridge while that is better", "[fast_tucker][implicit]") {
+  // Users have few clicks, by popularity alone: the larger the ridge, the better.
+  TestSpace const space;
+  Random random(33);
+  HostTensor kept{"kept", {300, 40}, {}, {}};
+  HostTensor held{"held", {300, 40}, {}, {}};
+  for (std::uint64_t user = 0; user < 300; ++user) {
+    std::set<std::uint64_t> items;
+    while (items.size() < 4) {
+      double const share = (std::abs(random_number(random)) - 0.5) / 1.5;  // uniform from 0 to 1
+      items.insert(std::min<std::uint64_t>(39, static_cast<std::uint64_t>(40 * share * share * share)));
+    }
+    std::vector<std::uint64_t> order(items.begin(), items.end());
+    std::swap(order[user % 4], order.back());
+    for (auto const item : order) {
+      auto& part = item == order.back() ? held : kept;
+      part.indices.insert(part.indices.end(), {user, item});
+      part.values.push_back(1);
+    }
+  }
+  FastTuckerOptions options;
+  options.implicit   = 3;
+  options.rank       = 8;
+  options.max_epochs = 6;
+  auto const choice  = choose_implicit(space, to_device<double, std::uint32_t>(space, kept),
+                                       to_device<double, std::uint32_t>(space, held), options, true);
+  auto const& all    = choice.candidates;
+  REQUIRE(all.size() > 4);  // the first ridge, half of it, 5/3 of it, and at least two further steps
+  CHECK(all[1].ridge < all[0].ridge);
+  for (std::size_t c = 3; c < all.size(); ++c) {
+    CHECK(std::abs(all[c].ridge / all[c - 1].ridge - 5.0 / 3) < 0.1);
+    CHECK((c + 1 == all.size() || all[c].ndcg.value > all[c - 1].ndcg.value));
+  }
+  CHECK(choice.best >= all.size() - 2);
+  CHECK(choice.options.ridge == all[choice.best].ridge);
+}
+
 TEST_CASE("a search by rankings keeps what it is given, and can be ended", "[fast_tucker][implicit]") {
   TestSpace const space;
   Random random(32);
@@ -143,14 +180,16 @@ TEST_CASE("a search by rankings keeps what it is given, and can be ended", "[fas
   CHECK(ended.candidates.size() == 2);
   CHECK(ended.reason == StopReason::interrupted);
   CHECK(ended.options.rank == 4);
-  // In the first fit, which then has one epoch and counts all the same, and in the second, which does not.
+  // In the first fit, which then counts without having been evaluated, and in the second, which does not.
   std::vector<std::size_t> sizes;
   auto const at_once = choose_implicit(space, kept, held, options, false, {}, [&](auto const& candidates) {
     sizes.push_back(candidates.size());
     return false;
   });
-  CHECK(sizes == std::vector<std::size_t>{0, 1});
-  CHECK(at_once.candidates.size() == 1);
+  CHECK(sizes == std::vector<std::size_t>{0});
+  REQUIRE(at_once.candidates.size() == 1);
+  CHECK((at_once.candidates[0].ndcg.users == 0 && std::isnan(at_once.candidates[0].ndcg.value)));
+  CHECK((at_once.options.implicit == 1.0 && at_once.options.ridge == at_once.candidates[0].ridge));
   CHECK(at_once.reason == StopReason::interrupted);
   sizes.clear();
   auto const in_the_second =

@@ -185,12 +185,18 @@ void judge_set(TestSpace const& space, SetKind kind, std::uint64_t seed, Guarant
       if (biases == 0 || places < least_places) continue;
       ++figures.pairs;
       double const share = std::sqrt(model / biases) - 1;
-      figures.worse += share > 0.005 ? 1 : 0;
+      if (share <= 0.005 && share <= figures.worst) continue;
+      auto const pair = "kind " + std::to_string(static_cast<int>(kind)) + ", seed " + std::to_string(seed) +
+                        ", mode " + std::to_string(n) + ", class " + std::to_string(k) + ", " +
+                        std::to_string(places) + " places";
+      if (share > 0.005) {
+        ++figures.worse;
+        std::printf("worse by %.2f %%: %s\n", 100 * share, pair.c_str());
+        std::fflush(stdout);
+      }
       if (share <= figures.worst) continue;
       figures.worst      = share;
-      figures.worst_pair = "kind " + std::to_string(static_cast<int>(kind)) + ", seed " +
-                           std::to_string(seed) + ", mode " + std::to_string(n) + ", class " +
-                           std::to_string(k) + ", " + std::to_string(places) + " places";
+      figures.worst_pair = pair;
     }
   }
   if (kind == SetKind::later) return;
@@ -248,6 +254,14 @@ TEST_CASE("a fit does not step the cores that a search kept", "[fast_tucker][gua
   // The search takes a ridge here. Steps of the cores learned the noise: the model was 62 % worse.
   GuaranteeFigures figures;
   judge_set(TestSpace(), SetKind::drift, 102, figures);
+  CHECK(figures.sets == 1);
+  CHECK(figures.worst <= 0.03);
+}
+
+TEST_CASE("a lucky fit of noise is not a model", "[fast_tucker][guarantee][figures]") {
+  // It gained by 3.2 standard errors at held-out entries that had chosen nothing, and was 6.5 % worse.
+  GuaranteeFigures figures;
+  judge_set(TestSpace(), SetKind::noise, 70154, figures);
   CHECK(figures.sets == 1);
   CHECK(figures.worst <= 0.03);
 }

@@ -24,7 +24,7 @@ struct ImplicitCandidate {
   double alpha;
   double ridge;
   std::uint64_t rank;
-  Estimate ndcg;  // over users, on the held-out entries
+  Estimate ndcg;  // over users, on the held-out entries; no numbers for a fit that was cut short
 };
 
 /// What a search of `spent_s` seconds leaves of a time limit for a fit. A limit that has passed ends the fit
@@ -33,8 +33,8 @@ struct ImplicitCandidate {
   return std::max(limit_s - spent_s, 1e-3);
 }
 
-/// Called after each candidate with all so far, and after each epoch of the next one with the same ones, at
-/// first none. False ends the search, in the middle of a fit, too.
+/// Called after each candidate that was evaluated with all so far, and after each epoch of the next one with
+/// the same ones, at first none. False ends the search, in the middle of a fit, too.
 using ImplicitSearchCallback = std::function<bool(std::vector<ImplicitCandidate> const&)>;
 
 struct ImplicitChoice {
@@ -43,13 +43,13 @@ struct ImplicitChoice {
   std::size_t best = 0;
   double seconds   = 0;
   /// `time_limit` and `interrupted`: the search ended early, with the best so far. A candidate whose fit was
-  /// cut short counts only if it is the first.
+  /// cut short counts only if it is the first. It is then the choice, without having been evaluated.
   StopReason reason = StopReason::converged;
 };
 
 /// Tries alpha of 1, 3 and 10, and 0.1 or 40 if 1 or 10 was the best. They have R = 64, and a ridge by which
 /// a tensor with as many entries at random places would be almost zero. Then half of this ridge and 5/3 of it
-/// follow, and one more step where that was better; then an R of 128 and, unless that was better, of 32.
+/// follow, and further such steps while they are better; then an R of 128 and, unless that was better, of 32.
 /// Each has the best of the others so far; the first of equal ones is taken. What the options have already
 /// (an alpha only if `keeps_alpha`) stays. Candidates have the epochs of the options, at most 15. Waits for
 /// `space`.

@@ -305,6 +305,11 @@ std::optional<RankingChoice> choose_implicit_options(TrainOptions& options, io::
 }
 
 void show_choice(RankingChoice const& choice) {
+  if (choice.users == 0) {
+    show("chosen   --implicit={:g} --reg {:g} -r {}: the search ended before its first evaluation ({})\n",
+         choice.alpha, choice.ridge, choice.rank, choice.reason);
+    return;
+  }
   show(
       "chosen   --implicit={:g} --reg {:g} -r {}: NDCG@10 {:.4f} +- {:.4f} on the held-out entries of {} "
       "rows of mode 0 ({} candidates in {}{})\n",

@@ -149,7 +149,7 @@ struct RankingChoice {
   double alpha        = 0;
   double ridge        = 0;
   std::uint64_t rank  = 0;
-  double ndcg         = 0;  // that of the best candidate, at 10
+  double ndcg         = 0;  // that of the best candidate, at 10; NaN if the search ended before
   double ndcg_error   = 0;  // its standard error
   std::uint64_t users = 0;  // that it is a mean over
   int candidates      = 0;

@@ -41,6 +41,7 @@ double first_level(int order) {
   return order == 2 ? 0.6 : 0.2;
 }
 constexpr std::array ridge_steps{0.5, 5.0 / 3};
+constexpr int most_ridge_steps = 8;
 
 template <class Scalar>
 struct CountPositive {
@@ -175,12 +176,18 @@ private:
     return ridge > 0 && std::isfinite(ridge) ? ridge : implicit_ridge(alpha, extents.order());
   }
 
-  /// A smaller and a larger ridge, and one more step where that was better.
+  /// A smaller and a larger ridge, and further steps in that direction for as long as they are better. The
+  /// entries may be so few that the best ridge is several times the first one.
   void try_ridges() {
     auto const at = best();
     for (double const step : ridge_steps) attempt(at, rounded(step * at.ridge));
-    double const found = best().ridge;
-    if (found != at.ridge) attempt(at, rounded(ridge_steps[found < at.ridge ? 0 : 1] * found));
+    if (best().ridge == at.ridge) return;
+    double const step = ridge_steps[best().ridge < at.ridge ? 0 : 1];
+    for (int steps = 0; steps < most_ridge_steps; ++steps) {
+      double const next = rounded(step * best().ridge);
+      attempt(at, next);
+      if (best().ridge != next) return;
+    }
   }
 
   /// Double the R and half of it.
@@ -234,8 +241,12 @@ private:
     auto const fit     = fast_tucker(m_ranks.space(), m_kept, options,
                                      [&](FastTuckerEpoch const&) { return !m_callback || m_callback(all); });
     bool const is_cut  = fit.reason == StopReason::interrupted || fit.reason == StopReason::time_limit;
-    if (is_cut) m_choice.reason = fit.reason;
-    if (is_cut && !all.empty()) return;
+    if (is_cut) {
+      m_choice.reason = fit.reason;
+      // Whoever ended the fit should not have to wait for a ranking that nothing is compared with.
+      if (all.empty()) all.push_back(candidate);
+      return;
+    }
     auto const fitted  = shared(fit.model, options);
     auto const found   = evaluate(m_ranks, fitted, m_held, m_ranking, m_kept.train);
     candidate.ndcg     = found.scores.at(0)[Metric::ndcg];
@@ -245,7 +256,7 @@ private:
     all.push_back(candidate);
     auto const& rows   = *m_kept.rows;
     bool const is_left = rows.together([&] { return m_callback && !m_callback(all); });
-    if (rows.any(is_left) && !is_cut) m_choice.reason = StopReason::interrupted;
+    if (rows.any(is_left)) m_choice.reason = StopReason::interrupted;
     bool const is_late = rows.any(m_timer.seconds() > m_choice.options.time_limit_s);
     if (m_choice.reason == StopReason::converged && is_late) m_choice.reason = StopReason::time_limit;
   }
