@@ -34,8 +34,8 @@ struct CpAlsOptions {
   /// mode 0 has bounds or penalties, since their updates depend on the scale of the start. The library's own
   /// random starts are always scaled.
   bool scale_start = false;
-  /// With bounds or an l1, the run also ends once CpAlsResult::kkt_violation is below this. 0: never. More than
-  /// 0 without them is a UsageError.
+  /// With bounds or an l1, the run also ends once CpAlsResult::kkt_violation is below this. 0: never. More
+  /// than 0 without them is a UsageError.
   double kkt_tolerance = 0;
   /// Modes whose factors stay those of the start, bit for bit and in the order of its columns. At least one
   /// mode is not fixed. The MTTKRPs of fixed modes are skipped. Only the scales of the other modes are moved

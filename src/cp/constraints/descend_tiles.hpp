@@ -151,7 +151,7 @@ struct DescendTiles : UpdateTile<Space, Number, Block, DescentShape<Number, Bloc
     }
     Tile::store_sums(member, tile, sum, product, thread);
     member.team_barrier();
-    store_largest(member, reinterpret_cast<double*>(tile), static_cast<double>(most), thread);
+    store_largest(member, reinterpret_cast<double*>(tile), most, thread);
   }
 
   /// d of column r.
@@ -172,14 +172,14 @@ struct DescendTiles : UpdateTile<Space, Number, Block, DescentShape<Number, Bloc
       double const d    = r < rank ? root(r) : 1.0;
       double const curvature_inverse = number(inverse_curvature, -1);
       double const weight_inverse    = number(inverse_weight, 0);
-      auto* const step               = shared.steps + r * step_numbers;
-      step[step_length] =
-          static_cast<Number>(curvature_inverse < 0 ? -1.0 : d * curvature_inverse * weight_inverse);
-      step[step_threshold]                         = static_cast<Number>(number(threshold, 0) / d);
-      step[step_norm]                              = static_cast<Number>(number(column_length, 0) / d);
-      step[step_weight]                            = static_cast<Number>(d * number(column_weight, 0));
-      shared.scales[inverse_of_root * Block + r]   = static_cast<Number>(1 / d);
-      shared.scales[inverse_of_weight * Block + r] = static_cast<Number>(weight_inverse / d);
+      // In the order of StepNumber and of ScaleNumber.
+      double const of_step[step_numbers] = {
+          curvature_inverse < 0 ? -1.0 : d * curvature_inverse * weight_inverse, number(threshold, 0) / d,
+          number(column_length, 0) / d, d * number(column_weight, 0)};
+      double const scales[scale_numbers] = {1 / d, weight_inverse / d};
+      for (int n = 0; n < step_numbers; ++n)
+        shared.steps[r * step_numbers + n] = static_cast<Number>(of_step[n]);
+      for (int n = 0; n < scale_numbers; ++n) shared.scales[n * Block + r] = static_cast<Number>(scales[n]);
     }
   }
 
@@ -277,8 +277,10 @@ struct DescendTiles : UpdateTile<Space, Number, Block, DescentShape<Number, Bloc
       Number v[at_once][group];
       read_group(tile, set, first, shared, v);
       unrolled<at_once>([&](auto i) {
-        unrolled<group>(
-            [&](auto c) { product += static_cast<double>(y[i][c]) * static_cast<double>(v[i][c]); });
+        unrolled<group>([&](auto c) {
+          double const number = v[i][c];  // the product of floats may leave their range
+          product += number * y[i][c];
+        });
       });
     }
     unrolled<group / pack>([&](auto p) {

@@ -12,8 +12,9 @@
 // of I_n^(1/4) over all modes, the target for the product of a component's column norms. Its exponent is
 // halfway between two cases: dense columns with entries of order one, and columns with a single such entry.
 // In both cases it keeps products of N - 1 rows in the range of floats. Errors of this estimate do not
-// accumulate, because each update aims at the same norm. A component that has nearly vanished, as under bounds
-// on another mode, counts as 2^-40 of the tensor: if it comes back, its factor is still in the range of floats.
+// accumulate, because each update aims at the same norm. A component that has nearly vanished, as under
+// bounds on another mode, counts as 2^-40 of the tensor: if it comes back, its factor is still in the range
+// of floats.
 //
 // A penalty is on B^(n) = A^(n) diag(s_n), the factors of a model without weights: the product of all modes'
 // s_n, and of the number c by which the tensor was multiplied, is w.
