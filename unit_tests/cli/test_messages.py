@@ -244,8 +244,8 @@ class Notes(ToolTest):
                 self.assertEqual(*first_words)
         self.assertIn("no such file", self.run_tool("cpd", "no.tns", "-r", 2, "-q").stderr)
         self.assertEqual(self.run_tool("cpd", self.tensor, "-r", 2, "-q", "-v").returncode, USAGE)
-        zeros = self.write("zeros.tns", "1 1 1 0\n2 2 2 0\n")
-        self.assertIn("warning", self.run_tool("cpd", zeros, "-r", 1, "-q").stderr)
+        ones = self.write("ones.tns", "1 1 1 1\n2 2 2 1\n")
+        self.assertIn("warning: the model is zero", self.succeed("cpd", ones, "-r", 1, "--ridge=1e6", "-q").stderr)
 
     def test_a_log_gets_few_lines(self):
         result = self.run_tool("cpd", self.tensor, "-r", 2, "-i", 2000, "--tol", 0, "--time-limit", 8, "-o", "m.npz")
