@@ -45,6 +45,13 @@ class Scripts(unittest.TestCase):
                 self.assertIn("--backend needs a name", result.stderr)
                 self.assertTrue(result.stderr.startswith(f"polyad{'' if command[0] == 'polyad' else ' ' + command[0]}:"))
 
+    def test_format_takes_sources_of_cpp_alone(self):
+        script = pathlib.Path(SCRIPTS, "test_python")
+        before = script.read_bytes()
+        result = run("format", script)
+        self.assertEqual((result.returncode, script.read_bytes()), (2, before))
+        self.assertIn(f"{script} is no C++ source", result.stderr)
+
     def test_help(self):
         # Every script that is not a Python program prints the comment at its beginning, and does nothing else.
         for script in sorted(pathlib.Path(SCRIPTS).iterdir()):
