@@ -15,15 +15,15 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr auto magic = "\x89PFTK\r\n\x1A"sv;
+constexpr auto fast_tucker_magic = "\x89PFTK\r\n\x1A"sv;
 // Version 1 has neither choice_epochs nor left_to_biases, and 2 has no bias_damping.
-constexpr std::uint64_t version       = 3;
-constexpr std::uint64_t longest_asked = 4096;
+constexpr std::uint64_t fast_tucker_version = 3;
+constexpr std::uint64_t longest_asked       = 4096;
 
 /// The archive that writes the fields.
 class Writes {
 public:
-  explicit Writes(AtomicFile& file) : m_writer(file) { m_writer.bytes(magic); }
+  explicit Writes(AtomicFile& file) : m_writer(file) { m_writer.bytes(fast_tucker_magic); }
   void u64(std::uint64_t& x, std::uint64_t = 0) { m_writer.u64(x); }
   void f64(double& x) { m_writer.f64(x); }
   void text(std::string& x, std::uint64_t) { m_writer.text(x); }
@@ -232,7 +232,7 @@ void fields(Archive& archive, FastTuckerState& state, Matrices& of, std::uint64_
 
 /// The lowest version that holds the state, so that earlier versions of Polyad read what they can.
 std::uint64_t version_of(FastTuckerState const& state) {
-  if (!state.bias_damping.empty()) return version;
+  if (!state.bias_damping.empty()) return fast_tucker_version;
   bool const is_new = !state.left_to_biases.empty() || state.choice_epochs != (state.has_choice ? 6U : 0U);
   return is_new ? 2 : 1;
 }
@@ -262,13 +262,13 @@ void write_fast_tucker_checkpoint(std::filesystem::path const& path, FastTuckerS
 
 FastTuckerState read_fast_tucker_checkpoint(std::filesystem::path const& path) {
   FileBytes const file(path);
-  Reads archive(file.name(), checked_fields(file, magic));
+  Reads archive(file.name(), checked_fields(file, fast_tucker_magic));
   std::uint64_t found = 0;
   archive.u64(found);
-  if (found < 1 || found > version)
+  if (found < 1 || found > fast_tucker_version)
     throw InputError(file.name(), 0, 0,
                      "is a checkpoint of version " + std::to_string(found) +
-                         "; this Polyad reads versions 1 to " + std::to_string(version));
+                         "; this Polyad reads versions 1 to " + std::to_string(fast_tucker_version));
   FastTuckerState state;
   fields(archive, state, state, found);
   archive.finish();
