@@ -29,13 +29,13 @@ template <class Scalar, class Space>
 /// of numbers if the norm of the start were far from the tensor's. So its mode is multiplied by a power of
 /// two, which becomes part of the weights: the scale of a start does not matter. Waits.
 template <class Scalar, class Space>
-void bring_start_near(Space const& space, CpAlsWorkspace<Scalar, Space> const& work, int mode) {
+void bring_start_near(Space const& space, CpAlsWorkspace<Scalar, Space> const& work, int mode,
+                      double tensor_norm) {
   auto weights  = on_host<Space>(work.scales.weights);
   auto scales   = on_host<Space>(work.scale_of(mode));
   auto unscaled = weights;  // for the tensor as it is: their squares are in range
   for (double& weight : unscaled) weight /= work.scales.of_tensor;
-  double const tensor_norm = work.scales.tensor_norm / work.scales.of_tensor;
-  double const factor      = tensor_norm / norm_on_host(work, unscaled).components;
+  double const factor = tensor_norm / work.scales.of_tensor / norm_on_host(work, unscaled).components;
   if (!is_scale(factor) || (factor > 0x1p-10 && factor < 0x1p10)) return;
   for (double& weight : weights) weight *= power_of_two_below(factor);
   for (double& scale : scales) scale *= power_of_two_below(factor);

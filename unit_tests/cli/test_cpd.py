@@ -416,11 +416,11 @@ class Cpd(ToolTest):
     def test_components_that_nearly_vanish_come_back(self):
         """The best entry of such a component may be beyond the range of a float."""
         self.write("two.tns", "2 3 1 1 35.36742401123047\n1 5 2 3 6.347825527191162\n6 1 1 4 0\n")
-        for precision, modes in (("f32", ""), ("f64", ""), ("f32", "=0"), ("f32", "=0,2")):
+        for precision in ("f32", "f64"):
             for seed in range(40):
-                with self.subTest(precision=precision, modes=modes, seed=seed):
-                    self.succeed("cpd", "two.tns", "-r", 6, "-i", 14, "--tol", 0, f"--nonnegative{modes}", "--seed", seed,
-                                 "--precision", precision, "--format", "sorted", "-t", 1)
+                with self.subTest(precision=precision, seed=seed):
+                    self.succeed("cpd", "two.tns", "-r", 6, "-i", 14, "--tol", 0, "--nonnegative", "--seed", seed, "--precision",
+                                 precision, "--format", "sorted", "-t", 1)
 
     def test_npz(self):
         for precision, number in (("f64", b"'<f8'"), ("f32", b"'<f4'")):

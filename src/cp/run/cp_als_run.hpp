@@ -81,11 +81,10 @@ public:
         m_timer(options.time_phases) {
     expect_fit_exists(m_norm);
     m_rows.time_by(&m_timer);
-    m_result.model.factors    = allocated([&] { return with_packed_rows(space, start); });
-    m_result.model.rows       = options.rows;
-    m_work.last_mode          = last_free_mode(m_options, order());
-    m_work.scales.of_tensor   = m_norm.scale;
-    m_work.scales.tensor_norm = std::sqrt(m_norm.squared);
+    m_result.model.factors  = allocated([&] { return with_packed_rows(space, start); });
+    m_result.model.rows     = options.rows;
+    m_work.last_mode        = last_free_mode(m_options, order());
+    m_work.scales.of_tensor = m_norm.scale;
     if (m_norm.scale != 1) Kokkos::deep_copy(space, m_work.scales.weights, m_norm.scale);
     for (int n = 0; n < order(); ++n) {
       expect_within_bounds(space, options.updates, n, owned_rows(n), m_rows);
@@ -98,7 +97,7 @@ public:
     int const first     = first_free_mode(m_options, order());
     bool const may_move = options.scale_start || !m_updates[first].keeps_start();
     if (!m_updates.chooses_scale(first) && !m_updates[first].keeps_scale() && may_move)
-      bring_start_near(space, m_work, first);
+      bring_start_near(space, m_work, first, std::sqrt(m_norm.squared));
     if (options.scale_start && m_updates.depends_on_scale(first)) scale_start();
   }
 
@@ -108,8 +107,9 @@ public:
 
   [[nodiscard]] int iterations() const { return m_iterations; }
 
-  /// Enqueues an iteration and the copy of its numbers to the host. Does not wait. One team computes the next
-  /// inverse on an instance of its own while all others multiply (the two streams of Liu et al., section V).
+  /// Enqueues an iteration and the copy of its numbers to the host. Does not wait. The inverse of the normal
+  /// equations depends only on the other modes' Gram matrices: one team computes it on a separate instance
+  /// while all others multiply (the two streams of Liu et al., section V).
   void launch() {
     m_clock.reset();
     m_timer.reset();

@@ -12,9 +12,7 @@
 // of I_n^(1/4) over all modes, the target for the product of a component's column norms. Its exponent is
 // halfway between two cases: dense columns with entries of order one, and columns with a single such entry.
 // In both cases it keeps products of N - 1 rows in the range of floats. Errors of this estimate do not
-// accumulate, because each update aims at the same norm. A component that has nearly vanished, as under
-// bounds on another mode, counts as 2^-40 of the tensor: if it comes back, its factor is still in the range
-// of floats.
+// accumulate, because each update aims at the same norm.
 //
 // A penalty is on B^(n) = A^(n) diag(s_n), the factors of a model without weights: the product of all modes'
 // s_n, and of the number c by which the tensor was multiplied, is w.
@@ -49,7 +47,6 @@ struct ColumnScales {
   double of_tensor = 1;           // c
   /// w before the last choice, that of the factor that is there, R; or no memory.
   DeviceNumbers<Space> before = {};
-  double tensor_norm          = 0;  // ||c X||
 };
 
 /// Whether the weights of the next factor are chosen, or stay, and the ridge under which it is computed.
@@ -102,9 +99,7 @@ struct HadamardOfGrams {
       for (int n = 0; n < static_cast<int>(grams.extent(0)); ++n)
         if (n != mode && (next.kept >> n & 1U) == 0) squares *= grams(n, r, r);
     }
-    double const norm = scales.weights(r) * Kokkos::sqrt(square * grams(mode, r, r));
-    double weight     = scales.weights(r) * Kokkos::sqrt(squares * grams(mode, r, r)) / component_norm;
-    if (norm > 0 && norm < 0x1p-40 * scales.tensor_norm) weight *= 0x1p-40 * scales.tensor_norm / norm;
+    double weight = scales.weights(r) * Kokkos::sqrt(squares * grams(mode, r, r)) / component_norm;
     if (!is_scale(weight)) weight = weight_for(with_ridge(square, others));
     weight = power_of_two_below(weight);
     if (scales.before.data() != nullptr) scales.before(r) = scales.weights(r);
