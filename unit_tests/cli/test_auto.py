@@ -89,7 +89,8 @@ class Estimate(AutoTest):
 
     def test_cache(self):
         path = self.tensor()
-        self.succeed("estimate", path, "-r", 8)
+        if self.report_of("estimate", path, "-r", 8)["backend"]["name"] != "CUDA":
+            self.skipTest("a host is not measured (test_same_choice.py)")
         (file,) = (self.cache / "polyad").iterdir()
         good = json.loads(file.read_text())
         self.assertEqual(good["scalar_bytes"], 8)
