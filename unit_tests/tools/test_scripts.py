@@ -50,7 +50,7 @@ class Scripts(unittest.TestCase):
         before = script.read_bytes()
         result = run("format", script)
         self.assertEqual((result.returncode, script.read_bytes()), (2, before))
-        self.assertIn(f"{script} is no C++ source", result.stderr)
+        self.assertIn(f"{script} is not a C++ source", result.stderr)
 
     def test_help(self):
         # Every script that is not a Python program prints the comment at its beginning, and does nothing else.
