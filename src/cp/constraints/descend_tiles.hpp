@@ -83,9 +83,10 @@ struct DescendTiles : UpdateTile<Space, Number, Block, DescentShape<Number, Bloc
   /// What the other loops need of the columns.
   enum ScaleNumber : int { inverse_of_root, inverse_of_weight, scale_numbers };
 
-  static constexpr int tile_bytes    = Tile::bytes_of_tile(pad_rows);
-  static constexpr int matrix_bytes  = Block * Block * int(sizeof(Number));
-  static constexpr int numbers_bytes = (step_numbers + scale_numbers) * Block * int(sizeof(Number));
+  static constexpr int tile_bytes   = Tile::bytes_of_tile(pad_rows);
+  static constexpr int matrix_bytes = Block * Block * int(sizeof(Number));
+  static constexpr int of_steps = step_numbers, of_scales = scale_numbers;
+  static constexpr int numbers_bytes = (of_steps + of_scales) * Block * int(sizeof(Number));
   static constexpr int pad_bytes     = tile_bytes + matrix_bytes + numbers_bytes + 3 * row_alignment;
   static_assert(tile_bytes >= team * int(sizeof(double)));
   static_assert(pad_bytes <= device_team_scratch);
