@@ -129,9 +129,6 @@ private:
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION double slope(int r) const {
     return m_side[r] * m_columns(threshold, r);
   }
-  KOKKOS_FORCEINLINE_FUNCTION static double clipped(double number, double low, double high) {
-    return number < low ? low : number > high ? high : number;
-  }
   KOKKOS_FUNCTION void set_place(int r, int place) {
     sync();
     if (m_lane == 0) m_place[r] = place;
@@ -144,7 +141,7 @@ private:
       m_x[t]               = clipped(m_weights(t) * a[t], m_lower * m_weights(t), m_upper * m_weights(t));
       m_side[t]            = m_lower >= 0 || (m_upper > 0 && m_x[t] >= 0) ? 1 : -1;
       m_place[t]           = inverse > 0 ? fixed : left_out;
-      if (inverse == 0) m_x[t] = clipped(0, m_lower * m_weights(t), m_upper * m_weights(t));  // l1 alone
+      if (inverse == 0) m_x[t] = clipped(0.0, m_lower * m_weights(t), m_upper * m_weights(t));  // l1 alone
     }
     m_count = 0;
     sync();
@@ -170,12 +167,11 @@ private:
   [[nodiscard]] KOKKOS_FUNCTION double largest_change() const {
     double most = 0;
     for (int r = 0; r < m_rank; ++r) {
-      double const inverse = m_columns(inverse_curvature, r), t = m_columns(threshold, r);
+      double const inverse = m_columns(inverse_curvature, r);
       if (!(inverse > 0)) continue;
       double const whole = m_g[r] + m_x[r] / inverse;
-      double const soft  = whole > t ? whole - t : whole < -t ? whole + t : 0.0;
-      double const next  = clipped(soft * inverse / m_weights(r), m_lower, m_upper);
-      double const step  = m_weights(r) * static_cast<Scalar>(next) - m_x[r];
+      double const best  = softened(whole, m_columns(threshold, r)) * inverse / m_weights(r);
+      double const step  = m_weights(r) * entry_within<Scalar>(best, m_lower, m_upper) - m_x[r];
       most               = Kokkos::max(most, Kokkos::abs(step) * m_columns(column_length, r));
     }
     return most;

@@ -62,12 +62,16 @@ template <class Number>
   return z > t ? z - t : z < -t ? z + t : Number(0);
 }
 
-/// The Scalar within the bounds that is nearest to `a`. NaN stays NaN.
+/// The number within the bounds that is nearest to `number`. NaN stays NaN.
+template <class Number>
+[[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Number clipped(Number number, Number low, Number high) {
+  return number < low ? low : number > high ? high : number;
+}
+
+/// The same, rounded to Scalar.
 template <class Scalar, class Number>
 [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Number entry_within(Number a, Number lower, Number upper) {
-  if (a < lower) a = lower;
-  if (a > upper) a = upper;
-  return static_cast<Number>(static_cast<Scalar>(a));
+  return static_cast<Number>(static_cast<Scalar>(clipped(a, lower, upper)));
 }
 
 /// An entry of a row that has been improved, or NaN if V has left the range of its precision: bounds would
