@@ -103,9 +103,9 @@ class LargeTensor(Peaks):
         self.expect_expected("tucker", "-i", 1, "--ranks", "8,8,8,8", "-o", "model.npz")
 
     def test_completion(self):
-        for optimizer in ("als", "sgd"):
-            self.expect_expected("fast-tucker", "-i", 1, "-r", 8, "--optimizer", optimizer, "--lr", 1e-4, "--reg", 5, "-o",
-                                 "model.npz", "--checkpoint", "state.ckpt")
+        for optimizer in (("als",), ("sgd", "--lr", 1e-4)):
+            self.expect_expected("fast-tucker", "-i", 1, "-r", 8, "--optimizer", *optimizer, "--reg", 5, "-o", "model.npz",
+                                 "--checkpoint", "state.ckpt")
         self.expect_expected("fast-tucker", "-i", 1, "-r", 8, "--precision", "f32", "-o", "model.npz")  # searches
 
 
