@@ -35,8 +35,10 @@ count_t bytes_of(FastTuckerState const& state) {
           MemoryPlan::product({I, state.rank})})
       numbers = MemoryPlan::sum(numbers, size);
   }
-  for (auto const* matrices : {&state.biases, &state.drifts})
-    for (auto const& matrix : *matrices) numbers = MemoryPlan::sum(numbers, matrix.size());
+  for (std::size_t n = 0; n < state.biases.size() && n < state.extents.size(); ++n)
+    numbers = MemoryPlan::sum(numbers, state.extents[n]);
+  for (std::size_t n = 0; n < state.drifts.size() && n < state.bins.size() && n < state.extents.size(); ++n)
+    numbers = MemoryPlan::sum(numbers, MemoryPlan::product({state.extents[n], state.bins[n]}));
   return MemoryPlan::product({numbers, sizeof(double)});
 }
 

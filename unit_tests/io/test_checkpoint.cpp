@@ -156,6 +156,25 @@ std::string error_of_state(std::string_view content) {
   return "";
 }
 
+/// With each matrix empty.
+polyad::FastTuckerState without_matrices(polyad::FastTuckerState state) {
+  for (auto* matrices : {&state.biases, &state.drifts, &state.factors, &state.cores, &state.intermediates,
+                         &state.moments, &state.kept})
+    for (auto& matrix : *matrices) matrix.clear();
+  return state;
+}
+
+/// Whether the facts of `content`, which is damaged, are refused or are facts, with matrices that are empty.
+bool facts_or_error_of(std::string_view content, polyad::FastTuckerState const& undamaged) {
+  polyad::test::TemporaryFolder const folder;
+  try {
+    auto const facts = polyad::io::read_fast_tucker_facts(folder.write("c", content));
+    return facts.factors.size() == undamaged.factors.size() && facts == without_matrices(facts);
+  } catch (polyad::InputError const& error) {
+    return std::string_view(error.what()).starts_with((folder / "c").string());
+  }
+}
+
 /// With a right checksum, as somebody writes it who means harm.
 std::string resealed(std::string bytes) {
   std::uint32_t const crc = polyad::io::crc32c(0, std::string_view(bytes).substr(0, bytes.size() - 4));
@@ -187,12 +206,17 @@ TEST_CASE("checkpoints of fast_tucker round-trip, and damage is detected", "[io]
     REQUIRE(read.file == (folder / "c").string());
     read.file.clear();
     REQUIRE(read == state);
+    auto facts = polyad::io::read_fast_tucker_facts(folder / "c");
+    REQUIRE(facts.file == (folder / "c").string());
+    facts.file.clear();
+    REQUIRE(facts == without_matrices(state));
     std::string const whole = polyad::test::content_of(folder / "c");
     for (std::size_t k = 0; k < whole.size(); ++k) {
       std::string damaged = whole;
       damaged[k]          = static_cast<char>(damaged[k] ^ (1 << k % 8));
       REQUIRE(error_of_state(damaged) != "");
       REQUIRE(error_of_state(whole.substr(0, k)) != "");
+      REQUIRE(facts_or_error_of(damaged, state));
       // Even with a right checksum the fields are refused, or they are a state whose arrays fit its sizes.
       damaged = resealed(damaged);
       if (k + 4 < whole.size() && error_of_state(damaged).empty()) {
@@ -206,6 +230,8 @@ TEST_CASE("checkpoints of fast_tucker round-trip, and damage is detected", "[io]
   polyad::io::write_checkpoint(folder / "c", sample());
   REQUIRE(error_of_state(polyad::test::content_of(folder / "c")) == ": is a checkpoint of another command");
   REQUIRE(error_of_state("1 1 1\n") == ": is not a checkpoint");
+  REQUIRE_THROWS_AS(polyad::io::read_fast_tucker_facts(folder / "c"), polyad::InputError);
+  REQUIRE_THROWS_AS(polyad::io::read_fast_tucker_facts(folder / "none"), polyad::InputError);
 }
 
 TEST_CASE("a snapshot whose matrices are read in blocks is written as its state", "[io]") {

@@ -97,4 +97,8 @@ void write_fast_tucker_checkpoint(std::filesystem::path const& path, FastTuckerS
 /// \throws InputError for a file that is damaged, cut short or not a checkpoint of fast_tucker
 [[nodiscard]] FastTuckerState read_fast_tucker_checkpoint(std::filesystem::path const& path);
 
+/// The same without the numbers of the matrices, which are not read: each list has its length, and its
+/// matrices are empty. \throws InputError as above, unless the damage is in the matrices
+[[nodiscard]] FastTuckerState read_fast_tucker_facts(std::filesystem::path const& path);
+
 }  // namespace polyad::io

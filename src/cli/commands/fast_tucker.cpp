@@ -194,16 +194,10 @@ bool has_one_value(io::CoordinateList const& list) {
   return least == most;
 }
 
-/// The facts of the checkpoint to resume, for the plan of the memory: the library reads it, too. On the first
-/// rank; nothing elsewhere.
+/// The facts of the checkpoint to resume, for the plan of the memory. On the first rank; nothing elsewhere.
 std::optional<FastTuckerState> read_facts(TrainOptions const& options) {
   if (options.resume.empty() || ranks().rank > 0) return std::nullopt;
-  auto state = io::read_fast_tucker_checkpoint(options.resume);
-  // The plan needs to know how many there are. Assigning {} would keep their memory.
-  for (auto* const matrices :
-       {&state.factors, &state.cores, &state.intermediates, &state.moments, &state.kept})
-    for (auto& matrix : *matrices) matrix = std::vector<double>();
-  return state;
+  return io::read_fast_tucker_facts(options.resume);
 }
 
 /// Gives other ranks the shape of the model that the first one resumes, and its epoch.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Writing and reading share one traversal of the fields, so that they cannot disagree.
+#include <bit>
+#include <fstream>
 #include <limits>
 #include <string_view>
 
@@ -37,7 +39,10 @@ public:
              std::to_string(columns));
     m_writer.numbers(x);
   }
-  void numbers(FastTuckerSnapshot::Matrix const& x, std::uint64_t rows, std::uint64_t columns) {
+  void matrix(std::vector<double>& x, std::uint64_t rows, std::uint64_t columns) {
+    numbers(x, rows, columns);
+  }
+  void matrix(FastTuckerSnapshot::Matrix const& x, std::uint64_t rows, std::uint64_t columns) {
     if (x.rows != rows || x.columns != columns)
       refuse("has a matrix of " + std::to_string(x.rows) + " x " + std::to_string(x.columns) + ", not " +
              std::to_string(rows) + " x " + std::to_string(columns));
@@ -75,6 +80,9 @@ public:
   void numbers(std::vector<double>& x, std::uint64_t rows, std::uint64_t columns) {
     x = m_reader.numbers(rows, columns);
   }
+  void matrix(std::vector<double>& x, std::uint64_t rows, std::uint64_t columns) {
+    numbers(x, rows, columns);
+  }
   template <class List>
   void resize(List& list, std::uint64_t size) {
     list.resize(size);
@@ -86,6 +94,61 @@ public:
 
 private:
   CheckpointReader m_reader;
+};
+
+/// The archive that reads the fields from the file itself and skips the matrices. What is wrong with the file
+/// is for Reads to say.
+class ReadsFacts {
+public:
+  explicit ReadsFacts(std::filesystem::path const& path) : m_file(path, std::ios::binary) {
+    if (take(fast_tucker_magic.size()) != fast_tucker_magic) refuse("");
+  }
+  void u64(std::uint64_t& x, std::uint64_t most = std::numeric_limits<std::uint64_t>::max()) {
+    auto const bytes = take(sizeof x);
+    x                = FieldReader({}, bytes).u64();
+    if (x > most) refuse("");
+  }
+  void f64(double& x) {
+    std::uint64_t bits = 0;
+    u64(bits);
+    x = std::bit_cast<double>(bits);
+  }
+  void text(std::string& x, std::uint64_t longest) {
+    std::uint64_t size = 0;
+    u64(size, longest);
+    x = take(size);
+  }
+  void u64s(std::vector<std::uint64_t>& x) {
+    for (std::uint64_t& number : x) u64(number);
+  }
+  void numbers(std::vector<double>& x, std::uint64_t rows, std::uint64_t columns) {
+    std::uint64_t size = 0;
+    if (__builtin_mul_overflow(rows, columns, &size)) refuse("");
+    x.clear();
+    while (x.size() < size) f64(x.emplace_back());
+  }
+  void matrix(std::vector<double>&, std::uint64_t rows, std::uint64_t columns) {
+    std::uint64_t bytes = 0;
+    if (__builtin_mul_overflow(rows, columns, &bytes) || __builtin_mul_overflow(bytes, 8, &bytes) ||
+        bytes > std::numeric_limits<std::int64_t>::max())
+      refuse("");
+    m_file.seekg(static_cast<std::int64_t>(bytes), std::ios::cur);
+  }
+  template <class List>
+  void resize(List& list, std::uint64_t size) {
+    list.resize(size);
+  }
+  [[noreturn]] void refuse(std::string const&) const { throw InputError("", 0, 0, ""); }
+
+private:
+  std::string take(std::uint64_t size) {
+    std::string bytes(size, '\0');
+    m_file.read(bytes.data(), std::ssize(bytes));
+    if (!m_file) refuse("");
+    return bytes;
+  }
+
+  std::ifstream m_file;
 };
 
 template <class Archive>
@@ -126,7 +189,7 @@ template <class Archive, class List, class Rows, class Columns>
 void matrices(Archive& archive, bool there, List& list, std::size_t order, Rows const& rows,
               Columns const& columns) {
   archive.resize(list, there ? order : 0);
-  for (std::size_t n = 0; n < list.size(); ++n) archive.numbers(list[n], rows(n), columns(n));
+  for (std::size_t n = 0; n < list.size(); ++n) archive.matrix(list[n], rows(n), columns(n));
 }
 
 /// The chosen options.
@@ -274,6 +337,20 @@ FastTuckerState read_fast_tucker_checkpoint(std::filesystem::path const& path) {
   archive.finish();
   state.file = path.string();
   return state;
+}
+
+FastTuckerState read_fast_tucker_facts(std::filesystem::path const& path) {
+  try {
+    ReadsFacts archive(path);
+    std::uint64_t found = 0;
+    archive.u64(found, fast_tucker_version);
+    FastTuckerState state;
+    fields(archive, state, state, found);
+    state.file = path.string();
+    return state;
+  } catch (InputError const&) {
+    return read_fast_tucker_checkpoint(path);  // says what is wrong with it
+  }
 }
 
 }  // namespace polyad::io
