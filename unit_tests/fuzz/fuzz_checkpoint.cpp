@@ -82,5 +82,13 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
     polyad::fuzz::expect(numbers <= size / 8, "more numbers than bytes");
   } catch (polyad::InputError const&) {
   }
+  try {
+    auto const facts = polyad::io::read_fast_tucker_facts(file.path());
+    polyad::fuzz::expect(facts.squares.size() <= size / 8, "more numbers than bytes");
+    for (auto const* arrays : {&facts.factors, &facts.cores, &facts.intermediates, &facts.biases,
+                               &facts.drifts, &facts.moments, &facts.kept})
+      for (auto const& array : *arrays) polyad::fuzz::expect(array.empty(), "facts without matrices");
+  } catch (polyad::InputError const&) {
+  }
   return 0;
 }
