@@ -47,6 +47,13 @@ from ._models import CPModel, FastTuckerModel, TuckerModel
 from ._tensor import SparseTensor, _trusted, without_repeats
 
 
+def _checkpoint_every(given: Any, checkpoint: str | os.PathLike[str] | None) -> int:
+    every = _count("checkpoint_every", given, 1)
+    if checkpoint is None and every != 10:
+        raise UsageError("checkpoint_every is for runs with a checkpoint: leave it out")
+    return every
+
+
 @own_keywords
 @_interruptible
 def cp_als(
@@ -204,13 +211,15 @@ def cp_als(
         "time_phases": bool(time_phases),
         "kkt_tolerance": _limit("kkt_tolerance", kkt_tolerance, 0),
         "checkpoint": "" if checkpoint is None else os.fspath(checkpoint),
-        "checkpoint_every": _count("checkpoint_every", checkpoint_every, 1),
+        "checkpoint_every": _checkpoint_every(checkpoint_every, checkpoint),
         "resume": "" if resume is None else os.fspath(resume),
         "restarts": _count("restarts", restarts, 1),
         "updates": updates,
         "fixed_modes": fixed,
     }
     begin = [] if start is None or nvecs else _cp_start(start, held.dtype, _shares_of_weights(updates, fixed, order))
+    if begin and options["seed"] and options["restarts"] == 1:
+        raise UsageError("seed is for starts that are drawn: leave it out")
     watch, close = _watched(callback, progress, max_iterations, "CP-ALS")
     try:
         if isinstance(held, Format):
@@ -303,7 +312,7 @@ def tucker(
         "time_limit_s": _limit("time_limit_s", time_limit_s, 0),
         "seed": _count("seed", seed),
         "checkpoint": "" if checkpoint is None else os.fspath(checkpoint),
-        "checkpoint_every": _count("checkpoint_every", checkpoint_every, 1),
+        "checkpoint_every": _checkpoint_every(checkpoint_every, checkpoint),
         "resume": "" if resume is None else os.fspath(resume),
     }
     begin = [] if start is None or hosvd else _matrices(_factors_of(start), tensor.dtype)
@@ -479,6 +488,7 @@ def fast_tucker(
         ("sgd", sgd is not None, optimizer == "sgd", "optimizer='sgd'"),
         ("targets", targets is not None, optimizer == "als", "optimizer='als'"),
         ("shrinkage", shrinkage is not None, optimizer == "als" and not has_ridge, "optimizer='als' without a ridge"),
+        ("cg_steps", _count("cg_steps", cg_steps) != 3, implicit is not None and implicit is not False, "implicit feedback"),
         ("core_ridge", core_ridge, update_cores, "update_cores=True"),
         ("patience", patience, validation is not None, "runs with a validation set"),
     ):
@@ -512,7 +522,7 @@ def fast_tucker(
         "patience": _count("patience", patience),
         "time_limit_s": _limit("time_limit_s", time_limit_s, 0),
         "checkpoint": "" if checkpoint is None else os.fspath(checkpoint),
-        "checkpoint_every": _count("checkpoint_every", checkpoint_every, 1),
+        "checkpoint_every": _checkpoint_every(checkpoint_every, checkpoint),
         "resume": "" if resume is None else os.fspath(resume),
         "format": format,
         "deterministic": bool(deterministic),

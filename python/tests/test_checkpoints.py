@@ -36,6 +36,22 @@ def test_cp_continues_to_the_same_bits(X, tmp_path) -> None:  # type: ignore[no-
         polyad.cp_als(X, 3, checkpoint=tmp_path / "c", checkpoint_every=0)
 
 
+def test_a_seed_is_that_of_the_checkpoint(X, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    """A run that continues has no random numbers: another seed would be ignored."""
+    for run in (lambda **options: polyad.cp_als(X, 3, **options), lambda **options: polyad.tucker(X, 2, **options)):
+        run(seed=5, max_iterations=1, tolerance=0, checkpoint=tmp_path / "c")
+        for seed in (0, 5):  # the usual one need not be given
+            run(seed=seed, max_iterations=2, resume=tmp_path / "c", checkpoint=tmp_path / "d")
+            with pytest.raises(polyad.InputError, match="is a checkpoint of seed 5, not 7"):
+                run(seed=7, max_iterations=3, resume=tmp_path / "d")
+
+
+def test_checkpoint_every_is_for_checkpoints(X) -> None:  # type: ignore[no-untyped-def]
+    for run in (polyad.cp_als, polyad.tucker, polyad.fast_tucker):
+        with pytest.raises(polyad.UsageError, match="checkpoint_every is for runs with a checkpoint"):
+            run(X, **({"ranks": 2} if run is polyad.tucker else {"rank": 2}), checkpoint_every=3)
+
+
 def test_cp_restarts(X, tmp_path) -> None:  # type: ignore[no-untyped-def]
     seen = set()
     best = polyad.cp_als(X, 3, max_iterations=5, seed=7, restarts=3, callback=lambda step: seen.add(step["start"]))

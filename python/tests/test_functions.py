@@ -759,6 +759,8 @@ def test_fast_tucker_takes_the_options_of_its_optimizers():
         ({"shrinkage": 5, "ridge": 1}, "shrinkage is for optimizer='als' without a ridge"),
         ({"shrinkage": 5, "ridge_per_entry": True}, "shrinkage is for optimizer='als' without a ridge"),
         ({"patience": 2}, "patience is for runs with a validation set"),
+        ({"cg_steps": 5}, "cg_steps is for implicit feedback"),
+        ({"cg_steps": 0, "implicit": False}, "cg_steps is for implicit feedback"),
         ({"targets": ["zero"]}, "there are 1 targets for 3 modes"),
     ],
 )
@@ -769,6 +771,8 @@ def test_fast_tucker_refuses_what_it_would_ignore(options, says):
     used = {"optimizer": says.split("'")[1]} if "'" in says else {"biases": True, "update_cores": True, "implicit": None}
     if "patience" in options:
         used["validation"] = X
+    if "cg_steps" in options:
+        used["implicit"] = 40
     if "shrinkage" in options:
         used.update(ridge=None, ridge_per_entry=False)
     if options.get("targets") == ["zero"]:
@@ -784,6 +788,15 @@ def test_options_of_bounds_need_bounds(options):
             polyad.cp_als(X, 2, max_iterations=1, **options, **without)
     for given in ({"nonnegative": [0]}, {"upper": 10.0}, {"l1": 1e-3}):
         assert polyad.cp_als(X, 2, max_iterations=1, **options, **given).rank == 2
+
+
+def test_a_seed_is_for_starts_that_are_drawn():
+    X = polyad.generate("uniform", (8, 9, 7), 200, seed=1)
+    start = polyad.cp_als(X, 2, max_iterations=1)
+    with pytest.raises(polyad.UsageError, match="seed is for starts that are drawn"):
+        polyad.cp_als(X, 2, start=start, seed=3, max_iterations=1)
+    polyad.cp_als(X, 2, start=start, seed=3, fix=[0], restarts=2, max_iterations=1)
+    polyad.cp_als(X, 2, start="nvecs", seed=3, max_iterations=1)
 
 
 @pytest.mark.parametrize("coords", [[[0, 0, 0], [1, 2, 3]], np.empty((0, 3), dtype=np.int64)])

@@ -41,7 +41,10 @@ struct ScaleGram {
     });
     member.team_barrier();
     Kokkos::parallel_for(Kokkos::TeamThreadRange(member, rank * rank), [&](int const e) {
-      gram(e / rank, e % rank) *= factors(e / rank) * factors(e % rank);
+      // The product of the factors of columns that have almost vanished may leave the range of doubles.
+      double const row = factors(e / rank), column = factors(e % rank), both = row * column;
+      double& entry = gram(e / rank, e % rank);
+      entry         = is_scale(both) ? entry * both : entry * row * column;
     });
   }
   [[nodiscard]] KOKKOS_FUNCTION double factor_for(double own) const {

@@ -193,6 +193,7 @@ public:
       : m_space(space),
         m_tensor(X),
         m_options(options),
+        m_seed(options.seed),
         m_rows(*X.rows()),
         m_rule(options.tolerance),
         m_order(X.extents().order()),
@@ -241,6 +242,7 @@ public:
         from_host<Scalar>(m_space, found.factors[n], m_result.model.factors[n]);
       facts[0] = static_cast<double>(found.iteration);
       facts[1] = found.fit;
+      m_seed   = found.seed;
     });
     m_rows.broadcast_from_root(facts, std::size(facts));
     for (auto const& U : m_result.model.factors) m_rows.broadcast_from_root(U);
@@ -318,7 +320,7 @@ private:
     io::TuckerCheckpoint state;
     state.precision    = sizeof(Scalar) == sizeof(float) ? "f32" : "f64";
     state.format       = m_tensor.chosen();
-    state.seed         = m_options.seed;
+    state.seed         = m_seed;
     state.ranks        = m_options.ranks;
     state.nnz          = m_tensor.nnz();
     state.norm_squared = m_tensor.norm_squared();
@@ -335,6 +337,7 @@ private:
   Space m_space;
   Tensor const& m_tensor;
   TuckerOptions const& m_options;
+  std::uint64_t m_seed;  // that of the start; from a checkpoint, on the first rank
   RowDistribution<Scalar, Space>& m_rows;
   StopRule m_rule;
   int m_iterations = 0;  // that have ended, those before a checkpoint included

@@ -89,6 +89,7 @@ class Checkpoint(ToolTest):
                               (("-r", 4, "--format", "csf"), "the format sorted, not csf")):
             self.refused(self.tensor, *options, says=says)
         self.refused(self.tensor, "-r", 4, "--ridge=1", says="the ridge none, not 1, 1, 1")
+        self.refused(self.tensor, "-r", 4, "--seed", 7, says="a checkpoint of seed 0, not 7")
         self.refused(self.write("y.tns", tns(random_tensor((30, 20, 10), 900, seed=2))),
                      "-r",
                      4,
@@ -176,6 +177,7 @@ class TuckerCheckpoint(ToolTest):
         self.tucker("-i", 4, "--checkpoint", "c", "--checkpoint-every", 2)
         self.assertEqual(self.content("c"), self.content("four"))
         self.refused(self.tensor, "-r", "3,4,3", says="the ranks 3 x 4 x 2, not 3 x 4 x 3")
+        self.refused(self.tensor, "-r", "3,4,2", "--seed", 7, says="a checkpoint of seed 0, not 7")
         self.refused(self.tensor, "-r", "3,4,2", "--precision", "f32", says="precision f64, not f32")
         other = self.write("y.tns", tns(random_tensor((30, 20, 10), 900, seed=2)))
         self.refused(other, "-r", "3,4,2", says="another tensor")

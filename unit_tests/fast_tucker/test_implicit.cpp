@@ -19,6 +19,7 @@
 #include "support/catch.hpp"
 #include "support/format_list.hpp"
 #include "support/instances.hpp"
+#include "support/message_of.hpp"
 
 namespace polyad::test {
 namespace {
@@ -373,6 +374,11 @@ TEST_CASE("implicit feedback refuses what it excludes", "[fast_tucker][implicit]
   expect([](auto& options) { options.range = {0, 1}; });
   expect([](auto& options) { options.patience = 2; });
   expect([](auto& options) { options.core_ridge = 1; });
+  auto ratings     = implicit_options(2);
+  ratings.implicit = {};  // without it, the number of steps would be ignored
+  CHECK(message_of([&] {
+          static_cast<void>(fast_tucker(space, data, ratings));
+        }).starts_with("0 steps of conjugate gradients are for implicit feedback"));
   for (double const x : {-1.0, std::nan(""), std::numeric_limits<double>::infinity()}) {
     auto bad      = clicks;
     bad.values[7] = x;

@@ -47,9 +47,9 @@ struct CpAlsOptions {
   std::filesystem::path checkpoint = {};
   int checkpoint_every             = 10;
   /// The checkpoint that the run continues, instead of a start. Its rank, precision, format, updates and
-  /// tensor must be those of the run; several ranks accept any format. If the format sums in a fixed order,
-  /// the run continues with the same bits. Empty: no checkpoint. With several ranks, all name it, and the
-  /// first reads it.
+  /// tensor must be those of the run, and its seed, unless that of the run is 0; several ranks accept any
+  /// format. If the format sums in a fixed order, the run continues with the same bits. Empty: no checkpoint.
+  /// With several ranks, all name it, and the first reads it.
   std::filesystem::path resume = {};
   /// The number of runs from the random starts of the seeds seed, seed + 1, ...; the best fit wins. ALS finds
   /// local optima, and a few starts are the usual remedy (Kolda & Bader, section 3.4). Each run has its own

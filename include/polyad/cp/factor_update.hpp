@@ -56,6 +56,7 @@ struct ModeProblem {
   /// w of A as it is, which least squares starts from if H is singular or nearly so; 0 if A's scale means
   /// nothing yet. Without memory, H is taken for regular.
   Numbers weights_before = {};
+  double tensor_norm     = 0;  // ||X||
 };
 
 namespace detail {

@@ -88,7 +88,8 @@ struct FastTuckerOptions {
   /// unset), without biases, range and search; R is 32 if unset. Unset: the entries are the targets.
   std::optional<double> implicit = {};
   /// With implicit feedback, R > 8 and J >= R: steps of conjugate gradients for each row of A^(n) in an
-  /// epoch, from the row that is there; 0: each row is solved for. No number raises the objective.
+  /// epoch, from the row that is there; 0: each row is solved for. No number raises the objective. Without
+  /// implicit feedback, a number other than this one is a UsageError.
   int cg_steps                  = 3;
   FastTuckerOptimizer optimizer = FastTuckerOptimizer::als;
   int max_epochs                = 20;  // with 0, the model is the start

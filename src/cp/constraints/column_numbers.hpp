@@ -13,7 +13,8 @@ namespace polyad::detail {
 
 /// The numbers of each column that all rows share: 6 x R.
 enum ColumnNumber : int {
-  inverse_curvature,  // 1 / (H_rr + ridge); negative: H_rr and the penalties are 0, and the column stays
+  inverse_curvature,  // 1 / (H_rr + ridge); negative: H_rr and the penalties are 0, and the column stays;
+                      // 0: the penalties alone count, and the entries become as small as the bounds allow
   threshold,          // the t of soft(z, t)
   column_length,      // H_rr^(1/2): a change of x_r by d changes the model by d H_rr^(1/2)
   added_curvature,    // that of the ridge
@@ -40,11 +41,12 @@ struct PrepareColumns {
     double const l1               = constraints.l1 * problem.of_tensor * ratio;
     double const curvature        = square + ridge;
     bool const is_flat            = curvature < 0x1p-1000;  // its inverse would leave the range of doubles
+    bool const is_steep           = curvature > 0x1p1000;   // a ridge on a component that almost vanished
     double const flat             = l1 > 0 ? 0 : -1;
-    columns(inverse_curvature, r) = is_flat ? flat : 1 / curvature;
+    columns(inverse_curvature, r) = is_flat ? flat : is_steep ? 0 : 1 / curvature;
     columns(threshold, r)         = l1;
     columns(column_length, r)     = Kokkos::sqrt(square);
-    columns(added_curvature, r)   = ridge;
+    columns(added_curvature, r)   = is_steep ? 0 : ridge;
     columns(column_weight, r)     = problem.weights(r);
     columns(inverse_weight, r)    = 1 / problem.weights(r);
   }

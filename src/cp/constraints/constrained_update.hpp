@@ -39,6 +39,10 @@ template <class Scalar>
 template <class Scalar>
 inline constexpr double reach_of_update = sizeof(Scalar) == sizeof(float) ? 0x1p48 : 0x1p400;
 
+/// The same for a column that keeps its scale, as a multiple of the tensor's norm, if that is above 1.
+template <class Scalar>
+inline constexpr double reach_at_scale = sizeof(Scalar) == sizeof(float) ? 0x1p60 : 0x1p400;
+
 template <class Scalar, class Space>
 class ConstrainedUpdate final : public FactorUpdate<Scalar, Space> {
 public:
@@ -70,13 +74,8 @@ public:
   void apply(Space const& space, Problem const& problem, Matrix const& V, Matrix const& A,
              Sums const& sums) override {
     if (m_sweeps != exact_inner) {
-      Constraints within = m_constraints;
-      if (!keeps_scale()) {
-        within.lower = std::max(within.lower, -reach_of_update<Scalar>);
-        within.upper = std::min(within.upper, reach_of_update<Scalar>);
-      }
       bool const is_in_range = !keeps_scale() && !sums.is_trial;
-      return descend(space, problem, m_columns, within, m_sweeps, V, A, sums,
+      return descend(space, problem, m_columns, within_reach(problem), m_sweeps, V, A, sums,
                      is_in_range ? Squares::in_range : Squares::in_any_range);
     }
     solve_rows(space, problem, m_columns, m_constraints, m_row_memory, V, A);
@@ -84,6 +83,16 @@ public:
   }
 
 private:
+  /// The bounds, where they are infinite replaced by the reach of an update.
+  [[nodiscard]] Constraints within_reach(Problem const& problem) const {
+    double const at_scale = reach_at_scale<Scalar> * std::max(1.0, problem.tensor_norm);
+    double const reach    = keeps_scale() ? at_scale : reach_of_update<Scalar>;
+    Constraints within    = m_constraints;
+    if (std::isinf(within.lower)) within.lower = std::min(-reach, within.upper);
+    if (std::isinf(within.upper)) within.upper = std::max(reach, within.lower);
+    return within;
+  }
+
   Constraints m_constraints;
   int m_sweeps;
   DeviceNumbers<Space> m_row_memory;

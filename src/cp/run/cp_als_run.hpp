@@ -207,6 +207,7 @@ public:
     for (int n = 0; n < order(); ++n) m_rows.from_root(n, state.factors[n], factor(n));
     write_small_arrays(m_space, state, m_norm.scale, m_work);
     m_iterations                        = static_cast<int>(state.iteration);
+    m_options.seed                      = state.seed;
     m_scale_is_known                    = m_iterations > 0;
     m_work.host_numbers(gram_fallbacks) = static_cast<double>(state.gram_fallbacks);
     m_singular.forget(m_work.host_numbers(gram_fallbacks));
@@ -343,8 +344,10 @@ private:
   void prepare(int n, FitNumber fallbacks) {
     enqueue_after(m_algebra, m_space);  // after the last update: it computes a Gram matrix
     m_timer(m_algebra, "normal_equations", [&] {
-      auto const hadamard = make_hadamard(m_work.grams, n, m_component_norm, m_updates.next_weights(n),
-                                          m_work.scales, m_work.hadamard);
+      auto next       = m_updates.next_weights(n);
+      next.least_norm = least_component * std::sqrt(m_norm.squared) / target_norm(n);
+      auto const hadamard =
+          make_hadamard(m_work.grams, n, m_component_norm, next, m_work.scales, m_work.hadamard);
       m_updates.prepare(m_algebra, n, hadamard, m_work.problem(n, fallbacks));
     });
   }
@@ -353,14 +356,15 @@ private:
     enqueue_after(m_space, m_algebra);
     m_timer(m_space, "update", [&] {
       if (V.extent(0) == 0) return clear_sums(n);
-      auto problem = m_work.problem(n, is_trial ? trial_fallbacks : gram_fallbacks);
+      auto problem        = m_work.problem(n, is_trial ? trial_fallbacks : gram_fallbacks);
+      problem.tensor_norm = std::sqrt(m_norm.squared) / m_norm.scale;
       if (m_updates.is_solved(n) && m_singular.is_expected()) problem.weights_before = m_work.scales.before;
       if (m_updates.is_looked_at(n) && (is_trial || m_scale_is_known))  // the first of two updates
         m_solved_change.measure(m_space, problem, V, owned_rows(n), m_updates.ridge(n));
       m_updates[n].apply(m_space, problem, V, owned_rows(n), m_work.sums(n, is_trial));
     });
     sum_over_ranks(n);
-    if (m_updates.is_scaled_after(n)) scale(n, owned_rows(n), 4);
+    if (double const slack = m_updates.slack_after(n); slack > 0) scale(n, owned_rows(n), slack);
   }
   /// Brings the columns' norms near their target, unless they are within a factor `slack` of it.
   void scale(int n, FactorMatrix<Scalar, Space> const& A, double slack) {

@@ -127,10 +127,14 @@ public:
     return !(*this)[n].needs_start() && !(*this)[n].keeps_scale();
   }
 
-  /// Whether the columns are normalised after the update of mode n. Their norms may be very large or small if
-  /// the start was far from a solution, or if a penalty makes a component vanish.
-  [[nodiscard]] bool is_scaled_after(int n) const {
-    return !(*this)[n].keeps_scale() && ((*this)[n].needs_start() || (*this)[n].is_penalised());
+  /// The factor by which the columns' norms may differ from their target after the update of mode n, or 0: any.
+  /// They may be very large or small if the start was far from a solution, or if a penalty makes a component
+  /// vanish. Next to bounds, least squares may leave only rounding errors of a component.
+  [[nodiscard]] double slack_after(int n) const {
+    auto const& update = (*this)[n];
+    if (update.keeps_scale()) return 0;
+    if (update.needs_start() || update.is_penalised()) return 4;
+    return m_are_constrained ? 0x1p20 : 0;
   }
   [[nodiscard]] NextWeights next_weights(int n) const {
     std::uint32_t kept = 0;

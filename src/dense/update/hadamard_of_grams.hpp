@@ -14,6 +14,11 @@
 // In both cases it keeps products of N - 1 rows in the range of floats. Errors of this estimate do not
 // accumulate, because each update aims at the same norm.
 //
+// A component may have almost vanished: coordinate descent leaves rounding errors where an entry's best value
+// is 0. Least squares may then give it any norm up to the tensor's, so the estimate takes it for a component
+// of at least 2^-40 of the tensor's norm. If w followed it further down, the factor or the inverse of H would
+// overflow.
+//
 // A penalty is on B^(n) = A^(n) diag(s_n), the factors of a model without weights: the product of all modes'
 // s_n, and of the number c by which the tensor was multiplied, is w.
 #pragma once
@@ -55,7 +60,13 @@ struct NextWeights {
   double ridge    = 0;
   /// Bit n: mode n keeps its norms, which may be of any size and count in no target.
   std::uint32_t kept = 0;
+  /// The norm at which each component is estimated at least, divided by the target of this mode's columns.
+  double least_norm = 0;
 };
+
+/// The share of the tensor's norm that is the least estimate of a component's. The new columns' squares are
+/// then in the range of floats.
+inline constexpr double least_component = 0x1p-40;
 
 /// The target for the norms of each mode's columns: I_n^(1/4), rounded to a power of two.
 inline double column_norm(count_t rows) {
@@ -99,8 +110,12 @@ struct HadamardOfGrams {
       for (int n = 0; n < static_cast<int>(grams.extent(0)); ++n)
         if (n != mode && (next.kept >> n & 1U) == 0) squares *= grams(n, r, r);
     }
-    double weight = scales.weights(r) * Kokkos::sqrt(squares * grams(mode, r, r)) / component_norm;
-    if (!is_scale(weight)) weight = weight_for(with_ridge(square, others));
+    double weight          = scales.weights(r) * Kokkos::sqrt(squares * grams(mode, r, r)) / component_norm;
+    double const curvature = with_ridge(square, others);
+    if (!is_scale(weight))
+      weight = weight_for(curvature);
+    else if (curvature > 0)
+      weight = Kokkos::fmax(weight, Kokkos::fmin(next.least_norm / Kokkos::sqrt(curvature), 0x1p1022));
     weight = power_of_two_below(weight);
     if (scales.before.data() != nullptr) scales.before(r) = scales.weights(r);
     scales.weights(r) = weight;

@@ -49,7 +49,11 @@ FastTuckerOptions detail::settled(FastTuckerOptions options, int order) {
 }
 
 void detail::expect_implicit_options(FastTuckerOptions const& options) {
-  if (!options.implicit) return;
+  if (!options.implicit) {
+    POLYAD_EXPECTS(options.cg_steps == FastTuckerOptions().cg_steps, options.cg_steps,
+                   " steps of conjugate gradients are for implicit feedback");
+    return;
+  }
   double const alpha = *options.implicit;
   POLYAD_EXPECTS(alpha > 0 && std::isfinite(alpha),
                  "implicit feedback weighs a value x by 1 + alpha x, with an alpha above 0, not ", alpha);
