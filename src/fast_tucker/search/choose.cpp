@@ -722,7 +722,7 @@ void decide(JudgedEntries const& first, count_t all, Again const& again, Choice&
     classes           = learns ? judgement.classes : std::vector<std::uint64_t>();
   };
   JudgedEntries others;
-  int parts             = 0;  // of others
+  int parts             = 0;  // whose entries `others` has
   auto const wants_more = [&] {
     count_t const judged = first.size() + others.size();
     if (judged < std::min<count_t>(enough_judged, all)) return true;
