@@ -242,7 +242,7 @@ def evaluate(
 
         A user's number is the mean over the user's queries, and a metric is the mean over users who have relevant
         entries. Relevant items that are not candidates count as missed; only the AUC leaves them out. RMSE and MAE are
-        those of all test entries.
+        those of all test entries. Scores of implicit feedback are compared with its targets: 1 for any value above 0.
 
     Raises
     ------
@@ -288,6 +288,7 @@ def evaluate(
         bool(rank_seen),
         bool(baselines),
         bool(per_user),
+        model.row_fit is not None and model.row_fit.get("implicit") is not None,
     )
     labels = tests._names.of_mode(users) if tests.labels is not None else model._names.of_mode(users)
     return Evaluation(found, int(k), list(engine.metric_names), labels)

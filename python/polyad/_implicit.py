@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,12 +24,28 @@ _shortest = 1e-3  # a limit that has passed ends the run after its first epoch
 def _search(
     engine: Any, kept: SparseTensor, held: SparseTensor, options: dict[str, Any], keeps_alpha: bool, ranking: Any, watch: Any
 ) -> dict[str, Any]:
-    """What the engine found; raises the KeyboardInterrupt that ended it."""
+    """What the engine found; raises the KeyboardInterrupt that ended it, with what was found before in ``choice``."""
     found: dict[str, Any] = engine.choose_implicit(kept._held, held._held, options, keeps_alpha, *ranking, watch)
     interrupt = found.pop("interrupted")
+    best = found["candidates"][found["best"]]
+    chosen = {name: best[name] for name in ("implicit", "ridge", "rank") if name != "rank" or best["rank"] > 0}
+    if "columns" in options:
+        chosen["columns"] = options["columns"]
+    found = {"options": chosen, **found}
     if interrupt is not None:
+        interrupt.choice = found
         raise interrupt
     return found
+
+
+def _warn_of_popular(found: dict[str, Any], stacklevel: int) -> None:
+    """The most popular items may rank better than the best candidate."""
+    ndcg, popular = found["candidates"][found["best"]]["ndcg"], found["popular_ndcg"]
+    if popular > ndcg:
+        warnings.warn(
+            f"the most popular items rank better than the chosen options: an NDCG of {popular:.4f}, not {ndcg:.4f}, on the held-out entries",
+            stacklevel=stacklevel + 1,
+        )
 
 
 def _chosen_by_ranking(implicit: Any, engine: Any, train: SparseTensor, options: dict[str, Any]) -> dict[str, Any]:
@@ -40,16 +57,17 @@ def _chosen_by_ranking(implicit: Any, engine: Any, train: SparseTensor, options:
         raise UsageError("resume continues with the options of the checkpoint's run: give its alpha as implicit")
     kept, held = split(train, _share, "last_and_share", mode=0, seed=options["seed"])
     found = _search(engine, kept, held, {**options, "implicit": 40.0}, False, (0, 1, 10, False), None)
+    _warn_of_popular(found, 5)  # through fast_tucker and its two decorators
     best = found["candidates"][found["best"]]
-    options.update(implicit=best["implicit"], ridge=best["ridge"])
-    if best["rank"] > 0:
-        options["rank"] = best["rank"]
+    options.update(found["options"])
     options["time_limit_s"] = max(options["time_limit_s"] - found["seconds"], _shortest)
     return {
         "learns": True,
         "biases": None,
         "model": None,
         **best,
+        "popular_ndcg": found["popular_ndcg"],
+        "popular_ndcg_error": found["popular_ndcg_error"],
         "columns": options.get("columns", []),
         "targets": options.get("targets", []),
         "shrinkage": None,
@@ -125,8 +143,9 @@ def choose_implicit(
     dict
         ``options``: those of the best candidate, for :func:`fast_tucker`. ``candidates``: dicts of ``implicit`` (alpha),
         ``ridge``, ``rank``, ``ndcg`` (from 0 to 1), ``ndcg_error`` (its standard error over users) and ``users``, in the
-        order of the search. ``best``: the number of the best one, from 0. ``seconds``, and ``reason``: "converged",
-        "time limit" or "stopped".
+        order of the search. ``best``: the number of the best one, from 0. ``popular_ndcg`` and ``popular_ndcg_error``: the
+        NDCG of the most popular items on the same entries. If it is larger than that of the best candidate,
+        a UserWarning says so. ``seconds``, and ``reason``: "converged", "time limit" or "stopped".
 
     Raises
     ------
@@ -134,7 +153,8 @@ def choose_implicit(
         Also if no user has a held-out entry above 0, or a value is negative.
     MemoryError, NumericalError
     KeyboardInterrupt
-        After Ctrl-C, at the end of an epoch or of an evaluation.
+        After Ctrl-C, at the end of an epoch or of an evaluation. What was found before is in its attribute ``choice``,
+        as the function would return it.
 
     Examples
     --------
@@ -172,11 +192,8 @@ def choose_implicit(
         options["columns"] = [_count("columns", number, 1) for number in given]
     ranking = (users, items, _count("k", k, 1), contexts == "average")
     found = _search(engine, first, second, options, alpha is not None, ranking, callback)
-    best = found["candidates"][found["best"]]
-    chosen = {name: best[name] for name in ("implicit", "ridge", "rank") if name != "rank" or best["rank"] > 0}
-    if columns is not None:
-        chosen["columns"] = options["columns"]
-    return {"options": chosen, **found}
+    _warn_of_popular(found, 4)  # through its two decorators
+    return found
 
 
 def _held_like(kept: SparseTensor, held: SparseTensor) -> SparseTensor:

@@ -662,7 +662,8 @@ class FastTuckerModel(_Fitted):
         each mode. ``rows``: for each mode and class of rows, those with at least ``least`` entries (0, 4, 20), the errors
         and ``learns``; where that is false, ``factor_n @ core_n`` has zeros in these rows. With ``implicit=True``,
         there are also ``implicit``, the alpha, and the NDCG of the last entries, ``ndcg``, with its standard error
-        ``ndcg_error`` over ``users``; ``biases`` and ``model`` are None.
+        ``ndcg_error`` over ``users``, and those of the most popular items, ``popular_ndcg`` and ``popular_ndcg_error``;
+        ``biases`` and ``model`` are None.
     row_fit : dict or None
         How the rows were fitted, which the file keeps: ``implicit``, ``ridge``, ``ridge_per_entry``, ``shrinkage``, ``targets``
         and ``bias_damping``. :func:`fold_in` computes rows by it. None: not known, as for models of older files.

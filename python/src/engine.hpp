@@ -287,6 +287,7 @@ struct ImplicitSearch {
   std::size_t best = 0;
   double seconds   = 0;
   StopReason reason;
+  double popular_ndcg, popular_error;  // NaN before an evaluation
 };
 
 /// Chooses alpha, unless `keeps_alpha`, and the ridge and R where the options have none.

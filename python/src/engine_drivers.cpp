@@ -286,7 +286,8 @@ ImplicitSearch choose_implicit(TensorPtr const& kept, TensorPtr const& held, Fas
                    "coordinates of one type");
     return polyad::choose_implicit(Space(), of.coo, other->coo, options, keeps_alpha, ranking, on_candidate);
   });
-  ImplicitSearch out{{}, choice.best, choice.seconds, choice.reason};
+  ImplicitSearch out{
+      {}, choice.best, choice.seconds, choice.reason, choice.popular.value, choice.popular.error};
   for (auto const& candidate : choice.candidates) out.candidates.push_back(trial(candidate));
   return out;
 }

@@ -1017,9 +1017,11 @@ NB_MODULE(POLYAD_MODULE, m) {
                                    [&] { return watch.continues(); });
         }
         nb::dict out;
-        out["candidates"] = history_of(result->candidates);
-        out["best"]       = result->best;
-        out["seconds"]    = result->seconds;
+        out["candidates"]         = history_of(result->candidates);
+        out["best"]               = result->best;
+        out["seconds"]            = result->seconds;
+        out["popular_ndcg"]       = result->popular_ndcg;
+        out["popular_ndcg_error"] = result->popular_error;
         watch.add_to(out, result->reason);
         return out;
       },
@@ -1077,7 +1079,7 @@ NB_MODULE(POLYAD_MODULE, m) {
       "evaluate",
       [](nb::dict const& given, std::shared_ptr<Tensor> const& test, std::shared_ptr<Tensor> const& seen,
          int user_mode, int item_mode, std::uint64_t count, double relevant, bool average_contexts,
-         bool rank_seen, bool baselines, bool per_user) {
+         bool rank_seen, bool baselines, bool per_user, bool implicit_targets) {
         auto const model = fast_tucker_model(given);
         EvaluationOptions options;
         options.user_mode        = user_mode;
@@ -1088,6 +1090,7 @@ NB_MODULE(POLYAD_MODULE, m) {
         options.rank_seen        = rank_seen;
         options.baselines        = baselines;
         options.per_user         = per_user;
+        options.implicit_targets = implicit_targets;
         std::optional<Evaluation> found;
         {
           Turn const turn;
@@ -1096,7 +1099,7 @@ NB_MODULE(POLYAD_MODULE, m) {
         return to_python(std::move(*found));
       },
       nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
-      nb::arg(), nb::arg(), nb::arg());
+      nb::arg(), nb::arg(), nb::arg(), nb::arg());
   m.def("similar", [](nb::dict const& given, int mode, OnHost const& rows, std::uint64_t count) {
     auto const model  = fast_tucker_model(given);
     Array const asked = from_python(rows);

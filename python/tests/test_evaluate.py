@@ -108,6 +108,19 @@ def test_a_model_without_biases_has_no_such_baseline():
     assert {row["method"] for row in polyad.evaluate(model_of(), test, train, baselines=False).scores} == {"model"}
 
 
+def test_scores_of_implicit_feedback_are_compared_with_1():
+    coords = np.argwhere(np.random.default_rng(3).random((20, 15)) < 0.4)
+    counts = polyad.SparseTensor(coords, 2.0 + np.arange(len(coords)) % 3, (20, 15))
+    model = polyad.fast_tucker(counts, implicit=1, ridge=1, rank=3, max_epochs=4)
+    errors = polyad.predict(model, coords) - 1
+    found = polyad.evaluate(model, counts)
+    assert found["rmse"] == pytest.approx(np.sqrt(np.mean(errors**2)), rel=1e-6)
+    assert found["mae"] == pytest.approx(np.mean(np.abs(errors)), rel=1e-6)
+    model.row_fit = None  # not known: a model of values
+    errors = polyad.predict(model, coords) - counts.values
+    assert polyad.evaluate(model, counts)["rmse"] == pytest.approx(np.sqrt(np.mean(errors**2)), rel=1e-6)
+
+
 def test_names_and_coordinates_of_any_type():
     pandas = pytest.importorskip("pandas")
     rng = np.random.default_rng(2)

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Implicit feedback, and rows without a new fit, against numpy."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -136,6 +138,29 @@ def test_the_options_with_the_best_rankings_are_chosen():
     best = candidates[found["best"]]
     assert best["ndcg"] == max(candidate["ndcg"] for candidate in candidates)
     assert found["options"] == {name: best[name] for name in ("implicit", "ridge", "rank")}
+    compared = polyad.evaluate(polyad.fast_tucker(kept, max_epochs=3, **found["options"]), held, kept, 5)
+    assert (found["popular_ndcg"], found["popular_ndcg_error"]) == compared.get("ndcg", "popular")
+    assert best["ndcg"] > found["popular_ndcg"] > 0
+
+
+def test_a_search_warns_if_the_most_popular_items_rank_better():
+    rng = np.random.default_rng(8)
+    places = np.unique(np.stack([rng.integers(0, 300, 1500), (60 * rng.random(1500) ** 3).astype(int)], axis=1), axis=0)
+    noise = polyad.SparseTensor(rng.permutation(places), np.ones(len(places)), (300, 60))  # the last one of a user is held out
+    options = {"ridge": 0.01, "rank": 16}
+    says = "the most popular items rank better than the chosen options"
+    with pytest.warns(UserWarning, match=says) as warned:
+        found = polyad.choose_implicit(noise, **options)
+    assert [str(warning.filename) for warning in warned] == [__file__]
+    assert found["popular_ndcg"] > found["candidates"][found["best"]]["ndcg"]
+    with pytest.warns(UserWarning, match=says) as warned:
+        choice = polyad.fast_tucker(noise, implicit=True, **options).choice
+    assert [str(warning.filename) for warning in warned] == [__file__]
+    assert choice["popular_ndcg"] > choice["ndcg"] and choice["popular_ndcg_error"] > 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ended = polyad.choose_implicit(noise, **options, time_limit_s=1e-9)
+    assert np.isnan(ended["popular_ndcg"])
 
 
 def test_without_held_out_entries_the_last_ones_and_a_tenth_are_used():
@@ -170,8 +195,11 @@ def test_a_search_can_be_ended():
     def interrupt(candidate):
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt) as caught:
         polyad.choose_implicit(kept, held, max_epochs=2, callback=interrupt)
+    choice = caught.value.choice
+    assert choice["reason"] == "interrupted" and choice["candidates"] == seen[:1]
+    assert choice["options"] == {name: seen[0][name] for name in ("implicit", "ridge", "rank")}
 
 
 def test_held_out_entries_have_the_rows_of_the_others():

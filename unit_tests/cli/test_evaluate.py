@@ -104,6 +104,17 @@ class Evaluate(ToolTest):
         said = self.succeed("predict", "m.npz", self.test, "-o", "p.tns").stdout
         self.assertIn(f"RMSE {result['model.all.rmse']:.4f} MAE {result['model.all.mae']:.4f}", said)
 
+    def test_scores_of_implicit_feedback_are_compared_with_1(self):
+        self.succeed("fast-tucker", self.train, "--implicit=2", "--reg", 1, "-r", 4, "-o", "i.npz")
+        ones = self.write("ones.tns", text_of([(at, 1) for at, _ in self.test_entries]))
+        result = [self.report_of("evaluate", "i.npz", test)["result"] for test in (self.test, ones)]
+        said = self.succeed("predict", "i.npz", ones, "-o", "p.tns").stdout
+        for of in result:
+            self.assertIn(f"RMSE {of['model.all.rmse']:.4f} MAE {of['model.all.mae']:.4f}", said)
+        self.assertNotEqual(result[0]["model.all.ndcg"], result[1]["model.all.ndcg"])  # gains are still values
+        self.assertIn("RMSE and MAE are those of scores from 1\n", self.succeed("evaluate", "i.npz", self.test).stdout)
+        self.assertNotIn("scores from 1", self.succeed("evaluate", "m.npz", self.test).stdout)
+
     def test_table_and_users(self):
         result = self.succeed("evaluate", "m.npz", self.test, "--seen", self.train, "-k", 5, "-o", "users.csv")
         for text in ("all users: ", "users with 4 to 19 training entries: ", "model               biases              popular", "\nndcg  "):

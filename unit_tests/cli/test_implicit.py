@@ -61,6 +61,36 @@ class Implicit(ToolTest):
         self.fail_with(2, "fast-tucker", single, *options, "-q", "-o", "c.npz", says="no user has a held-out entry")
         self.fail_with(2, "fast-tucker", self.clicks, "--implicit=often", says="--implicit")
 
+    def test_a_search_compares_with_the_most_popular_items(self):
+        line = r"popular +NDCG@10 (\S+) \+- \S+ for the most popular items on the same entries\n"
+        result = self.succeed("fast-tucker", self.clicks, "--implicit", "-i", 4, "-o", "m.npz")
+        self.assertRegex(result.stdout, line)
+        self.assertNotIn("popular", result.stderr)
+        # Clicks by popularity alone, and a ridge that learns their noise.
+        generator = random.Random(5)
+        lines = sorted({(u, 1 + int(60 * generator.random()**3), 1) for u in range(1, 301) for _ in range(5)})
+        generator.shuffle(lines)  # the last one of a user is held out
+        noise = self.write("noise.tns", self.text(lines))
+        options = ("--implicit", "--reg", 0.01, "-r", 16)
+        result = self.succeed("fast-tucker", noise, *options)
+        popular = float(re.search(line, result.stdout)[1])
+        chosen = float(re.search(r"chosen .* NDCG@10 (\S+)", result.stdout)[1])
+        self.assertGreater(popular, chosen)
+        self.assertIn(f"polyad: warning: the most popular items rank better than the chosen options: NDCG@10 {popular:.4f}, "
+                      f"not {chosen:.4f}, on the held-out entries\n", result.stderr)
+        choice = self.report_of("fast-tucker", noise, *options)["result"]["ranking_choice"]
+        self.assertEqual(f"{choice['popular_ndcg']:.4f}", f"{popular:.4f}")
+        self.assertGreater(choice["popular_ndcg_error"], 0)
+
+    def test_a_search_that_nothing_decides_says_so(self):
+        # One user: the held-out items have no other entries, so that they are not ranked.
+        single = self.write("single.tns", "".join(f"1 {i} 1\n" for i in range(1, 30)))
+        result = self.succeed("fast-tucker", single, "--implicit", "-r", 2, "--reg", 1)
+        self.assertRegex(result.stdout, r"NDCG@10 0\.0000 on the held-out entries of 1 row of mode 0 \(")
+        self.assertNotIn("nan", result.stdout)
+        self.assertIn("polyad: warning: no candidate has a held-out entry among its first 10: ", result.stderr)
+        self.assertNotIn("no candidate", self.succeed("fast-tucker", self.clicks, "--implicit", "-i", 2).stderr)
+
     def test_a_search_that_ends_in_its_first_fit_evaluates_nothing(self):
         many = self.write("many.tns", "".join(f"{u} {i} 1\n" for u in range(1, 401) for i in range(1, 301) if (7 * u + 3 * i) % 4))
         options = ("--implicit=auto", "--time-limit", 0.01, "-t", 1)
@@ -68,6 +98,8 @@ class Implicit(ToolTest):
         self.assertEqual((report["reason"], report["candidates"], report["users"], report["ndcg"]), ("time limit", 1, 0, None))
         said = self.succeed("fast-tucker", many, *options).stdout
         self.assertRegex(said, r"chosen +--implicit=1 --reg \S+ -r 64: the search ended before its first evaluation \(time limit\)\n")
+        self.assertNotIn("popular", said)
+        self.assertIsNone(report["popular_ndcg"])
 
     def test_repeated_places_are_summed(self):
         twice = self.write("twice.tns", self.text([(u, i, 1) for u, i, x in self.lines for _ in range(x)]))

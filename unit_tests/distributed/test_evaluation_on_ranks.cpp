@@ -192,6 +192,7 @@ TEST_CASE("Options of implicit feedback that one rank chooses", "[mpi]") {
       REQUIRE(choice.candidates.size() == expected.candidates.size());
       for (std::size_t c = 0; c < expected.candidates.size(); ++c)
         expect_same(choice.candidates[c].ndcg, expected.candidates[c].ndcg);
+      expect_same(choice.popular, expected.popular);
     }
     // One rank ends the search of all.
     auto const ended = choose_implicit(

@@ -389,6 +389,22 @@ TEST_CASE("a search ends at its limits with the best so far", "[fast_tucker]") {
   CHECK(!least.empty());
   CHECK(some.errors.test.rmse < 0.8 * some.biases.test.rmse);
   CHECK(some.errors.test.rmse == Approx(errors(space, some.model, other).rmse));
+  // In the third epoch of the first candidate: the model of the second one.
+  int calls        = 0;
+  auto const first = run({}, [&](FastTuckerSearch const& search) {
+    calls += search.candidates == 1 ? 1 : 0;
+    return calls < 8;
+  });
+  CHECK(first.reason == StopReason::interrupted);
+  CHECK(first.choice->candidates == 1);
+  CHECK(first.choice->learns);
+  CHECK(first.history.empty());
+  CHECK(first.errors.test.rmse < 0.95 * first.biases.test.rmse);
+  // In its first epoch there is nothing yet.
+  auto const too_early = run({}, [](FastTuckerSearch const& search) { return search.candidates < 1; });
+  CHECK(too_early.reason == StopReason::interrupted);
+  CHECK(too_early.choice->candidates == 1);
+  CHECK(!too_early.choice->learns);
   // No candidate has more epochs at a time than the run.
   int updates      = 0;
   auto const count = [&](FastTuckerSearch const&) {

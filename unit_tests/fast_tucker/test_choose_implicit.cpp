@@ -87,6 +87,20 @@ TEST_CASE("alpha, ridge and rank are chosen by NDCG on held-out entries", "[fast
   }
   auto const& chosen = choice.candidates[choice.best];
   CHECK(chosen.ndcg.value == best);
+  // The most popular items are next to it, by the same entries.
+  ranking.baselines    = true;
+  auto const compared  = evaluate(space, fast_tucker(space, kept, options).model, held, ranking, kept);
+  std::size_t baseline = 0;
+  for (auto const& of : compared.scores)
+    if (of.method == "popular" && of.activity == "all") {
+      ++baseline;
+      CHECK(choice.popular.value == of[Metric::ndcg].value);
+      CHECK(choice.popular.error == of[Metric::ndcg].error);
+      CHECK(choice.popular.users == of[Metric::ndcg].users);
+    }
+  CHECK(baseline == 1);
+  CHECK(chosen.ndcg.value > choice.popular.value);
+  CHECK(!choice.loses_to_popular());
   CHECK(choice.options.implicit == chosen.alpha);
   CHECK(choice.options.ridge == chosen.ridge);
   CHECK(choice.options.rank == chosen.rank);
@@ -122,32 +136,60 @@ TEST_CASE("the first ridge of a search depends on the entries and the order", "[
   CHECK(std::abs(ridge() / std::pow(0.2 * 5 * level / 2, 4.0 / 3) - 1) < 0.051);
 }
 
-TEST_CASE("a search by rankings enlarges the ridge while that is better", "[fast_tucker][implicit]") {
-  // Users have few clicks, by popularity alone: the larger the ridge, the better.
-  TestSpace const space;
-  Random random(33);
+/// Users have four clicks each, by popularity alone. One of each user is held out.
+struct PopularClicks {
   HostTensor kept{"kept", {300, 40}, {}, {}};
   HostTensor held{"held", {300, 40}, {}, {}};
-  for (std::uint64_t user = 0; user < 300; ++user) {
-    std::set<std::uint64_t> items;
-    while (items.size() < 4) {
-      double const share = (std::abs(random_number(random)) - 0.5) / 1.5;  // uniform from 0 to 1
-      items.insert(std::min<std::uint64_t>(39, static_cast<std::uint64_t>(40 * share * share * share)));
-    }
-    std::vector<std::uint64_t> order(items.begin(), items.end());
-    std::swap(order[user % 4], order.back());
-    for (auto const item : order) {
-      auto& part = item == order.back() ? held : kept;
-      part.indices.insert(part.indices.end(), {user, item});
-      part.values.push_back(1);
+
+  explicit PopularClicks(Random& random) {
+    for (std::uint64_t user = 0; user < 300; ++user) {
+      std::set<std::uint64_t> items;
+      while (items.size() < 4) {
+        double const share = (std::abs(random_number(random)) - 0.5) / 1.5;  // uniform from 0 to 1
+        items.insert(std::min<std::uint64_t>(39, static_cast<std::uint64_t>(40 * share * share * share)));
+      }
+      std::vector<std::uint64_t> order(items.begin(), items.end());
+      std::swap(order[user % 4], order.back());
+      for (auto const item : order) {
+        auto& part = item == order.back() ? held : kept;
+        part.indices.insert(part.indices.end(), {user, item});
+        part.values.push_back(1);
+      }
     }
   }
+};
+
+TEST_CASE("a search by rankings says when the most popular items rank better", "[fast_tucker][implicit]") {
+  TestSpace const space;
+  Random random(34);
+  PopularClicks const clicks(random);
+  auto const kept = to_device<double, std::uint32_t>(space, clicks.kept);
+  auto const held = to_device<double, std::uint32_t>(space, clicks.held);
+  FastTuckerOptions options;
+  options.implicit   = 40;
+  options.ridge      = 0.01;  // it learns the noise
+  options.rank       = 16;
+  options.max_epochs = 6;
+  auto const choice  = choose_implicit(space, kept, held, options, true);
+  CHECK(choice.loses_to_popular());
+  CHECK(choice.popular.value > choice.candidates[choice.best].ndcg.value);
+  CHECK(choice.popular.users == 300);
+  auto const ended = choose_implicit(space, kept, held, options, true, {}, [](auto const&) { return false; });
+  CHECK(std::isnan(ended.popular.value));
+  CHECK(!ended.loses_to_popular());
+}
+
+TEST_CASE("a search by rankings enlarges the ridge while that is better", "[fast_tucker][implicit]") {
+  // The larger the ridge, the better.
+  TestSpace const space;
+  Random random(33);
+  PopularClicks const clicks(random);
   FastTuckerOptions options;
   options.implicit   = 3;
   options.rank       = 8;
   options.max_epochs = 6;
-  auto const choice  = choose_implicit(space, to_device<double, std::uint32_t>(space, kept),
-                                       to_device<double, std::uint32_t>(space, held), options, true);
+  auto const choice  = choose_implicit(space, to_device<double, std::uint32_t>(space, clicks.kept),
+                                       to_device<double, std::uint32_t>(space, clicks.held), options, true);
   auto const& all    = choice.candidates;
   REQUIRE(all.size() > 4);  // the first ridge, half of it, 5/3 of it, and at least two further steps
   CHECK(all[1].ridge < all[0].ridge);

@@ -346,7 +346,12 @@ TEST_CASE("errors of entries and of unknown rows, for classes of users", "[fast_
     append_entry(sets.test, {u, (5 * u + 1) % 13}, -2);
     for (std::uint64_t i = 0; i < u; ++i) append_entry(sets.seen, {u, (u + i) % 13}, 1);
   }
-  auto const found = evaluate(space, model, to_device<double, std::uint64_t>(space, sets.test), {.count = 2},
+  // The targets of implicit feedback are 1 for all values above 0, and 0.
+  bool const is_implicit = GENERATE(false, true);
+  if (is_implicit)
+    for (std::size_t p = 0; p < sets.test.nnz(); p += 2) sets.test.values[p] = 1 + static_cast<double>(p % 5);
+  auto const found = evaluate(space, model, to_device<double, std::uint64_t>(space, sets.test),
+                              {.count = 2, .implicit_targets = is_implicit},
                               to_device<double, std::uint64_t>(space, sets.seen));
   struct Sums {
     long double squares = 0, absolutes = 0, entries = 0;
@@ -354,7 +359,9 @@ TEST_CASE("errors of entries and of unknown rows, for classes of users", "[fast_
   std::map<std::string, Sums> sums;
   for (std::size_t p = 0; p < sets.test.nnz(); ++p) {
     std::uint64_t const u   = sets.test.index(p, 0);
-    long double const error = oracle_evaluated_score(host, {u, sets.test.index(p, 1)}) - sets.test.values[p];
+    double const value      = sets.test.values[p];
+    double const target     = !is_implicit ? value : value > 0 ? 1 : 0;
+    long double const error = oracle_evaluated_score(host, {u, sets.test.index(p, 1)}) - target;
     for (std::string const activity : {"all", u < 4 ? "few" : u < 20 ? "some" : "many"}) {
       sums[activity].squares += error * error;
       sums[activity].absolutes += std::abs(error);

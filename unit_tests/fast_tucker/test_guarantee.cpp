@@ -266,6 +266,34 @@ TEST_CASE("a lucky fit of noise is not a model", "[fast_tucker][guarantee][figur
   CHECK(figures.worst <= 0.03);
 }
 
+TEST_CASE("a model that gains where places occur again does no harm at new places",
+          "[fast_tucker][guarantee][figures]") {
+  // Each pair of a user and an item has an effect of its own. The rows that gained most at places that occur
+  // again were wrong at new ones, so that nothing was learned.
+  TestSpace const space;
+  auto const set   = judged_set(SetKind::repeats, 540002);
+  auto const train = to_device<double, std::uint32_t>(space, set.train);
+  FastTuckerOptions options;
+  options.most_rank = 8;
+  auto const result = fast_tucker(space, train, options);
+  REQUIRE(result.choice);
+  CHECK(result.choice->learns);
+  std::vector<count_t> const one_column(2, 1);
+  FastTuckerModel<double, TestSpace> alone(space, train.extents(), one_column, 1, true);
+  alone.share_biases(result.model);
+  auto const by_model  = predictions_at(space, result.model, set.truth);
+  auto const by_biases = predictions_at(space, alone, set.truth);
+  // The first half of the places are those of entries, and most of the others are not.
+  double model[2] = {}, biases[2] = {};
+  for (std::size_t p = 0; p < set.truth.nnz(); ++p) {
+    double const x = set.truth.values[p];
+    model[p / 2000] += (by_model[p] - x) * (by_model[p] - x);
+    biases[p / 2000] += (by_biases[p] - x) * (by_biases[p] - x);
+  }
+  CHECK(std::sqrt(model[0] / biases[0]) < 0.95);
+  CHECK(std::sqrt(model[1] / biases[1]) < 1.02);
+}
+
 TEST_CASE("the same of many sets", "[.][guarantee-all]") {
   auto const number = [](char const* name, int otherwise) {
     char const* const text = std::getenv(name);

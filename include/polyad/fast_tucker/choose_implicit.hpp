@@ -45,6 +45,12 @@ struct ImplicitChoice {
   /// `time_limit` and `interrupted`: the search ended early, with the best so far. A candidate whose fit was
   /// cut short counts only if it is the first. It is then the choice, without having been evaluated.
   StopReason reason = StopReason::converged;
+  /// The most popular items on the same entries, as `popular` of evaluate. No numbers before an evaluation.
+  Estimate popular = {};
+  /// Whether the most popular items rank better than the best candidate.
+  [[nodiscard]] bool loses_to_popular() const {
+    return !candidates.empty() && popular.value > candidates[best].ndcg.value;
+  }
 };
 
 /// Tries alpha of 1, 3 and 10, and 0.1 or 40 if 1 or 10 was the best. They have R = 64, and a ridge by which

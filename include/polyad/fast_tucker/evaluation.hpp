@@ -29,6 +29,7 @@
 // the AUC leaves them out. A user's value is the mean over the user's queries. The value of a metric is the
 // mean over users who have a relevant entry, and its error is the standard error of this mean: users are
 // drawn, not entries. RMSE and MAE are those of all test entries, clipped, with errors for draws of users.
+// The scores of implicit feedback are near 1 for any count, so they are compared with its targets instead.
 #pragma once
 
 #include <array>
@@ -55,6 +56,7 @@ struct EvaluationOptions {
   bool rank_seen        = false;  // items that a user has seen stay candidates
   bool baselines        = true;   // biases and popular, where these are known
   bool per_user         = false;  // Evaluation::of_users
+  bool implicit_targets = false;  // RMSE and MAE are distances from 1, of values above 0, and from 0
   std::vector<std::vector<std::uint8_t>> observed =
       {};                               // the rows with training entries, as RankingOptions has them
   std::uint64_t rows_at_a_time    = 0;  // as in RankingOptions: for tests

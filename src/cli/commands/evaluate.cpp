@@ -178,7 +178,8 @@ int run(EvaluateOptions const& given, Report& report) {
   show("queries    {}, for the first {} of {} items\n", found.queries, evaluation.count, found.candidates);
   note_what_counts(found, !options.seen.empty());
   show_tables(found);
-  show("\nvalues are means over users +- 1.96 standard errors of the mean\n");
+  show("\nvalues are means over users +- 1.96 standard errors of the mean{}\n",
+       model.fit && model.fit->implicit ? "; RMSE and MAE are those of scores from 1" : "");
   if (!options.output.empty()) show("wrote      {}\n", FileName(options.output));
   report.result = std::move(result);
   return 0;

@@ -304,12 +304,25 @@ void show_choice(RankingChoice const& choice) {
          choice.alpha, choice.ridge, choice.rank, choice.reason);
     return;
   }
+  auto const with_error = [](double ndcg, double error) {
+    return std::isnan(error) ? fmt::format("{:.4f}", ndcg)
+                             : fmt::format("{:.4f} +- {:.4f}", ndcg, 1.96 * error);
+  };
   show(
-      "chosen   --implicit={:g} --reg {:g} -r {}: NDCG@10 {:.4f} +- {:.4f} on the held-out entries of {} "
-      "rows of mode 0 ({} candidates in {}{})\n",
-      choice.alpha, choice.ridge, choice.rank, choice.ndcg, 1.96 * choice.ndcg_error, choice.users,
-      choice.candidates, duration_text(choice.seconds),
+      "chosen   --implicit={:g} --reg {:g} -r {}: NDCG@10 {} on the held-out entries of {} row{} of mode 0 "
+      "({} candidates in {}{})\n",
+      choice.alpha, choice.ridge, choice.rank, with_error(choice.ndcg, choice.ndcg_error), choice.users,
+      choice.users == 1 ? "" : "s", choice.candidates, duration_text(choice.seconds),
       choice.reason == "converged" ? "" : ", ended early: " + choice.reason);
+  show("popular  NDCG@10 {} for the most popular items on the same entries\n",
+       with_error(choice.popular_ndcg, choice.popular_error));
+  if (choice.ndcg == 0)
+    say("polyad: warning: no candidate has a held-out entry among its first 10: the options are those of the "
+        "first one\n");
+  if (choice.popular_ndcg > choice.ndcg)
+    say("polyad: warning: the most popular items rank better than the chosen options: NDCG@10 {:.4f}, not "
+        "{:.4f}, on the held-out entries\n",
+        choice.popular_ndcg, choice.ndcg);
 }
 
 /// Refuses options that several ranks do not support.

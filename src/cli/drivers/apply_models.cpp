@@ -139,10 +139,11 @@ RankedRows similar_rows(io::HostFastTucker const& host, int mode, std::vector<st
 
 Evaluation evaluate_model(io::HostFastTucker const& host, EvaluationOptions options,
                           io::CoordinateList&& test, io::CoordinateList&& seen) {
-  auto const world  = make_communicator(true);  // what ranks exchange is in host memory
-  auto const& space = world.space();
-  auto const model  = io::to_model<double>(space, host);
-  options.observed  = host.observed;
+  auto const world         = make_communicator(true);  // what ranks exchange is in host memory
+  auto const& space        = world.space();
+  auto const model         = io::to_model<double>(space, host);
+  options.observed         = host.observed;
+  options.implicit_targets = host.fit && host.fit->implicit;
   // Ranks may know different extents: rank 0 alone knows labels.
   bool const wide_test = needs_wide_index_on_ranks(test), wide_seen = needs_wide_index_on_ranks(seen);
   bool const is_wide = sums_of_ranks(wide_test || wide_seen ? 1 : 0).all > 0;

@@ -129,6 +129,8 @@ RankingChoice choose_by_ranking(TrainOptions& options, io::CoordinateList const&
   auto result          = to_ranking_choice(choice.candidates);
   result.seconds       = choice.seconds;
   result.reason        = to_string(choice.reason);
+  result.popular_ndcg  = choice.popular.value;
+  result.popular_error = choice.popular.error;
   options.implicit     = choice.options.implicit;
   options.ridge        = choice.options.ridge;
   options.rank         = choice.options.rank;

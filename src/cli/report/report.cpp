@@ -221,6 +221,8 @@ Json to_json(CompletionReport const& result) {
                               {"ndcg", choice->ndcg},
                               {"ndcg_error", choice->ndcg_error},
                               {"users", choice->users},
+                              {"popular_ndcg", choice->popular_ndcg},
+                              {"popular_ndcg_error", choice->popular_error},
                               {"candidates", choice->candidates},
                               {"seconds", choice->seconds},
                               {"reason", choice->reason}};

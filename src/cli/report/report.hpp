@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -155,6 +156,9 @@ struct RankingChoice {
   int candidates      = 0;
   double seconds      = 0;
   std::string reason  = {};  // why the search ended
+  /// Those of the most popular items on the same entries. NaN if the search ended before.
+  double popular_ndcg  = std::numeric_limits<double>::quiet_NaN();
+  double popular_error = std::numeric_limits<double>::quiet_NaN();
 };
 
 /// What predicts the times after the last one with entries.

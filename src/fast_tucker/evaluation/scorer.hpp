@@ -199,7 +199,9 @@ private:
       std::vector<double> numbers(2 * m_own_users.size());
       for (count_t p = 0; p < m_entries.nnz(); ++p) {
         std::size_t const u = number_of(m_entries.index(p, m_options.user_mode));
-        double const e      = m_entries.values[p] - predictions[p];
+        double const value  = m_entries.values[p];
+        double const truth  = !m_options.implicit_targets ? value : value > 0 ? 1 : 0;
+        double const e      = truth - predictions[p];
         numbers[2 * u] += e * e;
         numbers[2 * u + 1] += std::abs(e);
       }

@@ -120,11 +120,10 @@ public:
         m_held(held),
         m_ranking(std::move(ranking)),
         m_callback(callback) {
-    m_choice.options    = options;
-    m_entries           = static_cast<double>(positive_entries(ranks, kept));
-    m_ranking.observed  = observed_on_ranks(ranks, m_kept.train);
-    m_ranking.baselines = false;
-    m_ranking.per_user  = false;
+    m_choice.options   = options;
+    m_entries          = static_cast<double>(positive_entries(ranks, kept));
+    m_ranking.observed = observed_on_ranks(ranks, m_kept.train);
+    m_ranking.per_user = false;
   }
 
   [[nodiscard]] ImplicitChoice run(bool keeps_alpha) {
@@ -247,9 +246,13 @@ private:
       if (all.empty()) all.push_back(candidate);
       return;
     }
-    auto const fitted  = shared(fit.model, options);
-    auto const found   = evaluate(m_ranks, fitted, m_held, m_ranking, m_kept.train);
-    candidate.ndcg     = found.scores.at(0)[Metric::ndcg];
+    auto const fitted = shared(fit.model, options);
+    // The first candidate with the baselines, which are the same for all.
+    m_ranking.baselines = all.empty();
+    auto const found    = evaluate(m_ranks, fitted, m_held, m_ranking, m_kept.train);
+    candidate.ndcg      = found.scores.at(0)[Metric::ndcg];
+    for (auto const& of : found.scores)
+      if (of.method == "popular" && of.activity == "all") m_choice.popular = of[Metric::ndcg];
     bool const is_none = std::isnan(candidate.ndcg.value);
     POLYAD_EXPECTS(!is_none, "no user has a held-out entry above 0, so that rankings cannot be compared");
     if (!all.empty() && candidate.ndcg.value > all.at(m_choice.best).ndcg.value) m_choice.best = all.size();

@@ -91,7 +91,7 @@ public:
   }
 
   using Run = CandidateRun<Scalar, Index, Space>;
-  /// Null where the search ended within its first candidate.
+  /// Null where the search ended before the first epochs of its first candidate.
   [[nodiscard]] Run* best() { return m_best.get(); }
   /// Predictions of the held-out entries by the best candidate, after the epochs that follow the search. The
   /// least error of any epoch would be biased: a fit that overfits may briefly come close to the biases.
@@ -115,10 +115,16 @@ private:
     m_watch.state.candidates = ++m_candidates;
     if (m_best) m_watch.state.model = m_best->least();
   }
+  /// If the search ends within the first candidate, the best of the epochs so far counts.
   std::unique_ptr<Run> start(FastTuckerOptions const& options, int least, int most) {
     count_candidate();
     auto run = std::make_unique<Run>(m_space, m_evidence, options);
-    run->continue_run(options, least, at_most(most));
+    try {
+      run->continue_run(options, least, at_most(most));
+    } catch (SearchStopped const&) {
+      if (!m_best && run->has_best()) m_best = std::move(run);
+      throw;
+    }
     return run;
   }
   /// No candidate has more epochs at a time than the run may have.
@@ -659,13 +665,56 @@ bool is_gain(Gain const& gain, double least) {
          gain.sum > 2 * min_gain * gain.squares;  // half of that for their roots
 }
 
+/// Draws the rows more strongly to zero. Three times the best ridge would leave none.
+void shrink_more(FastTuckerOptions& options) {
+  if (options.ridge)
+    *options.ridge *= 1.25;
+  else
+    options.shrinkage->observations *= 3;
+}
+
+/// Parts that chose nothing, one after the other. \param again  as in decide
+template <class Again>
+JudgedEntries judged_parts(int parts, Again const& again) {
+  JudgedEntries others;
+  for (int fold = 1; fold <= parts; ++fold) others.append(again(fold));
+  return others;
+}
+
+/// If a model gains, but only where places occur again, and does harm at new ones, this draws its rows more
+/// strongly to zero. A smaller interaction loses less of the gain than of the harm: if it has a factor s, the
+/// gain is linear in s at first, and the harm quadratic.
+/// \param judgement  that of parts that chose nothing
+/// \param parts      their number
+template <class Choice, class Again>
+Judgement spare_new_places(Judgement const& judgement, int parts, Again const& again, Choice& choice) {
+  constexpr int most_steps = 3;
+  auto const is_harmful    = [](Judgement const& of) {
+    return of.harms_new_places && is_gain(of.gain, least_gain);
+  };
+  if (!is_harmful(judgement)) return judgement;
+  auto const given = choice.options;
+  auto now         = judgement;
+  for (int step = 0; step < most_steps && is_harmful(now); ++step) {
+    shrink_more(choice.options);
+    now = judge(judged_parts(parts, again), given.bias.time_mode);
+  }
+  if (!now.harms_new_places && is_gain(now.gain, least_gain)) {
+    choice.model = errors_of_model(again(0));
+    return now;
+  }
+  choice.options = given;
+  return judgement;
+}
+
 /// Decides whether the best candidate is better than mean and biases, and for which rows.
 /// \param first  the entries that chose it
-/// \param again  judges another part, or returns no entries; it may throw SearchStopped
+/// \param again  judges another part, or returns no entries; part 0 is `first`; it may throw SearchStopped
 template <class Choice, class Again>
 void decide(JudgedEntries const& first, count_t all, Again const& again, Choice& choice,
             std::vector<std::uint64_t>& classes) {
-  int const time      = choice.options.bias.time_mode;
+  auto const options  = choice.options;
+  int const time      = options.bias.time_mode;
   auto const accepted = [&](Judgement const& judgement, double least) {
     bool const learns = is_gain(judgement.gain, least) && !judgement.harms_new_places;
     choice.learns     = learns;
@@ -673,9 +722,11 @@ void decide(JudgedEntries const& first, count_t all, Again const& again, Choice&
     classes           = learns ? judgement.classes : std::vector<std::uint64_t>();
   };
   JudgedEntries others;
+  int parts             = 0;  // whose entries `others` has
   auto const wants_more = [&] {
     count_t const judged = first.size() + others.size();
     if (judged < std::min<count_t>(enough_judged, all)) return true;
+    if (parts == 0 && judge(first, time).harms_new_places) return true;
     return first.size() < most_judged_again &&
            is_undecided(judge(others.size() > 0 ? others : first, time), least_of_class);
   };
@@ -688,16 +739,18 @@ void decide(JudgedEntries const& first, count_t all, Again const& again, Choice&
       auto const more = again(fold);
       if (more.size() == 0) break;
       others.append(more);
+      ++parts;
+    }
+    // The model that continues is the one that `first` judges. It may be worse than a fit from a random
+    // start.
+    bool const gains = gain_of(first, {}, [](std::size_t) { return true; }).sum > 0;
+    if (others.size() >= first.size() && gains) {
+      accepted(spare_new_places(judge(others, time), parts, again, choice), least_gain);
+      if (choice.learns) return;
     }
   } catch (SearchStopped const& stopped) {
-    choice.reason = stopped.reason;
-    others        = {};
-  }
-  // The model that continues is the one that `first` judges. It may be worse than a fit from a random start.
-  bool const gains = gain_of(first, {}, [](std::size_t) { return true; }).sum > 0;
-  if (others.size() >= first.size() && gains) {
-    accepted(judge(others, time), least_gain);
-    if (choice.learns) return;
+    choice.reason  = stopped.reason;
+    choice.options = options;
   }
   accepted(judge(first, time), least_gain_of_chosen);
 }
@@ -803,7 +856,7 @@ private:
     return squares > rounding * rounding * squares_of(m_space, kept);
   }
 
-  /// Whether at least one candidate was finished.
+  /// Whether at least one candidate was evaluated.
   bool finds_candidate() {
     m_search.emplace(m_space, *m_evidence, m_searched, m_fine_time, m_watch);
     try {

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <unordered_map>
 #include <vector>
 
@@ -140,6 +141,13 @@ inline PredictionErrors errors_of_entries(JudgedEntries const& entries, std::vec
   errors.rmse = std::sqrt(errors.rmse / static_cast<double>(which.size()));
   errors.mae /= static_cast<double>(which.size());
   return errors;
+}
+
+/// The model's errors of all entries.
+inline PredictionErrors errors_of_model(JudgedEntries const& entries) {
+  std::vector<std::size_t> all(entries.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  return errors_of_entries(entries, all, entries.model);
 }
 
 /// Whether the model may be used for the rows of class k, which have `count` of the judged entries. If a
