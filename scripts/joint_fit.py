@@ -7,8 +7,8 @@ does not matter. So the predictions of a tensor's formats may all be off by one 
     sum over tensors, ranks and numbers of iterations of
       sum over formats of nearness (log predicted/measured - their mean)^2 + the expected log of chosen/best, chosen softly
 
-A format that takes twice the time of the best one hardly counts (nearness), and one that was not measured not at all. Floats and doubles share their weights, since the terms
-count bytes and lines. Needs numpy and scipy."""
+A format that takes twice the time of the best one hardly counts (nearness), and one that was not measured not at all.
+Floats and doubles share their weights, since the terms count bytes and lines. Needs numpy and scipy."""
 
 import numpy as np
 from scipy.optimize import minimize
