@@ -18,6 +18,7 @@ NEARNESS = 0.4  # in log measured/best
 SOFTNESS = (0.15, 0.05)  # in log predicted; each fit begins where the one before ended
 OF_CHOICE, OF_DRIFT = 2.0, 0.01
 FURTHER_OFF = 1.0  # the most that a bad choice counts
+START_SHARE = 0.05  # what each term contributes to the start at least
 LEAST_SHARE = 0.01  # a term that contributes less on average is left out
 
 
@@ -103,9 +104,11 @@ def joint_fit(groups, start):
         begin[name] = []
         for part, names in enumerate((problems.mode_names, problems.build_names)):
             weights = np.array([start[name][part][term] for term in names])
-            occurs = problems.terms[name][part].any(0)
-            small = 0.02 * np.median(weights[weights > 0])
-            begin[name].append(np.where(occurs, np.log(weights + small), -30))
+            terms = problems.terms[name][part]
+            predicted = terms @ weights
+            # No term begins at zero, from where its logarithm would not find back.
+            least = [START_SHARE * np.median(predicted[column > 0] / column[column > 0]) if column.any() else 0 for column in terms.T]
+            begin[name].append(np.log(np.maximum(weights + least, 1e-13)))
 
     def unpacked(vector):
         parts, at = {}, 0

@@ -336,8 +336,8 @@ TEST_CASE("On a host, rows that end within a line are read before they are writt
   auto const output  = [&](std::uint64_t rank) {
     return find_format_costs("sorted")->mttkrp({tensor, machine, rank, 8, 4}, 0).output;
   };
-  CHECK(output(20) == 2 * output(24));
-  CHECK(output(24) == 3 * output(8));
+  CHECK(output(31) == 2 * output(32));
+  CHECK(output(32) == 4 * output(8));
 }
 
 TEST_CASE("On a host, the rows of copies count where they are not locked", "[cost_model]") {

@@ -7,15 +7,18 @@
 
 namespace polyad::detail {
 
-inline constexpr FormatWeights blco_on_hosts{.mttkrp = {.stream     = 2.47,
-                                                        .near       = 0.21,
-                                                        .output     = 1.08,
-                                                        .nodes      = 0.719,
-                                                        .second     = 0.381,
-                                                        .third      = 1.73,
-                                                        .own_second = 0.415,
-                                                        .locks      = 11.3},
-                                             .build  = {.sort = 12.4}};
+inline constexpr FormatWeights blco_on_hosts{
+    .mttkrp = {.stream     = 0.823,
+               .near       = 0.146,
+               .output     = 0.466,
+               .nonzeros   = 0.499,
+               .nodes      = 1.27,
+               .second     = 1.03,
+               .third      = 0.834,
+               .own_second = 0.936,
+               .locks      = 4.27,
+               .copies     = 8.48},
+    .build  = {.mode = 28, .stream = 1.67, .sort = 9.25, .scatter = 14.1, .rows = 15.5}};
 inline constexpr CostWeights blco_weights{
     .device_f32 = {.mttkrp = {.launch = 5.21, .stream = 5.59, .narrow = 2.7, .output = 0.986},
                    .build  = {.mode = 90.6, .sort = 5.06, .rows = 20.1, .memory = 51.3},
@@ -58,15 +61,19 @@ inline constexpr CostWeights streamed_weights{
                               .atomics   = 0.329},
                    .build  = {.sort = 15.8}}};
 
-inline constexpr FormatWeights alto_on_hosts{.mttkrp = {.stream     = 0.144,
-                                                        .near       = 0.256,
-                                                        .upper      = 1.6,
-                                                        .output     = 0.807,
-                                                        .nonzeros   = 0.631,
-                                                        .own_second = 0.473,
-                                                        .own_third  = 5.16,
-                                                        .locks      = 12},
-                                             .build  = {.mode = 713, .sort = 13.2, .search = 0.914}};
+inline constexpr FormatWeights alto_on_hosts{
+    .mttkrp = {.stream     = 0.27,
+               .near       = 0.238,
+               .upper      = 2.45,
+               .output     = 0.398,
+               .nonzeros   = 1.21,
+               .nodes      = 2.25,
+               .second     = 0.118,
+               .third      = 0.463,
+               .own_second = 1.36,
+               .locks      = 15.4,
+               .copies     = 4.62},
+    .build = {.stream = 90.3, .sort = 1.76, .scatter = 12.8, .rows = 9.86, .search = 0.863, .windows = 12.7}};
 inline constexpr CostWeights alto_weights{
     .device_f32 = {.mttkrp = {.launch  = 3.18,
                               .gather  = 0.429,

@@ -61,14 +61,16 @@ inline constexpr CostWeights tiny_vec_weights{
     .host_f64   = {.mttkrp = {.gather = 3.83, .output = 4.9, .atomics = 0.945, .hot = 0.326},
                    .build  = {.mode = 0.134, .rows = 1.26}}};
 
-inline constexpr FormatWeights permuted_on_hosts{.mttkrp = {.stream    = 2.08,
-                                                            .near      = 0.128,
-                                                            .output    = 1.09,
-                                                            .scattered = 3.87,
-                                                            .nodes     = 31.5,
-                                                            .second    = 2.4,
-                                                            .third     = 1.68},
-                                                 .build  = {.sort = 0.579, .scatter = 4.29}};
+inline constexpr FormatWeights permuted_on_hosts{
+    .mttkrp = {.stream    = 3.54,
+               .near      = 0.481,
+               .output    = 0.467,
+               .scattered = 3.2,
+               .nonzeros  = 0.414,
+               .nodes     = 11.9,
+               .second    = 0.924,
+               .third     = 1.59},
+    .build  = {.mode = 3.82, .sort = 3.18, .scatter = 3.91, .rows = 11.6}};
 inline constexpr CostWeights permuted_weights{
     .device_f32 = {.mttkrp = {.launch    = 3.17,
                               .stream    = 0.811,
@@ -93,8 +95,14 @@ inline constexpr CostWeights permuted_weights{
     .host_f64   = permuted_on_hosts};
 
 inline constexpr FormatWeights sorted_on_hosts{
-    .mttkrp = {.stream = 1.91, .near = 0.275, .output = 0.928, .nodes = 21, .second = 0.726, .third = 1.5},
-    .build  = {.stream = 10.3, .sort = 3.15, .scatter = 5.76, .rows = 5.17}};
+    .mttkrp = {.stream   = 1.47,
+               .near     = 0.723,
+               .output   = 0.353,
+               .nonzeros = 0.282,
+               .nodes    = 7.23,
+               .second   = 0.538,
+               .third    = 0.307},
+    .build  = {.mode = 12.9, .stream = 0.691, .sort = 3.44, .scatter = 10.4, .rows = 20.5}};
 inline constexpr CostWeights sorted_weights{
     .device_f32 = {.mttkrp = {.launch  = 3.26,
                               .stream  = 0.647,

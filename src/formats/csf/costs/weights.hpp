@@ -43,14 +43,16 @@ inline constexpr CostWeights csf_weights{
                               .ordered = 0.51},
                    .build  = {.stream = 26.5, .sort = 2.74, .scatter = 3.49, .rows = 149}}};
 
-inline constexpr FormatWeights b_csf_on_hosts{.mttkrp = {.stream   = 1.41,
-                                                         .upper    = 0.901,
-                                                         .output   = 0.719,
-                                                         .nonzeros = 0.668,
-                                                         .nodes    = 2.23,
-                                                         .second   = 0.206,
-                                                         .third    = 0.955},
-                                              .build  = {.stream = 30.6, .sort = 3.44, .scatter = 7.13}};
+inline constexpr FormatWeights b_csf_on_hosts{
+    .mttkrp = {.stream   = 0.755,
+               .near     = 0.117,
+               .upper    = 1.95,
+               .output   = 0.397,
+               .nonzeros = 1.12,
+               .nodes    = 2.49,
+               .second   = 0.106,
+               .third    = 0.324},
+    .build  = {.mode = 17.5, .stream = 39.6, .sort = 1.05, .scatter = 15.2, .rows = 20.1}};
 inline constexpr CostWeights b_csf_weights{
     .device_f32 = {.mttkrp = {.launch = 3.37,
                               .stream = 3.3,
@@ -75,14 +77,15 @@ inline constexpr CostWeights b_csf_weights{
     .host_f32 = b_csf_on_hosts,
     .host_f64 = b_csf_on_hosts};
 
-inline constexpr FormatWeights hb_csf_on_hosts{.mttkrp = {.stream   = 2.23,
-                                                          .upper    = 0.995,
-                                                          .output   = 0.686,
-                                                          .nonzeros = 1,
-                                                          .nodes    = 0.162,
-                                                          .second   = 0.0577,
-                                                          .third    = 0.519},
-                                               .build  = {.sort = 7.26, .scatter = 8}};
+inline constexpr FormatWeights hb_csf_on_hosts{
+    .mttkrp = {.stream   = 1.34,
+               .near     = 0.418,
+               .upper    = 1.3,
+               .output   = 0.411,
+               .nonzeros = 1.22,
+               .nodes    = 0.282,
+               .second   = 0.517},
+    .build  = {.mode = 25.3, .stream = 29.7, .sort = 0.908, .scatter = 22.3, .rows = 23.2}};
 inline constexpr CostWeights hb_csf_weights{
     .device_f32 = {.mttkrp = {.launch  = 4.05,
                               .stream  = 3.86,
