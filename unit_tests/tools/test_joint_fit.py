@@ -69,7 +69,7 @@ class JointFit(unittest.TestCase):
                         self.assertAlmostEqual(slopes[name][k][term], (around[0] - around[1]) / 2e-6, places=6)
 
     def test_finds_ratios_whatever_slows_a_tensor(self):
-        # All formats of a tensor are slower by one factor of up to ten, which tells nothing about a choice.
+        # All formats of a tensor are slower by one factor of up to ten, which does not matter to a choice.
         begin = disturbed(4)
         weights = joint_fit.joint_fit(problems(3, 150, lambda draw: 10 ** draw.uniform(0, 1)), begin)
         losses, off_before, off_after = [], [], []

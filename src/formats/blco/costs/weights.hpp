@@ -8,17 +8,17 @@
 namespace polyad::detail {
 
 inline constexpr FormatWeights blco_on_hosts{
-    .mttkrp = {.stream     = 0.823,
-               .near       = 0.146,
-               .output     = 0.466,
-               .nonzeros   = 0.499,
-               .nodes      = 1.27,
-               .second     = 1.03,
-               .third      = 0.834,
-               .own_second = 0.936,
-               .locks      = 4.27,
-               .copies     = 8.48},
-    .build  = {.mode = 28, .stream = 1.67, .sort = 9.25, .scatter = 14.1, .rows = 15.5}};
+    .mttkrp = {.stream     = 0.886,
+               .near       = 0.176,
+               .output     = 0.428,
+               .nonzeros   = 0.48,
+               .nodes      = 1.2,
+               .second     = 0.57,
+               .third      = 0.792,
+               .own_second = 0.951,
+               .locks      = 4.7,
+               .copies     = 7.2},
+    .build  = {.mode = 28.7, .stream = 1.84, .sort = 10.1, .scatter = 9.81, .rows = 15}};
 inline constexpr CostWeights blco_weights{
     .device_f32 = {.mttkrp = {.launch = 5.21, .stream = 5.59, .narrow = 2.7, .output = 0.986},
                    .build  = {.mode = 90.6, .sort = 5.06, .rows = 20.1, .memory = 51.3},
@@ -62,18 +62,18 @@ inline constexpr CostWeights streamed_weights{
                    .build  = {.sort = 15.8}}};
 
 inline constexpr FormatWeights alto_on_hosts{
-    .mttkrp = {.stream     = 0.27,
-               .near       = 0.238,
-               .upper      = 2.45,
-               .output     = 0.398,
-               .nonzeros   = 1.21,
-               .nodes      = 2.25,
-               .second     = 0.118,
-               .third      = 0.463,
-               .own_second = 1.36,
-               .locks      = 15.4,
-               .copies     = 4.62},
-    .build = {.stream = 90.3, .sort = 1.76, .scatter = 12.8, .rows = 9.86, .search = 0.863, .windows = 12.7}};
+    .mttkrp = {.stream     = 0.287,
+               .near       = 0.264,
+               .upper      = 2.27,
+               .output     = 0.362,
+               .nonzeros   = 1.18,
+               .nodes      = 2.74,
+               .second     = 0.104,
+               .third      = 0.471,
+               .own_second = 0.363,
+               .locks      = 14.8,
+               .copies     = 4.9},
+    .build  = {.stream = 94.6, .sort = 2.68, .scatter = 6.41, .rows = 9.09, .search = 0.91, .windows = 11.5}};
 inline constexpr CostWeights alto_weights{
     .device_f32 = {.mttkrp = {.launch  = 3.18,
                               .gather  = 0.429,

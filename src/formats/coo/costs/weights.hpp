@@ -62,15 +62,15 @@ inline constexpr CostWeights tiny_vec_weights{
                    .build  = {.mode = 0.134, .rows = 1.26}}};
 
 inline constexpr FormatWeights permuted_on_hosts{
-    .mttkrp = {.stream    = 3.54,
-               .near      = 0.481,
-               .output    = 0.467,
-               .scattered = 3.2,
-               .nonzeros  = 0.414,
-               .nodes     = 11.9,
-               .second    = 0.924,
-               .third     = 1.59},
-    .build  = {.mode = 3.82, .sort = 3.18, .scatter = 3.91, .rows = 11.6}};
+    .mttkrp = {.stream    = 3.84,
+               .near      = 0.445,
+               .output    = 0.414,
+               .scattered = 2.87,
+               .nonzeros  = 0.403,
+               .nodes     = 10.6,
+               .second    = 0.661,
+               .third     = 1.35},
+    .build  = {.mode = 3.57, .stream = 0.323, .sort = 3.39, .scatter = 3.57, .rows = 12.1}};
 inline constexpr CostWeights permuted_weights{
     .device_f32 = {.mttkrp = {.launch    = 3.17,
                               .stream    = 0.811,
@@ -95,14 +95,14 @@ inline constexpr CostWeights permuted_weights{
     .host_f64   = permuted_on_hosts};
 
 inline constexpr FormatWeights sorted_on_hosts{
-    .mttkrp = {.stream   = 1.47,
-               .near     = 0.723,
-               .output   = 0.353,
-               .nonzeros = 0.282,
-               .nodes    = 7.23,
-               .second   = 0.538,
-               .third    = 0.307},
-    .build  = {.mode = 12.9, .stream = 0.691, .sort = 3.44, .scatter = 10.4, .rows = 20.5}};
+    .mttkrp = {.stream   = 1.61,
+               .near     = 0.644,
+               .output   = 0.317,
+               .nonzeros = 0.309,
+               .nodes    = 6.04,
+               .second   = 0.38,
+               .third    = 0.323},
+    .build  = {.mode = 13.5, .stream = 0.631, .sort = 3.4, .scatter = 9.81, .rows = 19.6}};
 inline constexpr CostWeights sorted_weights{
     .device_f32 = {.mttkrp = {.launch  = 3.26,
                               .stream  = 0.647,

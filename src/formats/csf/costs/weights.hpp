@@ -44,15 +44,15 @@ inline constexpr CostWeights csf_weights{
                    .build  = {.stream = 26.5, .sort = 2.74, .scatter = 3.49, .rows = 149}}};
 
 inline constexpr FormatWeights b_csf_on_hosts{
-    .mttkrp = {.stream   = 0.755,
-               .near     = 0.117,
-               .upper    = 1.95,
-               .output   = 0.397,
+    .mttkrp = {.stream   = 0.89,
+               .near     = 0.149,
+               .upper    = 1.55,
+               .output   = 0.365,
                .nonzeros = 1.12,
-               .nodes    = 2.49,
-               .second   = 0.106,
-               .third    = 0.324},
-    .build  = {.mode = 17.5, .stream = 39.6, .sort = 1.05, .scatter = 15.2, .rows = 20.1}};
+               .nodes    = 2.16,
+               .second   = 0.155,
+               .third    = 0.273},
+    .build  = {.mode = 17.1, .stream = 33.1, .sort = 0.895, .scatter = 19.8, .rows = 19.7}};
 inline constexpr CostWeights b_csf_weights{
     .device_f32 = {.mttkrp = {.launch = 3.37,
                               .stream = 3.3,
@@ -78,14 +78,14 @@ inline constexpr CostWeights b_csf_weights{
     .host_f64 = b_csf_on_hosts};
 
 inline constexpr FormatWeights hb_csf_on_hosts{
-    .mttkrp = {.stream   = 1.34,
-               .near     = 0.418,
-               .upper    = 1.3,
-               .output   = 0.411,
-               .nonzeros = 1.22,
-               .nodes    = 0.282,
-               .second   = 0.517},
-    .build  = {.mode = 25.3, .stream = 29.7, .sort = 0.908, .scatter = 22.3, .rows = 23.2}};
+    .mttkrp = {.stream   = 1.07,
+               .near     = 0.568,
+               .upper    = 1.01,
+               .output   = 0.382,
+               .nonzeros = 1.29,
+               .nodes    = 0.292,
+               .second   = 0.402},
+    .build  = {.mode = 24.6, .stream = 34.1, .sort = 1.13, .scatter = 17.9, .rows = 20.7}};
 inline constexpr CostWeights hb_csf_weights{
     .device_f32 = {.mttkrp = {.launch  = 4.05,
                               .stream  = 3.86,

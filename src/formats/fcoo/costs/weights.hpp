@@ -8,15 +8,15 @@
 namespace polyad::detail {
 
 inline constexpr FormatWeights f_coo_on_hosts{
-    .mttkrp = {.stream   = 1.2,
-               .near     = 0.73,
-               .upper    = 0.331,
-               .output   = 0.441,
-               .nonzeros = 1.15,
-               .nodes    = 12.3,
-               .second   = 1.04,
-               .third    = 0.906},
-    .build  = {.mode = 15.9, .stream = 1.6, .sort = 3.02, .scatter = 13.5, .rows = 21}};
+    .mttkrp = {.stream   = 1.47,
+               .near     = 0.639,
+               .upper    = 0.298,
+               .output   = 0.4,
+               .nonzeros = 1.1,
+               .nodes    = 9.71,
+               .second   = 0.834,
+               .third    = 0.846},
+    .build  = {.mode = 16.9, .stream = 1.51, .sort = 3.22, .scatter = 12.4, .rows = 19.7}};
 inline constexpr CostWeights f_coo_weights{
     .device_f32 = {.mttkrp = {.launch = 3.86, .stream = 0.214, .near = 1.01, .narrow = 1.1, .output = 1.34},
                    .build  = {.mode = 134, .stream = 1.31, .sort = 3.99, .rows = 143, .memory = 72.7},
