@@ -7,17 +7,18 @@ does not matter. So the predictions of a tensor's formats may all be off by one 
     sum over tensors, ranks and numbers of iterations of
       sum over formats of nearness (log predicted/measured - their mean)^2 + the expected log of chosen/best, chosen softly
 
-A format that takes twice the time of the best one hardly counts (nearness), and one that was not measured not at all. Floats and doubles share their weights, since the terms
-count bytes and lines. Needs numpy and scipy."""
+A format that takes twice the time of the best one hardly counts (nearness), and one that was not measured not at all.
+Floats and doubles share their weights, since the terms count bytes and lines. Needs numpy and scipy."""
 
 import numpy as np
 from scipy.optimize import minimize
 
 ITERATIONS = (1, 10, 50)
 NEARNESS = 0.4  # in log measured/best
-SOFTNESS = 0.15  # in log predicted
+SOFTNESS = (0.15, 0.05)  # in log predicted; each fit begins where the one before ended
 OF_CHOICE, OF_DRIFT = 2.0, 0.01
 FURTHER_OFF = 1.0  # the most that a bad choice counts
+START_SHARE = 0.05  # what each term contributes to the start at least
 LEAST_SHARE = 0.01  # a term that contributes less on average is left out
 
 
@@ -41,7 +42,7 @@ class Problems:
             builds.append([case.build if case else 0 for case in cases])
         self.times, self.builds = np.array(self.times).T, np.array(builds).T
 
-    def loss(self, logs, start):
+    def loss(self, logs, start, softness):
         """The sum above and its derivatives by the logarithms of all weights."""
         modes = np.stack([self.terms[name][0] @ np.exp(logs[name][0]) for name in self.formats], 1)
         builds = np.stack([self.terms[name][1] @ np.exp(logs[name][1]) for name in self.formats], 1)
@@ -52,7 +53,7 @@ class Problems:
             lost = np.minimum(np.log(measured / measured.min(1, keepdims=True)), FURTHER_OFF)
             predicted = np.where(self.known, predicted, np.inf)
             measured = np.where(self.known, measured, 1)
-            chosen = np.exp(-np.log(predicted / predicted.min(1, keepdims=True)) / SOFTNESS)
+            chosen = np.exp(-np.log(predicted / predicted.min(1, keepdims=True)) / softness)
             predicted = np.where(self.known, predicted, 1)
             logarithm = np.log(predicted)
             chosen /= chosen.sum(1, keepdims=True)
@@ -61,7 +62,7 @@ class Problems:
             error = logarithm - np.log(measured)
             error = error - (near * error).sum(1, keepdims=True) / near.sum(1, keepdims=True)
             value += share * ((near * error**2).sum() + OF_CHOICE * expected.sum())
-            slope = share * (2 * near * error - OF_CHOICE * chosen * (lost - expected) / SOFTNESS) / predicted
+            slope = share * (2 * near * error - OF_CHOICE * chosen * (lost - expected) / softness) / predicted
             by_build += slope
             by_mode += count * slope
         slopes = {}
@@ -75,12 +76,12 @@ class Problems:
         return value, slopes
 
     def common_factor(self, logs):
-        """By how much all formats are predicted too long, which the loss does not notice. Formats fitted alone must compare."""
+        """By how much all builds are predicted too long. The loss does not notice what all formats share, but their predictions must
+        compare with those of formats that are fitted alone. These win short runs only, which consist mostly of the build."""
         ratios = []
         for k, name in enumerate(self.formats):
-            for part, measured in enumerate((self.times, self.builds)):
-                predicted = self.terms[name][part][self.known[:, k]] @ np.exp(logs[name][part])
-                ratios.append(np.median(np.log(predicted / measured[self.known[:, k], k])))
+            predicted = self.terms[name][1][self.known[:, k]] @ np.exp(logs[name][1])
+            ratios.append(np.median(np.log(predicted / self.builds[self.known[:, k], k])))
         return np.exp(np.mean(ratios))
 
 
@@ -103,9 +104,11 @@ def joint_fit(groups, start):
         begin[name] = []
         for part, names in enumerate((problems.mode_names, problems.build_names)):
             weights = np.array([start[name][part][term] for term in names])
-            occurs = problems.terms[name][part].any(0)
-            small = 0.02 * np.median(weights[weights > 0])
-            begin[name].append(np.where(occurs, np.log(weights + small), -30))
+            terms = problems.terms[name][part]
+            predicted = terms @ weights
+            # No term begins at zero, from where its logarithm would not find back.
+            least = [START_SHARE * np.median(predicted[column > 0] / column[column > 0]) if column.any() else 0 for column in terms.T]
+            begin[name].append(np.log(np.maximum(weights + least, 1e-13)))
 
     def unpacked(vector):
         parts, at = {}, 0
@@ -116,11 +119,14 @@ def joint_fit(groups, start):
                 at += len(part)
         return parts
 
-    def function(vector):
-        value, slopes = problems.loss(unpacked(vector), begin)
+    def function(vector, softness):
+        value, slopes = problems.loss(unpacked(vector), begin, softness)
         return value, flat(slopes)
 
-    found = unpacked(minimize(function, flat(begin), jac=True, method="L-BFGS-B", options={"maxiter": 200}).x)
+    vector = flat(begin)
+    for softness in SOFTNESS:
+        vector = minimize(function, vector, softness, jac=True, method="L-BFGS-B", options={"maxiter": 1000}).x
+    found = unpacked(vector)
     common = problems.common_factor(found)
     return {name: tuple(pruned(np.exp(found[name][part]) / common, problems.terms[name][part], names)
                         for part, names in enumerate((problems.mode_names, problems.build_names)))

@@ -75,6 +75,7 @@ struct ModeTerms {
   double own_second = 0;  // the same of the output, if its rows are added to
   double own_third  = 0;
   double locks      = 0;  // rows that are locked
+  double copies     = 0;  // rows of the output that threads keep copies of
 
   /// All of them, in the order of their sum.
   static constexpr auto all = std::to_array<Term<ModeTerms>>({{"launch", &ModeTerms::launch},
@@ -94,7 +95,8 @@ struct ModeTerms {
                                                               {"third", &ModeTerms::third},
                                                               {"own_second", &ModeTerms::own_second},
                                                               {"own_third", &ModeTerms::own_third},
-                                                              {"locks", &ModeTerms::locks}});
+                                                              {"locks", &ModeTerms::locks},
+                                                              {"copies", &ModeTerms::copies}});
 };
 
 /// Terms of a build.
@@ -105,7 +107,8 @@ struct BuildTerms {
   double scatter = 0;  // coordinates and values from random places, for each copy
   double rows    = 0;  // a flag and an index for each row of each mode
   double memory  = 0;  // a launch for each copy whose arrays are longer than an allocator keeps ready
-  double search  = 0;  // the coordinates, read once for each order that is tried (alto on a host)
+  double search  = 0;  // the coordinates, compared once for each order that is tried (alto on a host)
+  double windows = 0;  // the nonzeros of the windows in which each of these orders is examined
 
   static constexpr auto all = std::to_array<Term<BuildTerms>>({{"mode", &BuildTerms::mode},
                                                                {"stream", &BuildTerms::stream},
@@ -113,7 +116,8 @@ struct BuildTerms {
                                                                {"scatter", &BuildTerms::scatter},
                                                                {"rows", &BuildTerms::rows},
                                                                {"memory", &BuildTerms::memory},
-                                                               {"search", &BuildTerms::search}});
+                                                               {"search", &BuildTerms::search},
+                                                               {"windows", &BuildTerms::windows}});
 };
 
 /// Terms of the work in every iteration in addition to the MTTKRPs.
@@ -312,6 +316,7 @@ struct HostWalk {
   std::vector<double> reads;  // rows of each mode that are read from anywhere
   double adds    = 0;         // rows of the output that are added to, anywhere
   double locks   = 0;         // and how many of them are locked
+  double copies  = 0;         // rows of which threads keep copies, which are zeroed and then added up
   double lookups = 0;         // nonzeros that are read from anywhere in the coordinates
 };
 [[nodiscard]] ModeTerms host_walk(CostInput const& input, int mode, HostWalk const& walk);

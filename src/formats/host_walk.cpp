@@ -49,6 +49,13 @@ double missed_share(CostInput const& input, int mode, double cache) {
   return missed / std::max(nonzeros_of(input), 1.0);
 }
 
+/// Bytes of memory that move for each row of an output. A row that ends within a line of a cache is read
+/// before it is written.
+double written_bytes(CostInput const& input) {
+  double const padded = lines_of_row(input) * line;
+  return padded == row_bytes(input) ? padded : 2 * padded;
+}
+
 double line_seconds(CostInput const& input, double table) {
   return line / gather_rate(input.machine, table);
 }
@@ -107,14 +114,15 @@ ModeTerms host_walk(CostInput const& input, int mode, HostWalk const& walk) {
   double const row_seconds = row_bytes(input) / gather_rate(machine, 0);
   double const blocks      = passes(input);
   ModeTerms terms{};
-  terms.near          = walk.rows * row_seconds;
-  terms.upper         = walk.node_rows * row_seconds;
-  terms.stream        = copy_seconds(input, blocks * walk.bytes);
-  terms.nonzeros      = blocks * nnz * nearest;
-  terms.nodes         = blocks * walk.nodes * nearest;
-  terms.locks         = blocks * walk.locks * nearest;
-  double const padded = lines_of_row(input) * line;
-  terms.output        = copy_seconds(input, static_cast<double>(input.tensor.modes[mode].extent) * padded);
+  terms.near     = walk.rows * row_seconds;
+  terms.upper    = walk.node_rows * row_seconds;
+  terms.stream   = copy_seconds(input, blocks * walk.bytes);
+  terms.nonzeros = blocks * nnz * nearest;
+  terms.nodes    = blocks * walk.nodes * nearest;
+  terms.locks    = blocks * walk.locks * nearest;
+  terms.output =
+      copy_seconds(input, static_cast<double>(input.tensor.modes[mode].extent) * written_bytes(input));
+  terms.copies = copy_seconds(input, walk.copies * lines_of_row(input) * line);
   for (int n = 0; n < input.tensor.order(); ++n) {
     double const of_second = missed_share(input, n, second_cache);
     double const of_third  = missed_share(input, n, third_cache);

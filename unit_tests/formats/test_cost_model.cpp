@@ -315,6 +315,43 @@ TEST_CASE("On a host, runs of nonzeros spare rows", "[cost_model]") {
   CHECK(host_terms("b-csf", along_last, 1).upper < 0.1 * host_terms("b-csf", without, 1).upper);
 }
 
+TEST_CASE("On a host, sorted reads the row of a long run once", "[cost_model]") {
+  auto tensor                  = survey({60, 3000, 90000}, scattered({60, 3000, 90000}, 200000));
+  auto const all_rows          = host_terms("sorted", tensor, 1);
+  tensor.modes[2].fibers_along = 200000 / 3.9;  // the runs of equal indices in modes 0 and 1
+  auto const shorter           = host_terms("sorted", tensor, 1);
+  tensor.modes[2].fibers_along = 200000 / 4.1;
+  auto const hoisted           = host_terms("sorted", tensor, 1);
+  CHECK(shorter.near == all_rows.near);
+  CHECK(hoisted.near == all_rows.near / 2);
+  CHECK(all_rows.upper == 0);
+  CHECK(hoisted.upper > 0);
+  CHECK(hoisted.upper < 0.3 * hoisted.near);
+  CHECK(hoisted.nodes > all_rows.nodes);
+}
+
+TEST_CASE("On a host, rows that end within a line are read before they are written", "[cost_model]") {
+  auto const tensor  = survey({300, 300, 300}, scattered({300, 300, 300}, 5000));
+  auto const machine = some_machine(false);
+  auto const output  = [&](std::uint64_t rank) {
+    return find_format_costs("sorted")->mttkrp({tensor, machine, rank, 8, 4}, 0).output;
+  };
+  CHECK(output(31) == 2 * output(32));
+  CHECK(output(32) == 4 * output(8));
+}
+
+TEST_CASE("On a host, the rows of copies count where they are not locked", "[cost_model]") {
+  auto const tensor = survey({300, 300, 90000}, scattered({300, 300, 90000}, 200000));
+  for (auto const* name : {"blco", "alto"}) {
+    CAPTURE(name);
+    CHECK(host_terms(name, tensor, 0).copies > 0);
+    CHECK(host_terms(name, tensor, 0, 3).copies == 2 * host_terms(name, tensor, 0, 2).copies);
+    CHECK(host_terms(name, tensor, 0, 1).copies == 0);
+    CHECK(host_terms(name, tensor, 2).copies == 0);
+  }
+  CHECK(host_terms("sorted", tensor, 0).copies == 0);
+}
+
 TEST_CASE("On a host, rows are locked or miss the caches if a mode is long", "[cost_model]") {
   // More than 65536 rows, and more than an eighth of the nonzeros: too many for copies of each thread.
   auto const tensor = survey({300, 300, 90000}, scattered({300, 300, 90000}, 200000));
@@ -344,6 +381,16 @@ TEST_CASE("Building alto on a host takes longer where more orders are tried", "[
   };
   CHECK(std::abs(search({30, 40, 50, 60}) / search({30, 40, 50}) - 15.0 / 7) < 1e-9);
   CHECK(std::abs(search({9, 9, 9, 9, 9, 9}) / search({30, 40, 50}) - 13.0 / 7) < 1e-9);
+}
+
+TEST_CASE("Building alto on a host examines windows of at most 16384 nonzeros", "[cost_model]") {
+  auto const machine = some_machine(false);
+  auto const windows = [&](std::size_t nnz) {
+    auto const tensor = survey({300, 400, 500}, scattered({300, 400, 500}, nnz));
+    return find_format_costs("alto")->build({tensor, machine, 16, 4, 4}).windows;
+  };
+  CHECK(windows(16000) == 2 * windows(8000));
+  CHECK(windows(100000) == windows(20000));
 }
 
 TEST_CASE("Rows that many nonzeros share cost more to add to", "[cost_model]") {

@@ -61,6 +61,15 @@ bool locks_rows(CostInput const& input, int mode) {
          input.tensor.modes[mode].extent > most_private_rows(input.tensor.nnz);
 }
 
+/// The rows of a host's mode that all threads but one keep a copy of: those that have several nonzeros.
+double copied_rows(CostInput const& input, int mode) {
+  auto const& survey = input.tensor.modes[mode];
+  if (input.machine.concurrency == 1 || locks_rows(input, mode)) return 0;
+  double rows = 0;
+  for (std::size_t b = 1; b < ModeSurvey::bins; ++b) rows += static_cast<double>(survey.rows[b]);
+  return rows * (input.machine.concurrency - 1);
+}
+
 ModeTerms tiled_walk(CostInput const& input, int mode) {
   ModeTerms terms = costs::walk(input, mode, 8 + input.scalar_bytes);
   costs::add_atomics(terms, input, mode, rows_of_a_tile(input, mode));
@@ -79,6 +88,7 @@ ModeTerms blco_walk(CostInput const& input, int mode) {
                            .reads     = std::vector<double>(input.tensor.modes.size(), nnz),
                            .adds      = nnz,
                            .locks     = locks_rows(input, mode) ? nnz : 0,
+                           .copies    = copied_rows(input, mode),
                            .lookups   = 0});
 }
 
@@ -168,8 +178,9 @@ ModeTerms alto_host_walk(CostInput const& input, int mode) {
   walk.bytes =
       nnz * (input.scalar_bytes + single * input.index_bytes) + group * (1 + grouped) * input.index_bytes;
   for (int n = 0; n < input.tensor.order(); ++n) walk.reads.push_back(contains(modes, n) ? group : nnz);
-  walk.adds  = of_group ? group : nnz;
-  walk.locks = locks_rows(input, mode) ? walk.adds : 0;
+  walk.adds   = of_group ? group : nnz;
+  walk.locks  = locks_rows(input, mode) ? walk.adds : 0;
+  walk.copies = copied_rows(input, mode);
   return costs::host_walk(input, mode, walk);
 }
 
@@ -183,9 +194,15 @@ ModeTerms alto_walk(CostInput const& input, int mode) {
 BuildTerms alto_build(CostInput const& input) {
   BuildTerms terms = costs::sorted_build(input, alto_bytes(input), 1);
   if (input.machine.is_device) return terms;
-  auto const orders  = static_cast<double>(grouping_candidates(input.tensor.order()).size());
-  double const bytes = costs::nonzeros_of(input) * input.tensor.order() * input.index_bytes;
-  terms.search       = costs::copy_seconds(input, orders * bytes);
+  // Both are bound by the cores, not by the memory (formats/blco/build/fastest_order.hpp).
+  constexpr double in_windows = 1 << 14;
+  constexpr double line       = 64;
+  double const nnz            = costs::nonzeros_of(input);
+  auto const orders           = static_cast<double>(grouping_candidates(input.tensor.order()).size());
+  double const indices        = orders * input.tensor.order() / costs::gather_rate(input.machine, 0);
+  terms.mode                  = 0;
+  terms.search                = indices * nnz * input.index_bytes;
+  terms.windows               = indices * std::min(nnz, in_windows) * line;
   return terms;
 }
 

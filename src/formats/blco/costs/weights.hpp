@@ -7,15 +7,18 @@
 
 namespace polyad::detail {
 
-inline constexpr FormatWeights blco_on_hosts{.mttkrp = {.stream     = 2.47,
-                                                        .near       = 0.21,
-                                                        .output     = 1.08,
-                                                        .nodes      = 0.719,
-                                                        .second     = 0.381,
-                                                        .third      = 1.73,
-                                                        .own_second = 0.415,
-                                                        .locks      = 11.3},
-                                             .build  = {.sort = 12.4}};
+inline constexpr FormatWeights blco_on_hosts{
+    .mttkrp = {.stream     = 0.886,
+               .near       = 0.176,
+               .output     = 0.428,
+               .nonzeros   = 0.48,
+               .nodes      = 1.2,
+               .second     = 0.57,
+               .third      = 0.792,
+               .own_second = 0.951,
+               .locks      = 4.7,
+               .copies     = 7.2},
+    .build  = {.mode = 28.7, .stream = 1.84, .sort = 10.1, .scatter = 9.81, .rows = 15}};
 inline constexpr CostWeights blco_weights{
     .device_f32 = {.mttkrp = {.launch = 5.21, .stream = 5.59, .narrow = 2.7, .output = 0.986},
                    .build  = {.mode = 90.6, .sort = 5.06, .rows = 20.1, .memory = 51.3},
@@ -58,15 +61,19 @@ inline constexpr CostWeights streamed_weights{
                               .atomics   = 0.329},
                    .build  = {.sort = 15.8}}};
 
-inline constexpr FormatWeights alto_on_hosts{.mttkrp = {.stream     = 0.144,
-                                                        .near       = 0.256,
-                                                        .upper      = 1.6,
-                                                        .output     = 0.807,
-                                                        .nonzeros   = 0.631,
-                                                        .own_second = 0.473,
-                                                        .own_third  = 5.16,
-                                                        .locks      = 12},
-                                             .build  = {.mode = 713, .sort = 13.2, .search = 0.914}};
+inline constexpr FormatWeights alto_on_hosts{
+    .mttkrp = {.stream     = 0.287,
+               .near       = 0.264,
+               .upper      = 2.27,
+               .output     = 0.362,
+               .nonzeros   = 1.18,
+               .nodes      = 2.74,
+               .second     = 0.104,
+               .third      = 0.471,
+               .own_second = 0.363,
+               .locks      = 14.8,
+               .copies     = 4.9},
+    .build  = {.stream = 94.6, .sort = 2.68, .scatter = 6.41, .rows = 9.09, .search = 0.91, .windows = 11.5}};
 inline constexpr CostWeights alto_weights{
     .device_f32 = {.mttkrp = {.launch  = 3.18,
                               .gather  = 0.429,

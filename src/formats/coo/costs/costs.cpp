@@ -147,10 +147,22 @@ std::optional<LocalityBlocks> locality_blocks(CostInput const& input, int mode) 
   return LocalityBlocks{shortest, std::min(1.0, blocks * static_cast<double>(rows) / nnz)};
 }
 
+/// A host's walk. It multiplies the row of the shortest other mode once per run if runs are long
+/// (SortedTuning::hoist).
+ModeTerms sorted_on_host(CostInput const& input, int mode) {
+  auto const levels    = costs::ordered_modes(input, mode);
+  costs::HostWalk walk = costs::sorted_host_walk(input, levels, false);
+  double const nnz     = costs::nonzeros_of(input);
+  double const runs    = input.tensor.order() < 3 ? nnz : walk.reads[levels[1]];
+  bool const hoists    = nnz >= 4 * runs;
+  walk.rows            = nnz * (input.tensor.order() - (hoists ? 2 : 1));
+  walk.node_rows       = hoists ? runs : 0;
+  walk.nodes += hoists ? runs : 0;
+  return costs::host_walk(input, mode, walk);
+}
+
 ModeTerms sorted_walk(CostInput const& input, int mode) {
-  if (!input.machine.is_device)
-    return costs::host_walk(input, mode,
-                            costs::sorted_host_walk(input, costs::ordered_modes(input, mode), false));
+  if (!input.machine.is_device) return sorted_on_host(input, mode);
   ModeTerms terms    = costs::walk(input, mode, coordinates(input));
   auto const& survey = input.tensor.modes[mode];
   auto const blocks  = locality_blocks(input, mode);

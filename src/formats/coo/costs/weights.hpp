@@ -61,14 +61,16 @@ inline constexpr CostWeights tiny_vec_weights{
     .host_f64   = {.mttkrp = {.gather = 3.83, .output = 4.9, .atomics = 0.945, .hot = 0.326},
                    .build  = {.mode = 0.134, .rows = 1.26}}};
 
-inline constexpr FormatWeights permuted_on_hosts{.mttkrp = {.stream    = 2.08,
-                                                            .near      = 0.128,
-                                                            .output    = 1.09,
-                                                            .scattered = 3.87,
-                                                            .nodes     = 31.5,
-                                                            .second    = 2.4,
-                                                            .third     = 1.68},
-                                                 .build  = {.sort = 0.579, .scatter = 4.29}};
+inline constexpr FormatWeights permuted_on_hosts{
+    .mttkrp = {.stream    = 3.84,
+               .near      = 0.445,
+               .output    = 0.414,
+               .scattered = 2.87,
+               .nonzeros  = 0.403,
+               .nodes     = 10.6,
+               .second    = 0.661,
+               .third     = 1.35},
+    .build  = {.mode = 3.57, .stream = 0.323, .sort = 3.39, .scatter = 3.57, .rows = 12.1}};
 inline constexpr CostWeights permuted_weights{
     .device_f32 = {.mttkrp = {.launch    = 3.17,
                               .stream    = 0.811,
@@ -93,8 +95,14 @@ inline constexpr CostWeights permuted_weights{
     .host_f64   = permuted_on_hosts};
 
 inline constexpr FormatWeights sorted_on_hosts{
-    .mttkrp = {.stream = 1.91, .near = 0.275, .output = 0.928, .nodes = 21, .second = 0.726, .third = 1.5},
-    .build  = {.stream = 10.3, .sort = 3.15, .scatter = 5.76, .rows = 5.17}};
+    .mttkrp = {.stream   = 1.61,
+               .near     = 0.644,
+               .output   = 0.317,
+               .nonzeros = 0.309,
+               .nodes    = 6.04,
+               .second   = 0.38,
+               .third    = 0.323},
+    .build  = {.mode = 13.5, .stream = 0.631, .sort = 3.4, .scatter = 9.81, .rows = 19.6}};
 inline constexpr CostWeights sorted_weights{
     .device_f32 = {.mttkrp = {.launch  = 3.26,
                               .stream  = 0.647,

@@ -43,14 +43,16 @@ inline constexpr CostWeights csf_weights{
                               .ordered = 0.51},
                    .build  = {.stream = 26.5, .sort = 2.74, .scatter = 3.49, .rows = 149}}};
 
-inline constexpr FormatWeights b_csf_on_hosts{.mttkrp = {.stream   = 1.41,
-                                                         .upper    = 0.901,
-                                                         .output   = 0.719,
-                                                         .nonzeros = 0.668,
-                                                         .nodes    = 2.23,
-                                                         .second   = 0.206,
-                                                         .third    = 0.955},
-                                              .build  = {.stream = 30.6, .sort = 3.44, .scatter = 7.13}};
+inline constexpr FormatWeights b_csf_on_hosts{
+    .mttkrp = {.stream   = 0.89,
+               .near     = 0.149,
+               .upper    = 1.55,
+               .output   = 0.365,
+               .nonzeros = 1.12,
+               .nodes    = 2.16,
+               .second   = 0.155,
+               .third    = 0.273},
+    .build  = {.mode = 17.1, .stream = 33.1, .sort = 0.895, .scatter = 19.8, .rows = 19.7}};
 inline constexpr CostWeights b_csf_weights{
     .device_f32 = {.mttkrp = {.launch = 3.37,
                               .stream = 3.3,
@@ -75,14 +77,15 @@ inline constexpr CostWeights b_csf_weights{
     .host_f32 = b_csf_on_hosts,
     .host_f64 = b_csf_on_hosts};
 
-inline constexpr FormatWeights hb_csf_on_hosts{.mttkrp = {.stream   = 2.23,
-                                                          .upper    = 0.995,
-                                                          .output   = 0.686,
-                                                          .nonzeros = 1,
-                                                          .nodes    = 0.162,
-                                                          .second   = 0.0577,
-                                                          .third    = 0.519},
-                                               .build  = {.sort = 7.26, .scatter = 8}};
+inline constexpr FormatWeights hb_csf_on_hosts{
+    .mttkrp = {.stream   = 1.07,
+               .near     = 0.568,
+               .upper    = 1.01,
+               .output   = 0.382,
+               .nonzeros = 1.29,
+               .nodes    = 0.292,
+               .second   = 0.402},
+    .build  = {.mode = 24.6, .stream = 34.1, .sort = 1.13, .scatter = 17.9, .rows = 20.7}};
 inline constexpr CostWeights hb_csf_weights{
     .device_f32 = {.mttkrp = {.launch  = 4.05,
                               .stream  = 3.86,

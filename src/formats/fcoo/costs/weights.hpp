@@ -8,9 +8,15 @@
 namespace polyad::detail {
 
 inline constexpr FormatWeights f_coo_on_hosts{
-    .mttkrp =
-        {.stream = 0.847, .near = 0.935, .output = 0.955, .nodes = 14.7, .second = 0.153, .third = 1.96},
-    .build = {.stream = 9.01, .sort = 3.32, .scatter = 7.53, .rows = 7.4}};
+    .mttkrp = {.stream   = 1.47,
+               .near     = 0.639,
+               .upper    = 0.298,
+               .output   = 0.4,
+               .nonzeros = 1.1,
+               .nodes    = 9.71,
+               .second   = 0.834,
+               .third    = 0.846},
+    .build  = {.mode = 16.9, .stream = 1.51, .sort = 3.22, .scatter = 12.4, .rows = 19.7}};
 inline constexpr CostWeights f_coo_weights{
     .device_f32 = {.mttkrp = {.launch = 3.86, .stream = 0.214, .near = 1.01, .narrow = 1.1, .output = 1.34},
                    .build  = {.mode = 134, .stream = 1.31, .sort = 3.99, .rows = 143, .memory = 72.7},
