@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CP-ALS of tensors that have a few nonzeros, with bounds and penalties for any modes. Most rows are empty, so
-// coordinate descent leaves components of which only rounding errors are there. No run may leave the range of
-// its numbers for them.
+// CP-ALS of tensors that have a few nonzeros, with bounds and penalties for any modes. Most rows are empty,
+// so coordinate descent leaves components of which only rounding errors are there. No run may leave the range
+// of its numbers for them.
 #include <Kokkos_Core.hpp>
 #include <cmath>
 #include <cstddef>

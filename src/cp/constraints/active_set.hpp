@@ -96,8 +96,8 @@ private:
   /// V has rounding errors of Scalar, which a direction of little curvature would amplify: of the start's
   /// entries only those are free at first whose curvature is above them.
   static constexpr double epsilon = static_cast<double>(Kokkos::Experimental::epsilon_v<Scalar>);
-  /// The largest magnitude of an entry without a bound: the minimum may be beyond the range of numbers if only
-  /// rounding errors are left of the other modes' columns. Its square is in the range of doubles.
+  /// The largest magnitude of an entry without a bound: the minimum may be beyond the range of numbers if
+  /// only rounding errors are left of the other modes' columns. Its square is in the range of doubles.
   static constexpr double reach = sizeof(Scalar) < sizeof(double) ? 0x1p120 : 0x1p400;
 
   enum Place : int { fixed = -1, left_out = -2 };  // else the position in P

@@ -127,7 +127,7 @@ public:
     return !(*this)[n].needs_start() && !(*this)[n].keeps_scale();
   }
 
-  /// The factor by which the columns' norms may differ from their target after the update of mode n, or 0: any.
+  /// The factor by which the columns' norms may differ from their target after the update of mode n; 0: any.
   /// They may be very large or small if the start was far from a solution, or if a penalty makes a component
   /// vanish. Next to bounds, least squares may leave only rounding errors of a component.
   [[nodiscard]] double slack_after(int n) const {

@@ -22,8 +22,8 @@ template <class Checkpoint>
   return found.norm_squared == run.norm_squared || difference <= 1e-6 * run.norm_squared;
 }
 
-/// The same for seeds. A checkpoint has the numbers that its seed gave, so the run needs none: it may have the
-/// usual seed of 0, or name that of the checkpoint.
+/// The same for seeds. A checkpoint has the numbers that its seed gave, so the run needs none: it may have
+/// the usual seed of 0, or name that of the checkpoint.
 template <class Checkpoint>
 [[nodiscard]] std::string difference_of_seeds(Checkpoint const& found, Checkpoint const& run) {
   if (run.seed == 0) return {};
@@ -31,7 +31,8 @@ template <class Checkpoint>
 }
 
 /// What `found` is, if it is of another tensor than `run` or of options that give other iterates; otherwise
-/// empty. The first difference counts: of the model's size, the precision, the format, the other options, the seed.
+/// empty. The first difference counts: of the model's size, the precision, the format, the other options, the
+/// seed.
 /// \param keeps_format   whether iterates of other formats, which differ by rounding alone, are others
 /// \param has_same_rows  whether the rows that both store are alike
 template <class Checkpoint>
