@@ -707,6 +707,37 @@ Judgement spare_new_places(Judgement const& judgement, int parts, Again const& a
   return judgement;
 }
 
+/// Entries of parts that chose nothing.
+struct OtherParts {
+  JudgedEntries entries;
+  int parts = 0;
+};
+
+/// As many parts as are needed to judge. The parameters are those of decide.
+/// \param time  the mode of time; -1: none
+template <class Again>
+OtherParts other_parts(JudgedEntries const& first, count_t all, int time, Again const& again) {
+  constexpr int most_parts = 5;
+  OtherParts others;
+  auto const needs_more = [&] {
+    count_t const judged = first.size() + others.entries.size();
+    if (judged < std::min<count_t>(enough_judged, all)) return true;
+    if (others.parts == 0 && judge(first, time).harms_new_places) return true;
+    return first.size() < most_judged_again &&
+           is_undecided(judge(others.parts > 0 ? others.entries : first, time), least_of_class);
+  };
+  for (int fold = 1;
+       fold < most_parts && static_cast<std::size_t>(fold + 1) * first.size() <= all + first.size() / 2 &&
+       needs_more();
+       ++fold) {
+    auto const more = again(fold);
+    if (more.size() == 0) break;
+    others.entries.append(more);
+    ++others.parts;
+  }
+  return others;
+}
+
 /// Decides whether the best candidate is better than mean and biases, and for which rows.
 /// \param first  the entries that chose it
 /// \param again  judges another part, or returns no entries; part 0 is `first`; it may throw SearchStopped
@@ -721,26 +752,8 @@ void decide(JudgedEntries const& first, count_t all, Again const& again, Choice&
     choice.classes    = judgement.by_class;
     classes           = learns ? judgement.classes : std::vector<std::uint64_t>();
   };
-  JudgedEntries others;
-  int parts             = 0;  // whose entries `others` has
-  auto const wants_more = [&] {
-    count_t const judged = first.size() + others.size();
-    if (judged < std::min<count_t>(enough_judged, all)) return true;
-    if (parts == 0 && judge(first, time).harms_new_places) return true;
-    return first.size() < most_judged_again &&
-           is_undecided(judge(others.size() > 0 ? others : first, time), least_of_class);
-  };
-  constexpr int most_parts = 5;
   try {
-    for (int fold = 1;
-         fold < most_parts && static_cast<std::size_t>(fold + 1) * first.size() <= all + first.size() / 2 &&
-         wants_more();
-         ++fold) {
-      auto const more = again(fold);
-      if (more.size() == 0) break;
-      others.append(more);
-      ++parts;
-    }
+    auto const [others, parts] = other_parts(first, all, time, again);
     // The model that continues is the one that `first` judges. It may be worse than a fit from a random
     // start.
     bool const gains = gain_of(first, {}, [](std::size_t) { return true; }).sum > 0;
