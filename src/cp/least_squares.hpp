@@ -69,8 +69,9 @@ public:
 
 private:
   void invert(Space const& space, Problem const& problem, HadamardOfGrams<Space> const* hadamard) {
-    ScaledHadamard<Space> const matrix{problem.H, problem.weights, problem.scale, problem.of_tensor,
-                                       m_penalty};
+    bool const may_have_vanished = hadamard != nullptr && hadamard->next.least_norm > 0;
+    ScaledHadamard<Space> const matrix{problem.H,         problem.weights, problem.scale,
+                                       problem.of_tensor, m_penalty,       may_have_vanished};
     double const before = counted(problem.fallbacks);
     normal_equations(space, matrix, m_memory->scratch, problem.fallbacks, m_memory->inverse, hadamard);
     m_may_be_singular = !sees_singular_at_once<Space> || counted(problem.fallbacks) > before;

@@ -344,10 +344,9 @@ private:
   void prepare(int n, FitNumber fallbacks) {
     enqueue_after(m_algebra, m_space);  // after the last update: it computes a Gram matrix
     m_timer(m_algebra, "normal_equations", [&] {
-      auto next       = m_updates.next_weights(n);
-      next.least_norm = least_component * std::sqrt(m_norm.squared) / target_norm(n);
-      auto const hadamard =
-          make_hadamard(m_work.grams, n, m_component_norm, next, m_work.scales, m_work.hadamard);
+      auto const next     = m_updates.next_weights(n, std::sqrt(m_norm.squared) / target_norm(n));
+      auto const hadamard = make_hadamard(m_work.grams, n, m_component_norm, next, m_work.scales,
+                                          m_work.hadamard);
       m_updates.prepare(m_algebra, n, hadamard, m_work.problem(n, fallbacks));
     });
   }

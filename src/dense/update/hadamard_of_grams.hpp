@@ -14,10 +14,10 @@
 // In both cases it keeps products of N - 1 rows in the range of floats. Errors of this estimate do not
 // accumulate, because each update aims at the same norm.
 //
-// A component may have almost vanished: coordinate descent leaves rounding errors where an entry's best value
-// is 0. Least squares may then give it any norm up to the tensor's, so the estimate takes it for a component
-// of at least 2^-40 of the tensor's norm. If w followed it further down, the factor or the inverse of H would
-// overflow.
+// Next to bounds, a component may have almost vanished: coordinate descent leaves rounding errors where an
+// entry's best value is 0. Least squares may then give it any norm up to the tensor's, so the estimate takes
+// it for a component of at least 2^-40 of the tensor's norm. If w followed it further down, the factor or the
+// inverse of H would overflow.
 //
 // A penalty is on B^(n) = A^(n) diag(s_n), the factors of a model without weights: the product of all modes'
 // s_n, and of the number c by which the tensor was multiplied, is w.
@@ -60,7 +60,8 @@ struct NextWeights {
   double ridge    = 0;
   /// Bit n: mode n keeps its norms, which may be of any size and count in no target.
   std::uint32_t kept = 0;
-  /// The norm at which each component is estimated at least, divided by the target of this mode's columns.
+  /// The norm at which each component is estimated at least, divided by the target of this mode's columns; 0
+  /// without bounds.
   double least_norm = 0;
 };
 

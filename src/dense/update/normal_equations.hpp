@@ -10,8 +10,8 @@
 // D^-1)^+ D^-1. If H is regular, W is its inverse.
 //
 // With many long modes W underflows in floats. So the new factor is V W S, whose columns are scaled by powers
-// of two S = diag(1 / w) (dense/update/hadamard_of_grams.hpp). A component whose column of W S would overflow
-// has vanished in the other modes but for rounding errors: it counts as a column of zeros.
+// of two S = diag(1 / w) (dense/update/hadamard_of_grams.hpp). Next to bounds, a component whose column of W S would
+// overflow has vanished in the other modes but for rounding errors: it counts as a column of zeros.
 //
 // A ridge penalty rho/2 ||B||^2 on B = A diag(s), of a tensor that was multiplied by c, adds rho c^2 s^2 /
 // w^2 to the diagonal of H: the columns' normal equations are A (diag(w) H diag(w) + rho c^2 diag(s)^2) =
@@ -48,6 +48,9 @@ struct ScaledHadamard {
   Numbers scale;         // s, R; read only if there is a ridge
   double of_tensor = 1;  // c
   double ridge     = 0;  // rho
+  /// Whether a component may have vanished in the other modes but for rounding errors. Without bounds, one of
+  /// a random start may be as small and still grow.
+  bool may_have_vanished = false;
 };
 
 /// Doubles from row to row: odd, so that the entries of a column are in different banks of shared memory.
@@ -137,8 +140,8 @@ struct NormalEquations {
 
   [[nodiscard]] KOKKOS_FUNCTION double scale_of(int i) const {
     double const square = product(i, i);
-    if (square == 0 || square * matrix.weights(i) < least_curvature) return 0;
-    return 1 / Kokkos::sqrt(square);
+    bool const has_vanished = matrix.may_have_vanished && square * matrix.weights(i) < least_curvature;
+    return square == 0 || has_vanished ? 0 : 1 / Kokkos::sqrt(square);
   }
 
   /// The scaled H. The column of a component that has vanished is zero, and NaN stays NaN.
