@@ -136,11 +136,11 @@ public:
     if (update.needs_start() || update.is_penalised()) return 4;
     return m_are_constrained ? 0x1p20 : 0;
   }
-  [[nodiscard]] NextWeights next_weights(int n) const {
+  [[nodiscard]] NextWeights next_weights(int n, double least_norm) const {
     std::uint32_t kept = 0;
     for (std::size_t m = 0; m < m_updates.size(); ++m)
       kept |= std::uint32_t{m_updates[m]->keeps_scale()} << m;
-    return {chooses_scale(n), m_ridges[n], kept};
+    return {chooses_scale(n), m_ridges[n], kept, least_norm};
   }
 
 private:

@@ -10,8 +10,7 @@
 // D^-1)^+ D^-1. If H is regular, W is its inverse.
 //
 // With many long modes W underflows in floats. So the new factor is V W S, whose columns are scaled by powers
-// of two S = diag(1 / w) (dense/update/hadamard_of_grams.hpp). A component whose column of W S would overflow
-// has vanished in the other modes but for rounding errors: it counts as a column of zeros.
+// of two S = diag(1 / w) (dense/update/hadamard_of_grams.hpp).
 //
 // A ridge penalty rho/2 ||B||^2 on B = A diag(s), of a tensor that was multiplied by c, adds rho c^2 s^2 /
 // w^2 to the diagonal of H: the columns' normal equations are A (diag(w) H diag(w) + rho c^2 diag(s)^2) =
@@ -66,10 +65,8 @@ struct NormalEquations {
   /// singular matrices were up to 0.9 R epsilon of the largest one in 20,000 tries.
   static constexpr double of_eigenvalues = epsilon + 4 * Kokkos::Experimental::epsilon_v<double>;
 
-  /// The least H_rr w_r of a component that has not vanished. Its column of W S is finite, whatever scaled H
-  /// has for eigenvalues that are not negligible.
+  /// A component of a smaller H_rr w_r has vanished but for rounding: its column of W S might overflow.
   static constexpr double least_curvature = sizeof(Scalar) < sizeof(double) ? 0x1p-100 : 0x1p-900;
-
   /// H is nearly singular if the scaled H's inverse has a larger entry on its diagonal (cp/correct_rows.hpp).
   static constexpr double nearly_singular_from = sizeof(Scalar) < sizeof(double) ? 0x1p10 : 0x1p20;
 
@@ -137,8 +134,7 @@ struct NormalEquations {
 
   [[nodiscard]] KOKKOS_FUNCTION double scale_of(int i) const {
     double const square = product(i, i);
-    if (square == 0 || square * matrix.weights(i) < least_curvature) return 0;
-    return 1 / Kokkos::sqrt(square);
+    return square == 0 || square * matrix.weights(i) < least_curvature ? 0 : 1 / Kokkos::sqrt(square);
   }
 
   /// The scaled H. The column of a component that has vanished is zero, and NaN stays NaN.
