@@ -56,8 +56,7 @@ class CpAlsBody {
 public:
   using Iteration = CpAlsIteration;
   using Result    = CpAlsResult<Scalar, Space>;
-
-  using Tensor = HeldTensor<Scalar, Space>;
+  using Tensor    = HeldTensor<Scalar, Space>;
 
   /// \param start  the rows that this rank holds
   CpAlsBody(Space const& space, Tensor const& X, CpAlsOptions const& options,
@@ -324,7 +323,6 @@ private:
   [[nodiscard]] int order() const { return m_tensor->extents().order(); }
   [[nodiscard]] FactorMatrix<Scalar, Space> const& factor(int n) const { return m_result.model.factors[n]; }
   [[nodiscard]] FactorMatrix<Scalar, Space> owned_rows(int n) const { return m_rows.owned(n, factor(n)); }
-  /// The Gram matrix of mode n of the start.
   void sum_gram(int n) {
     auto const A = owned_rows(n);
     if (A.extent(0) > 0)
@@ -344,10 +342,9 @@ private:
   void prepare(int n, FitNumber fallbacks) {
     enqueue_after(m_algebra, m_space);  // after the last update: it computes a Gram matrix
     m_timer(m_algebra, "normal_equations", [&] {
-      auto const next     = m_updates.next_weights(n, std::sqrt(m_norm.squared) / target_norm(n));
-      auto const hadamard = make_hadamard(m_work.grams, n, m_component_norm, next, m_work.scales,
-                                          m_work.hadamard);
-      m_updates.prepare(m_algebra, n, hadamard, m_work.problem(n, fallbacks));
+      auto const next = m_updates.next_weights(n, std::sqrt(m_norm.squared) / target_norm(n));
+      auto const H = make_hadamard(m_work.grams, n, m_component_norm, next, m_work.scales, m_work.hadamard);
+      m_updates.prepare(m_algebra, n, H, m_work.problem(n, fallbacks));
     });
   }
   /// Computes factor n and its Gram matrix, and <X, M> too for the last mode.

@@ -10,8 +10,7 @@
 // D^-1)^+ D^-1. If H is regular, W is its inverse.
 //
 // With many long modes W underflows in floats. So the new factor is V W S, whose columns are scaled by powers
-// of two S = diag(1 / w) (dense/update/hadamard_of_grams.hpp). Next to bounds, a component whose column of W S would
-// overflow has vanished in the other modes but for rounding errors: it counts as a column of zeros.
+// of two S = diag(1 / w) (dense/update/hadamard_of_grams.hpp).
 //
 // A ridge penalty rho/2 ||B||^2 on B = A diag(s), of a tensor that was multiplied by c, adds rho c^2 s^2 /
 // w^2 to the diagonal of H: the columns' normal equations are A (diag(w) H diag(w) + rho c^2 diag(s)^2) =
@@ -45,12 +44,10 @@ struct ScaledHadamard {
   using Numbers = Kokkos::View<double const*, typename Space::device_type>;
   Kokkos::View<double const**, Kokkos::LayoutRight, typename Space::device_type> H;  // R x R
   Numbers weights;                                                                   // w, R
-  Numbers scale;         // s, R; read only if there is a ridge
-  double of_tensor = 1;  // c
-  double ridge     = 0;  // rho
-  /// Whether a component may have vanished in the other modes but for rounding errors. Without bounds, one of
-  /// a random start may be as small and still grow.
-  bool may_have_vanished = false;
+  Numbers scale;                   // s, R; read only if there is a ridge
+  double of_tensor       = 1;      // c
+  double ridge           = 0;      // rho
+  bool may_have_vanished = false;  // next to bounds, what is left of a component may be rounding errors
 };
 
 /// Doubles from row to row: odd, so that the entries of a column are in different banks of shared memory.
@@ -68,11 +65,8 @@ struct NormalEquations {
   /// R times this is negligible compared with the largest eigenvalue. The errors of the eigenvalues of
   /// singular matrices were up to 0.9 R epsilon of the largest one in 20,000 tries.
   static constexpr double of_eigenvalues = epsilon + 4 * Kokkos::Experimental::epsilon_v<double>;
-
-  /// The least H_rr w_r of a component that has not vanished. Its column of W S is finite, whatever scaled H
-  /// has for eigenvalues that are not negligible.
+  /// A component of a smaller H_rr w_r may have vanished, and counts as zero: its column of W S might overflow.
   static constexpr double least_curvature = sizeof(Scalar) < sizeof(double) ? 0x1p-100 : 0x1p-900;
-
   /// H is nearly singular if the scaled H's inverse has a larger entry on its diagonal (cp/correct_rows.hpp).
   static constexpr double nearly_singular_from = sizeof(Scalar) < sizeof(double) ? 0x1p10 : 0x1p20;
 
@@ -92,9 +86,8 @@ struct NormalEquations {
         pad_bytes > 0 ? static_cast<double*>(member.team_scratch(0).get_shmem(pad_bytes)) : scratch.data();
     SquareMatrix const H{memory, size, stride};
     double* const vectors = memory + size * stride;  // 4 R numbers
-
-    double* const power = vectors + 2 * size;  // S, once the scaled H is factored
-    double* const scale = vectors + 3 * size;  // D^-1
+    double* const power   = vectors + 2 * size;      // S, once the scaled H is factored
+    double* const scale   = vectors + 3 * size;      // D^-1
 
     if (forms_H) form(member);
     fill(member, H, scale);
@@ -140,8 +133,8 @@ struct NormalEquations {
 
   [[nodiscard]] KOKKOS_FUNCTION double scale_of(int i) const {
     double const square = product(i, i);
-    bool const has_vanished = matrix.may_have_vanished && square * matrix.weights(i) < least_curvature;
-    return square == 0 || has_vanished ? 0 : 1 / Kokkos::sqrt(square);
+    bool const vanished = matrix.may_have_vanished && square * matrix.weights(i) < least_curvature;
+    return square == 0 || vanished ? 0 : 1 / Kokkos::sqrt(square);
   }
 
   /// The scaled H. The column of a component that has vanished is zero, and NaN stays NaN.
