@@ -65,7 +65,7 @@ struct NormalEquations {
   /// R times this is negligible compared with the largest eigenvalue. The errors of the eigenvalues of
   /// singular matrices were up to 0.9 R epsilon of the largest one in 20,000 tries.
   static constexpr double of_eigenvalues = epsilon + 4 * Kokkos::Experimental::epsilon_v<double>;
-  /// A component of a smaller H_rr w_r may have vanished and counts as zero: its column of W S might overflow.
+  /// A component of a smaller H_rr w_r may have vanished and counts as zero: W S might overflow.
   static constexpr double least_curvature = sizeof(Scalar) < sizeof(double) ? 0x1p-100 : 0x1p-900;
   /// H is nearly singular if the scaled H's inverse has a larger entry on its diagonal (cp/correct_rows.hpp).
   static constexpr double nearly_singular_from = sizeof(Scalar) < sizeof(double) ? 0x1p10 : 0x1p20;
