@@ -47,6 +47,11 @@ from ._models import CPModel, FastTuckerModel, TuckerModel
 from ._tensor import SparseTensor, _trusted, without_repeats
 
 
+def _expect_checkpoint(every: Any, checkpoint: str | os.PathLike[str] | None) -> None:
+    if checkpoint is None and every != 10:
+        raise UsageError("checkpoint_every is for runs with a checkpoint: leave it out")
+
+
 @own_keywords
 @_interruptible
 def cp_als(
@@ -169,12 +174,15 @@ def cp_als(
     fixed = _fixed_modes(_modes_by_number(fix, held), order)
     if isinstance(held, SparseTensor):
         _warn_of_negative_values(updates, held)
+    _expect_checkpoint(checkpoint_every, checkpoint)
     options = {
         @values CpAlsOptions@
         "updates": updates,
         "fixed_modes": fixed,
     }
     begin = [] if start is None or nvecs else _cp_start(start, held.dtype, _shares_of_weights(updates, fixed, order))
+    if begin and options["seed"] and options["restarts"] == 1:
+        raise UsageError("seed is for starts that are drawn: leave it out")
     watch, close = _watched(callback, progress, max_iterations, "CP-ALS")
     try:
         if isinstance(held, Format):
@@ -241,6 +249,7 @@ def tucker(
     tensor = without_repeats(X, duplicates, None if hosvd else start)
     if isinstance(ranks, (int, np.integer)):
         ranks = [ranks] * tensor.ndim
+    _expect_checkpoint(checkpoint_every, checkpoint)
     options = {
         "ranks": [_count("a rank", rank) for rank in ranks],
         @values TuckerOptions@
@@ -353,6 +362,7 @@ def fast_tucker(
     first = _entries(train, duplicates)
     sets = [first, *(None if entries is None else _entries(entries, duplicates, first) for entries in (validation, test))]
     time_mode = first._names.mode_number(time_mode, first.ndim)
+    _expect_checkpoint(checkpoint_every, checkpoint)
     has_biases = biases and (implicit is None or implicit is False)
     has_ridge = ridge is not None or ridge_per_entry
     for name, is_given, is_used, what in (
@@ -361,6 +371,7 @@ def fast_tucker(
         ("sgd", sgd is not None, optimizer == "sgd", "optimizer='sgd'"),
         ("targets", targets is not None, optimizer == "als", "optimizer='als'"),
         ("shrinkage", shrinkage is not None, optimizer == "als" and not has_ridge, "optimizer='als' without a ridge"),
+        ("cg_steps", _count("cg_steps", cg_steps) != 3, implicit is not None and implicit is not False, "implicit feedback"),
         ("core_ridge", core_ridge, update_cores, "update_cores=True"),
         ("patience", patience, validation is not None, "runs with a validation set"),
     ):

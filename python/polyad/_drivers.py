@@ -47,11 +47,9 @@ from ._models import CPModel, FastTuckerModel, TuckerModel
 from ._tensor import SparseTensor, _trusted, without_repeats
 
 
-def _checkpoint_every(given: Any, checkpoint: str | os.PathLike[str] | None) -> int:
-    every = _count("checkpoint_every", given, 1)
+def _expect_checkpoint(every: Any, checkpoint: str | os.PathLike[str] | None) -> None:
     if checkpoint is None and every != 10:
         raise UsageError("checkpoint_every is for runs with a checkpoint: leave it out")
-    return every
 
 
 @own_keywords
@@ -202,6 +200,7 @@ def cp_als(
     fixed = _fixed_modes(_modes_by_number(fix, held), order)
     if isinstance(held, SparseTensor):
         _warn_of_negative_values(updates, held)
+    _expect_checkpoint(checkpoint_every, checkpoint)
     options = {
         "rank": _count("rank", rank),
         "max_iterations": _count("max_iterations", max_iterations),
@@ -211,7 +210,7 @@ def cp_als(
         "time_phases": bool(time_phases),
         "kkt_tolerance": _limit("kkt_tolerance", kkt_tolerance, 0),
         "checkpoint": "" if checkpoint is None else os.fspath(checkpoint),
-        "checkpoint_every": _checkpoint_every(checkpoint_every, checkpoint),
+        "checkpoint_every": _count("checkpoint_every", checkpoint_every, 1),
         "resume": "" if resume is None else os.fspath(resume),
         "restarts": _count("restarts", restarts, 1),
         "updates": updates,
@@ -305,6 +304,7 @@ def tucker(
     tensor = without_repeats(X, duplicates, None if hosvd else start)
     if isinstance(ranks, (int, np.integer)):
         ranks = [ranks] * tensor.ndim
+    _expect_checkpoint(checkpoint_every, checkpoint)
     options = {
         "ranks": [_count("a rank", rank) for rank in ranks],
         "max_iterations": _count("max_iterations", max_iterations),
@@ -312,7 +312,7 @@ def tucker(
         "time_limit_s": _limit("time_limit_s", time_limit_s, 0),
         "seed": _count("seed", seed),
         "checkpoint": "" if checkpoint is None else os.fspath(checkpoint),
-        "checkpoint_every": _checkpoint_every(checkpoint_every, checkpoint),
+        "checkpoint_every": _count("checkpoint_every", checkpoint_every, 1),
         "resume": "" if resume is None else os.fspath(resume),
     }
     begin = [] if start is None or hosvd else _matrices(_factors_of(start), tensor.dtype)
@@ -480,6 +480,7 @@ def fast_tucker(
     first = _entries(train, duplicates)
     sets = [first, *(None if entries is None else _entries(entries, duplicates, first) for entries in (validation, test))]
     time_mode = first._names.mode_number(time_mode, first.ndim)
+    _expect_checkpoint(checkpoint_every, checkpoint)
     has_biases = biases and (implicit is None or implicit is False)
     has_ridge = ridge is not None or ridge_per_entry
     for name, is_given, is_used, what in (
@@ -522,7 +523,7 @@ def fast_tucker(
         "patience": _count("patience", patience),
         "time_limit_s": _limit("time_limit_s", time_limit_s, 0),
         "checkpoint": "" if checkpoint is None else os.fspath(checkpoint),
-        "checkpoint_every": _checkpoint_every(checkpoint_every, checkpoint),
+        "checkpoint_every": _count("checkpoint_every", checkpoint_every, 1),
         "resume": "" if resume is None else os.fspath(resume),
         "format": format,
         "deterministic": bool(deterministic),
