@@ -217,8 +217,6 @@ def cp_als(
         "fixed_modes": fixed,
     }
     begin = [] if start is None or nvecs else _cp_start(start, held.dtype, _shares_of_weights(updates, fixed, order))
-    if begin and options["seed"] and options["restarts"] == 1:
-        raise UsageError("seed is for starts that are drawn: leave it out")
     watch, close = _watched(callback, progress, max_iterations, "CP-ALS")
     try:
         if isinstance(held, Format):

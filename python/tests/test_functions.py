@@ -790,14 +790,6 @@ def test_options_of_bounds_need_bounds(options):
         assert polyad.cp_als(X, 2, max_iterations=1, **options, **given).rank == 2
 
 
-def test_a_seed_is_for_starts_that_are_drawn():
-    X = polyad.generate("uniform", (8, 9, 7), 200, seed=1)
-    start = polyad.cp_als(X, 2, max_iterations=1)
-    with pytest.raises(polyad.UsageError, match="seed is for starts that are drawn"):
-        polyad.cp_als(X, 2, start=start, seed=3, max_iterations=1)
-    polyad.cp_als(X, 2, start=start, seed=3, fix=[0], restarts=2, max_iterations=1)
-    polyad.cp_als(X, 2, start="nvecs", seed=3, max_iterations=1)
-
 
 @pytest.mark.parametrize("coords", [[[0, 0, 0], [1, 2, 3]], np.empty((0, 3), dtype=np.int64)])
 def test_a_tensor_of_zeros_has_no_fit(coords):
