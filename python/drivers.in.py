@@ -361,7 +361,8 @@ def fast_tucker(
     sets = [first, *(None if entries is None else _entries(entries, duplicates, first) for entries in (validation, test))]
     time_mode = first._names.mode_number(time_mode, first.ndim)
     _expect_checkpoint(checkpoint_every, checkpoint)
-    has_biases = biases and (implicit is None or implicit is False)
+    is_implicit = implicit is not None and implicit is not False
+    has_biases = biases and not is_implicit
     has_ridge = ridge is not None or ridge_per_entry
     for name, is_given, is_used, what in (
         ("bias", bias is not None, has_biases, "models with biases"),
@@ -369,7 +370,7 @@ def fast_tucker(
         ("sgd", sgd is not None, optimizer == "sgd", "optimizer='sgd'"),
         ("targets", targets is not None, optimizer == "als", "optimizer='als'"),
         ("shrinkage", shrinkage is not None, optimizer == "als" and not has_ridge, "optimizer='als' without a ridge"),
-        ("cg_steps", _count("cg_steps", cg_steps) != 3, implicit is not None and implicit is not False, "implicit feedback"),
+        ("cg_steps", _count("cg_steps", cg_steps) != 3, is_implicit, "implicit feedback"),
         ("core_ridge", core_ridge, update_cores, "update_cores=True"),
         ("patience", patience, validation is not None, "runs with a validation set"),
     ):

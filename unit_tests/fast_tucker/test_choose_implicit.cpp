@@ -19,6 +19,11 @@
 namespace polyad::test {
 namespace {
 
+void add_click(HostTensor& clicks, std::uint64_t user, std::uint64_t item) {
+  clicks.indices.insert(clicks.indices.end(), {user, item});
+  clicks.values.push_back(1);
+}
+
 /// Users of three tastes click most items of theirs. The last click of each user goes into `held`.
 struct TastefulClicks {
   HostTensor kept{"kept", {30, 24}, {}, {}};
@@ -29,11 +34,8 @@ struct TastefulClicks {
       std::vector<std::uint64_t> items;
       for (std::uint64_t item = 0; item < 24; ++item)
         if (random_number(random) > (user % 3 == item % 3 ? -0.5 : 0.9)) items.push_back(item);
-      for (std::size_t i = 0; i < items.size(); ++i) {
-        auto& part = i + 1 == items.size() && i > 0 ? held : kept;
-        part.indices.insert(part.indices.end(), {user, items[i]});
-        part.values.push_back(1);
-      }
+      for (std::size_t i = 0; i < items.size(); ++i)
+        add_click(i + 1 == items.size() && i > 0 ? held : kept, user, items[i]);
     }
   }
 };
@@ -150,11 +152,7 @@ struct PopularClicks {
       }
       std::vector<std::uint64_t> order(items.begin(), items.end());
       std::swap(order[user % 4], order.back());
-      for (auto const item : order) {
-        auto& part = item == order.back() ? held : kept;
-        part.indices.insert(part.indices.end(), {user, item});
-        part.values.push_back(1);
-      }
+      for (auto const item : order) add_click(item == order.back() ? held : kept, user, item);
     }
   }
 };
