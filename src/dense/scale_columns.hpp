@@ -4,7 +4,9 @@
 #pragma once
 
 #include <Kokkos_Core.hpp>
+#include <algorithm>
 
+#include "dense/dense_tuning.hpp"
 #include "dense/gram.hpp"
 #include "dense/power_of_two.hpp"
 #include "kernel/launch_shape.hpp"
@@ -21,30 +23,41 @@ struct ColumnNorm {
 
 /// factors(r) = the power of two for column r, whose norm is on G's diagonal. G becomes the Gram matrix of
 /// the scaled columns, and weights(r) and scale(r) are divided by the factor. A column whose norm is zero or
-/// not finite keeps its scale.
-template <class Space>
+/// not finite keeps its scale. One team, which also scales the columns of a small matrix.
+template <class Space, class Scalar>
 struct ScaleGram {
   GramMatrix<Space> gram;
   ColumnNorm target;
   Kokkos::View<double*, typename Space::device_type> weights;
   Kokkos::View<double*, typename Space::device_type> scale;
   Kokkos::View<double*, typename Space::device_type> factors;
+  FactorMatrix<Scalar, Space> matrix;  // or no rows
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
     int const rank = gram.extent_int(0);
-    Kokkos::parallel_for(Kokkos::TeamThreadRange(member, rank), [&](int const r) {
-      double const own = Kokkos::sqrt(gram(r, r));
-      factors(r)       = is_scale(own) ? factor_for(power_of_two_below(own)) : 1;
-      weights(r) /= factors(r);
-      scale(r) /= factors(r);
-    });
+    int changed    = 0;
+    Kokkos::parallel_reduce(
+        Kokkos::TeamThreadRange(member, rank),
+        [&](int const r, int& count) {
+          double const own = Kokkos::sqrt(gram(r, r));
+          factors(r)       = is_scale(own) ? factor_for(power_of_two_below(own)) : 1;
+          weights(r) /= factors(r);
+          scale(r) /= factors(r);
+          count += factors(r) != 1;
+        },
+        changed);
+    if (changed == 0) return;
     member.team_barrier();
     Kokkos::parallel_for(Kokkos::TeamThreadRange(member, rank * rank), [&](int const e) {
       // The product of the factors of columns that have almost vanished may leave the range of doubles.
       double const row = factors(e / rank), column = factors(e % rank), both = row * column;
       double& entry = gram(e / rank, e % rank);
       entry         = is_scale(both) ? entry * both : entry * row * column;
+    });
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(member, matrix.extent(0) * rank), [&](count_t const e) {
+      Scalar& entry = matrix(e / rank, e % rank);
+      entry         = static_cast<Scalar>(entry * factors(e % rank));
     });
   }
   [[nodiscard]] KOKKOS_FUNCTION double factor_for(double own) const {
@@ -53,20 +66,26 @@ struct ScaleGram {
   }
 };
 
+/// Each team scales a chunk of rows. Mostly no column changes, and the teams end at once.
 template <class Space, class Scalar>
 struct ScaleEachColumn {
   FactorMatrix<Scalar, Space> matrix;
   Kokkos::View<double*, typename Space::device_type> factors;
-
-  static constexpr count_t rows_per_team = 64;
+  count_t chunk;  // rows
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    count_t const first = member.league_rank() * rows_per_team;
-    count_t const rows  = Kokkos::min(count_t(rows_per_team), matrix.extent(0) - first);
+    int const rank = matrix.extent_int(1);
+    int changed    = 0;
+    Kokkos::parallel_reduce(
+        Kokkos::TeamVectorRange(member, rank), [&](int const r, int& count) { count += factors(r) != 1; },
+        changed);
+    if (changed == 0) return;
+    count_t const first = member.league_rank() * chunk;
+    count_t const rows  = Kokkos::min(chunk, matrix.extent(0) - first);
     Kokkos::parallel_for(Kokkos::TeamThreadRange(member, rows), [&](count_t const i) {
       Scalar* const row = &matrix(first + i, 0);
-      Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, matrix.extent(1)), [&](count_t const r) {
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, rank), [&](int const r) {
         double const factor = factors(r);
         if (factor != 1) row[r] = static_cast<Scalar>(row[r] * factor);
       });
@@ -88,13 +107,19 @@ void scale_columns(Space const& space, FactorMatrix<Scalar, Space> const& A, Gra
                  "a matrix of ", rank, " columns, a Gram matrix of ", G.extent(0), " x ", G.extent(1), ", ",
                  weights.extent(0), " weights, ", scale.extent(0), " scales and scratch for ",
                  factors.extent(0), " numbers");
+  bool const is_small = is_device_space<Space> && A.size() <= 1U << 16;  // a launch costs more than its rows
+  auto const small    = is_small ? A : FactorMatrix<Scalar, Space>();
   Kokkos::parallel_for("polyad::scale_gram", team_policy(space, launch_shape<Space>(1, 256, 1)),
-                       detail::ScaleGram<Space>{G, target, weights, scale, factors});
-  using Kernel     = detail::ScaleEachColumn<Space, Scalar>;
-  int const vector = rank > 16 ? 32 : 16;
-  LaunchShape const shape =
-      launch_shape<Space>(ceil_div(A.extent(0), Kernel::rows_per_team), 256 / vector, vector);
-  Kokkos::parallel_for("polyad::scale_rows", team_policy(space, shape), Kernel{A, factors});
+                       detail::ScaleGram<Space, Scalar>{G, target, weights, scale, factors, small});
+  if (is_small) return;
+  count_t const tiles = std::max<count_t>(ceil_div(A.extent(0), 64), 1);
+  count_t const teams = std::min(tiles, chunks_at_a_time(space, 8));
+  count_t const chunk = ceil_div(tiles, teams) * 64;
+  int const vector    = rank > 16 ? 32 : 16;
+  Kokkos::parallel_for(
+      "polyad::scale_rows",
+      team_policy(space, launch_shape<Space>(ceil_div(A.extent(0), chunk), 256 / vector, vector)),
+      detail::ScaleEachColumn<Space, Scalar>{A, factors, chunk});
 }
 
 #define POLYAD_SCALE_COLUMNS(Scalar)                                                            \

@@ -5,13 +5,14 @@
 #include <Kokkos_Core.hpp>
 
 #include "dense/power_of_two.hpp"
+#include "dense/update/hadamard_of_grams.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/cp/factor_update.hpp"
 #include "polyad/tensor/constraints.hpp"
 
 namespace polyad::detail {
 
-/// The numbers of each column that all rows share: 6 x R.
+/// The numbers of each column that all rows share: 8 x R.
 enum ColumnNumber : int {
   inverse_curvature,  // 1 / (H_rr + ridge); negative: H_rr and the penalties are 0, and the column stays;
                       // 0: the penalties alone count, and the entries become as small as the bounds allow
@@ -20,6 +21,8 @@ enum ColumnNumber : int {
   added_curvature,    // that of the ridge
   column_weight,      // w_r, a power of two
   inverse_weight,     // 1 / w_r
+  column_root,        // d_r, the power of two below H_rr^(1/2); 1 if that is 0
+  inverse_root,       // 1 / d_r
   column_numbers
 };
 
@@ -49,11 +52,31 @@ struct PrepareColumns {
     columns(added_curvature, r)   = is_steep ? 0 : ridge;
     columns(column_weight, r)     = problem.weights(r);
     columns(inverse_weight, r)    = 1 / problem.weights(r);
+    store_root(r, columns(column_length, r));
+  }
+  KOKKOS_FUNCTION void store_root(count_t r, double length) const {
+    double const root        = is_scale(length) ? power_of_two_below(length) : 1;
+    columns(column_root, r)  = root;
+    columns(inverse_root, r) = 1 / root;
   }
   /// A component that has vanished: no number of its column changes the model. The column becomes 0.
   KOKKOS_FUNCTION void stay(count_t r) const {
     for (int n = 0; n < column_numbers; ++n) columns(n, r) = 0;
     columns(inverse_curvature, r) = -1;
+    store_root(r, 0);
+  }
+};
+
+/// Forms H and the weights first, each in the thread that reads it.
+template <class Space>
+struct FormAndPrepareColumns {
+  HadamardOfGrams<Space> hadamard;
+  PrepareColumns<Space> prepare;
+
+  KOKKOS_FUNCTION void operator()(count_t e) const {
+    hadamard(e);
+    count_t const rank = prepare.columns.extent(1);
+    if (e / rank == e % rank) prepare(e % rank);
   }
 };
 
@@ -84,13 +107,19 @@ template <class Number>
   return g - g == 0 ? entry : Kokkos::Experimental::quiet_NaN_v<Number>;
 }
 
+/// \param hadamard  forms H and w first, in the same launch; null if they are there
 /// Launches on `space` and returns without waiting.
 template <class Space>
 void prepare_columns(Space const& space, ModeProblem<Space> const& problem, Constraints const& constraints,
-                     ColumnNumbers<Space> const& columns) {
-  Kokkos::parallel_for("polyad::prepare_columns",
-                       Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, columns.extent(1)),
-                       PrepareColumns<Space>{problem, constraints, columns});
+                     ColumnNumbers<Space> const& columns, HadamardOfGrams<Space> const* hadamard = nullptr) {
+  using Range        = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
+  count_t const rank = columns.extent(1);
+  PrepareColumns<Space> const prepare{problem, constraints, columns};
+  if (hadamard == nullptr)
+    Kokkos::parallel_for("polyad::prepare_columns", Range(space, 0, rank), prepare);
+  else
+    Kokkos::parallel_for("polyad::form_and_prepare_columns", Range(space, 0, rank * rank),
+                         FormAndPrepareColumns<Space>{*hadamard, prepare});
 }
 
 }  // namespace polyad::detail

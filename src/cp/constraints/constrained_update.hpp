@@ -71,6 +71,10 @@ public:
   void prepare(Space const& space, Problem const& problem) override {
     prepare_columns(space, problem, m_constraints, m_columns);
   }
+  /// The same before the problem's H and weights are there, with what forms them.
+  void prepare(Space const& space, Problem const& problem, HadamardOfGrams<Space> const& hadamard) {
+    prepare_columns(space, problem, m_constraints, m_columns, &hadamard);
+  }
   void apply(Space const& space, Problem const& problem, Matrix const& V, Matrix const& A,
              Sums const& sums) override {
     if (m_sweeps != exact_inner) {

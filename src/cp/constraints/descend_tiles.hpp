@@ -151,33 +151,30 @@ struct DescendTiles : UpdateTile<Space, Number, Block, DescentShape<Number, Bloc
       member.team_barrier();
     }
     Tile::store_sums(member, tile, sum, product, thread);
-    member.team_barrier();
-    store_largest(member, reinterpret_cast<double*>(tile), most, thread);
+    store_largest(member, most);
   }
 
-  /// d of column r.
-  KOKKOS_FORCEINLINE_FUNCTION double root(int r) const {
-    double const length = columns(column_length, r);
-    return is_scale(length) ? power_of_two_below(length) : 1.0;
-  }
   /// H' and the numbers of the steps. A column beyond R is one that stays.
   KOKKOS_FORCEINLINE_FUNCTION void load_shared(Shared const& shared, int rank, int thread) const {
     for (int e = thread; e < Block * Block; e += team) {
       int const r = e / Block, s = (e % Block + r / group * group) % Block;
       double entry = 0;
-      if (r != s && r < rank && s < rank) entry = H(r, s) / root(r) / root(s);
+      if (r != s && r < rank && s < rank)
+        entry = H(r, s) * columns(inverse_root, r) * columns(inverse_root, s);
       shared.matrix[e] = static_cast<Number>(entry);
     }
     for (int r = thread; r < Block; r += team) {
       auto const number = [&](ColumnNumber n, double beyond) { return r < rank ? columns(n, r) : beyond; };
-      double const d    = r < rank ? root(r) : 1.0;
+      double const d    = number(column_root, 1);
+      double const d_inverse         = number(inverse_root, 1);
       double const curvature_inverse = number(inverse_curvature, -1);
       double const weight_inverse    = number(inverse_weight, 0);
       // In the order of StepNumber and of ScaleNumber.
       double const of_step[step_numbers] = {
-          curvature_inverse < 0 ? -1.0 : d * curvature_inverse * weight_inverse, number(threshold, 0) / d,
-          number(column_length, 0) / d, d * number(column_weight, 0)};
-      double const scales[scale_numbers] = {1 / d, weight_inverse / d};
+          curvature_inverse < 0 ? -1.0 : d * curvature_inverse * weight_inverse,
+          number(threshold, 0) * d_inverse, number(column_length, 0) * d_inverse,
+          d * number(column_weight, 0)};
+      double const scales[scale_numbers] = {d_inverse, weight_inverse * d_inverse};
       for (int n = 0; n < step_numbers; ++n)
         shared.steps[r * step_numbers + n] = static_cast<Number>(of_step[n]);
       for (int n = 0; n < scale_numbers; ++n) shared.scales[n * Block + r] = static_cast<Number>(scales[n]);
@@ -317,15 +314,11 @@ struct DescendTiles : UpdateTile<Space, Number, Block, DescentShape<Number, Bloc
   }
 
   template <class Member>
-  KOKKOS_FORCEINLINE_FUNCTION void store_largest(Member const& member, double* pad, double most,
-                                                 int thread) const {
-    pad[thread] = most;
-    member.team_barrier();
+  KOKKOS_FORCEINLINE_FUNCTION void store_largest(Member const& member, double most) const {
+    member.team_reduce(Kokkos::Max<double>(most));
     Kokkos::single(Kokkos::PerTeam(member), [&] {
-      double largest = 0;
-      for (int t = 0; t < team; ++t) largest = Kokkos::max(largest, pad[t]);
       // All teams write theirs. A maximum does not depend on the order.
-      if (largest > 0) Kokkos::atomic_max(&largest_change(0), largest);
+      if (most > 0) Kokkos::atomic_max(&largest_change(0), most);
     });
   }
 };

@@ -94,12 +94,14 @@ public:
   }
 
   [[nodiscard]] Update& operator[](int n) const { return *m_updates[n]; }
-  /// Forms the problem's H and weights, and prepares the update of mode n. Least squares does both in one
+  /// Forms the problem's H and weights, and prepares the update of mode n. Our own updates do both in one
   /// launch. Launches on `space` and returns without waiting.
   void prepare(Space const& space, int n, HadamardOfGrams<Space> const& hadamard,
                ModeProblem<Space> const& problem) const {
     if (auto* const least_squares = dynamic_cast<LeastSquares<Scalar, Space>*>(&(*this)[n]))
       return least_squares->prepare(space, problem, hadamard);
+    if (auto* const constrained = dynamic_cast<ConstrainedUpdate<Scalar, Space>*>(&(*this)[n]))
+      return constrained->prepare(space, problem, hadamard);
     hadamard_of_grams(space, hadamard);
     (*this)[n].prepare(space, problem);
   }

@@ -33,6 +33,7 @@
 #include "dense/update/hadamard_of_grams.hpp"
 #include "dense/update/low_rank_inverse.hpp"
 #include "kernel/launch_shape.hpp"
+#include "kernel/without_waiting.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/kernel/machine.hpp"
 
@@ -387,7 +388,7 @@ void normal_equations(Space const& space, ScaledHadamard<Space> const& matrix,
     equations.forms_H  = true;
     equations.hadamard = *hadamard;
   }
-  Kokkos::parallel_for("polyad::normal_equations", policy, equations);
+  Kokkos::parallel_for("polyad::normal_equations", without_waiting(policy), equations);
 }
 
 #define POLYAD_NORMAL_EQUATIONS(Scalar)                                                                    \

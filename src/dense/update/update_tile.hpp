@@ -20,6 +20,7 @@
 #include "dense/gram.hpp"
 #include "dense/inner_product.hpp"
 #include "kernel/launch.hpp"
+#include "kernel/without_waiting.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/kernel/columns.hpp"
 #include "polyad/kernel/machine.hpp"
@@ -223,7 +224,7 @@ void update_by_tiles(Space const& space, char const* label, count_t rows,
   using Policy           = TeamPolicy<Space, Kokkos::LaunchBounds<Kernel::team, Kernel::Shape::teams>>;
   Policy policy(space, static_cast<int>(chunks), Kernel::team, 1);
   policy.set_scratch_size(0, Kokkos::PerTeam(int(Kernel::pad_bytes)));
-  detail::launch(label, policy, make(ceil_div(tiles, chunks) * Kernel::tile_rows));
+  detail::launch(label, without_waiting(policy), make(ceil_div(tiles, chunks) * Kernel::tile_rows));
   sum_chunks(space, workspace, G, chunks, inner);
 }
 
