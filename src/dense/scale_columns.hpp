@@ -42,9 +42,10 @@ struct ScaleGram {
         [&](int const r, int& count) {
           double const own = Kokkos::sqrt(gram(r, r));
           factors(r)       = is_scale(own) ? factor_for(power_of_two_below(own)) : 1;
+          if (factors(r) == 1) return;  // mostly: divisions are slow
           weights(r) /= factors(r);
           scale(r) /= factors(r);
-          count += factors(r) != 1;
+          ++count;
         },
         changed);
     if (changed == 0) return;

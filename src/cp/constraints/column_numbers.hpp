@@ -6,6 +6,7 @@
 
 #include "dense/power_of_two.hpp"
 #include "dense/update/hadamard_of_grams.hpp"
+#include "kernel/without_waiting.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/cp/factor_update.hpp"
 #include "polyad/tensor/constraints.hpp"
@@ -118,7 +119,7 @@ void prepare_columns(Space const& space, ModeProblem<Space> const& problem, Cons
   if (hadamard == nullptr)
     Kokkos::parallel_for("polyad::prepare_columns", Range(space, 0, rank), prepare);
   else
-    Kokkos::parallel_for("polyad::form_and_prepare_columns", Range(space, 0, rank * rank),
+    Kokkos::parallel_for("polyad::form_and_prepare_columns", without_waiting(Range(space, 0, rank * rank)),
                          FormAndPrepareColumns<Space>{*hadamard, prepare});
 }
 

@@ -2,6 +2,8 @@
 // descend: an update by coordinate descent, with the sums that the run needs of it.
 #pragma once
 
+#include <type_traits>
+
 #include "cp/constraints/column_numbers.hpp"
 #include "cp/constraints/descend_rows.hpp"
 #include "cp/constraints/descend_tiles.hpp"
@@ -10,6 +12,7 @@
 #include "dense/update/update_tile.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/cp/factor_update.hpp"
+#include "polyad/kernel/machine.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
 #include "polyad/tensor/constraints.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
@@ -25,8 +28,8 @@ void descend_by(DescentByTiles<Number>, Space const& space, ModeProblem<Space> c
   auto const inner      = inner_product_sums<Space>(sums, problem.weights);
   auto const& gram_sums = sums.memory->gram_sums;
   gram_sums.expect_rank(A.extent(1));
-  with_block<8>(A.extent(1), [&](auto block) {
-    using Kernel = DescendTiles<Space, Scalar, block(), Number>;
+  auto const by_tiles = [&](auto block, auto is_short) {
+    using Kernel = DescendTiles<Space, Scalar, block(), Number, is_short()>;
     update_by_tiles<Kernel>(space, "polyad::descend_tiles", A.extent(0), gram_sums, sums.gram, inner,
                             [&](count_t chunk) {
                               return Kernel{{gram_sums.partials(), inner},
@@ -40,6 +43,14 @@ void descend_by(DescentByTiles<Number>, Space const& space, ModeProblem<Space> c
                                             sweeps,
                                             chunk};
                             });
+  };
+  with_block<8>(A.extent(1), [&](auto block) {
+    if constexpr (is_device_space<Space>) {
+      // A short matrix has a tile for each multiprocessor at most.
+      count_t const few = multiprocessors(space) * device_team_threads;
+      if (A.extent(0) <= few) return by_tiles(block, std::true_type{});
+    }
+    by_tiles(block, std::false_type{});
   });
 }
 

@@ -52,10 +52,11 @@
 
 namespace polyad::detail {
 
-/// \tparam Number  of y, H' and the sums
-template <class Space, class Scalar, int Block, class Number>
-struct DescendTiles : UpdateTile<Space, Number, Block, DescentShape<Number, Block>> {
-  using Tile = UpdateTile<Space, Number, Block, DescentShape<Number, Block>>;
+/// \tparam Number   of y, H' and the sums
+/// \tparam IsShort  for a matrix of few rows
+template <class Space, class Scalar, int Block, class Number, bool IsShort>
+struct DescendTiles : UpdateTile<Space, Number, Block, DescentShape<Number, Block, IsShort>> {
+  using Tile = UpdateTile<Space, Number, Block, DescentShape<Number, Block, IsShort>>;
   using Tile::pack, Tile::splits, Tile::workers, Tile::workers_each, Tile::sums_each, Tile::stride,
       Tile::team;
   using typename Tile::Shape, typename Tile::Pack16, typename Tile::Part;

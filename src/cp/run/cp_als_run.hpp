@@ -103,7 +103,6 @@ public:
   CpAlsBody(CpAlsBody const&)            = delete;
   CpAlsBody& operator=(CpAlsBody const&) = delete;
   ~CpAlsBody() { m_rows.time_by(nullptr); }
-
   [[nodiscard]] int iterations() const { return m_iterations; }
 
   /// Enqueues an iteration and the copy of its numbers to the host. Does not wait. The inverse of the normal
@@ -112,7 +111,6 @@ public:
   void launch() {
     m_clock.reset();
     m_timer.reset();
-    if (m_updates.are_constrained()) Kokkos::deep_copy(m_space, m_work.number(largest_change), 0.0);
     for (int n = 0; n < order(); ++n) {
       if (is_fixed(m_options, n)) continue;
       auto const V        = m_work.output(m_tensor->extents()[n]);
@@ -124,6 +122,8 @@ public:
         m_tensor->do_mttkrp(m_space, m_result.model.factors, n, m_format_workspace.get(), V);
         if (m_norm.scale != 1) scale_matrix(m_space, V, m_norm.scale);
       });
+      if (n == first_free_mode(m_options, order()) && m_updates.are_constrained())  // beside the MTTKRP
+        Kokkos::deep_copy(m_algebra, m_work.number(largest_change), 0.0);
       auto const sums = m_rows.sum_rows(n, V);
       if (is_trial) {  // its Gram matrix gives the scale
         apply(n, sums, true);
