@@ -16,8 +16,8 @@
 //
 // No step raises the loss of a row. A team takes a group of rows, and multiplies H by all of their vectors,
 // so that it reads H once for several rows. Each row of few nonzeros then belongs to a thread. The threads of
-// a device's team share the nonzeros of other rows. Rows of very many nonzeros are left to the exact solver,
-// which divides them among teams (row_products.hpp).
+// a device's team share the nonzeros of other rows, and a row of many nonzeros has a team of its own. Rows of
+// very many nonzeros are left to the exact solver, which divides them among teams (row_products.hpp).
 //
 // Memory is O(R) per row of a group. Multiply-adds: (steps + 1) (R^2 + 2 n R) and J R per row of n nonzeros.
 #pragma once
@@ -86,10 +86,17 @@ struct ConjugateRows {
   static constexpr count_t most_of_thread =
       items_per_thread<Space>(128, std::numeric_limits<std::int64_t>::max());
 
+  /// A row of so many nonzeros has a device's team of its own. With the other rows of a group it took most of
+  /// the time.
+  static constexpr count_t has_own_team =
+      items_per_thread<Space>(512, std::numeric_limits<std::int64_t>::max());
+
   Products products;
   count_t const* starts;
   count_t rows;
-  count_t least;        // rows of so many nonzeros are left as they are
+  count_t group;        // rows of a team, rows_of_team at most
+  count_t from;         // rows of fewer nonzeros are left as they are,
+  count_t least;        // and rows of so many or more
   Scalar const* start;  // I x R: the rows of C^(mode) that are there
   count_t start_stride;
   Scalar const* H;  // R x R
@@ -106,6 +113,8 @@ struct ConjugateRows {
   int level;
 
   [[nodiscard]] KOKKOS_FUNCTION count_t nonzeros(count_t k) const { return starts[k + 1] - starts[k]; }
+  /// Whether this launch solves for rows of n nonzeros.
+  [[nodiscard]] KOKKOS_FUNCTION bool takes(count_t n) const { return n >= from && n < least; }
   [[nodiscard]] KOKKOS_FUNCTION Scalar weight(count_t n) const {
     return static_cast<Scalar>(ridge_per_entry ? ridge * static_cast<double>(n) : ridge);
   }
@@ -254,7 +263,7 @@ struct ConjugateRows {
           Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, lanes), [&](int const lane) {
             each_block(lane, [&](Columns const& columns) { Row(Scalar(0)).store(out, columns); });
           });
-        else if (n >= least || is_shared_row(n))
+        else if (!takes(n) || is_shared_row(n))
           return;
         add_part(member, starts[first + g] + (is_shared ? t : 0), starts[first + g + 1],
                  is_shared ? threads : 1, target, pad.v + g * width, out);
@@ -270,9 +279,7 @@ struct ConjugateRows {
     }
   }
   /// Whether the threads of a team share a row of n nonzeros.
-  [[nodiscard]] KOKKOS_FUNCTION bool is_shared_row(count_t n) const {
-    return n < least && n > most_of_thread;
-  }
+  [[nodiscard]] KOKKOS_FUNCTION bool is_shared_row(count_t n) const { return takes(n) && n > most_of_thread; }
 
   /// From product = M c - y without w c: the residual, which is the first direction.
   KOKKOS_FUNCTION void start_row(int lane, int g, count_t n, Pad const& pad) const {
@@ -328,15 +335,16 @@ struct ConjugateRows {
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
     int const width     = products.width;
-    count_t const first = member.league_rank() * static_cast<count_t>(rows_of_team);
-    int const count     = static_cast<int>(Kokkos::min<count_t>(rows - first, rows_of_team));
+    count_t const first = member.league_rank() * group;
+    int const count     = static_cast<int>(Kokkos::min<count_t>(rows - first, group));
+    if (count == 1 && !takes(nonzeros(first))) return;
     Pad const pad(
         static_cast<Scalar*>(member.team_scratch(level).get_shmem_aligned(
             Pad::size(rows_of_team, team_threads<Space>(lanes), width) * sizeof(Scalar), row_alignment)),
         rows_of_team, team_threads<Space>(lanes), width);
     // Rows without nonzeros above 0 are zero, as are those that the group lacks or leaves as they are.
     Kokkos::parallel_for(Kokkos::TeamThreadRange(member, rows_of_team), [&](int const g) {
-      bool const is_there = g < count && nonzeros(first + g) < least && has_positive(first + g);
+      bool const is_there = g < count && takes(nonzeros(first + g)) && has_positive(first + g);
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, lanes), [&](int const lane) {
         each_block(lane, [&](Columns const& columns) {
           Row const row = is_there ? Row(start + (first + g) * start_stride, columns) : Row(Scalar(0));
@@ -354,7 +362,7 @@ struct ConjugateRows {
       add_nonzeros(member, first, count, starts_rows ? Scalar(1) : Scalar(0), pad);
       Kokkos::parallel_for(Kokkos::TeamThreadRange(member, count), [&](int const g) {
         count_t const n = nonzeros(first + g);
-        if (n >= least) return;
+        if (!takes(n)) return;
         Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, lanes), [&](int const lane) {
           if (starts_rows)
             start_row(lane, g, n, pad);
@@ -366,7 +374,7 @@ struct ConjugateRows {
     }
     multiply(member, pad.c, transposed, transposed_stride, J,
              [&](int g, Columns const& columns, Row const& row) {
-               if (g >= count || nonzeros(first + g) >= least) return;
+               if (g >= count || !takes(nonzeros(first + g))) return;
                Row a(Scalar(0));
                a.multiply_add(1 / squares, row);
                a.store(A + (first + g) * A_stride, columns);
@@ -383,18 +391,37 @@ void solve_conjugate_rows(Space const& space, Products const& products, SolvedRo
                           FactorMatrix<Scalar, Space> const& A) {
   using Kernel        = ConjugateRows<Space, Products>;
   constexpr int lanes = Products::Row::lanes, threads = team_threads<Space>(lanes);
-  LaunchShape const shape{ceil_div(range.rows, static_cast<count_t>(Kernel::rows_of_team)), threads, lanes};
-  auto policy     = team_policy<Kokkos::Schedule<Kokkos::Dynamic>>(space, shape);  // rows differ in length
-  int const level = set_row_scratch(
-      space, shape, Kernel::Pad::size(Kernel::rows_of_team, threads, products.width) * sizeof(Scalar),
-      policy);
-  detail::launch(
-      "polyad::conjugate_rows", policy,
-      Kernel{products, range.starts, range.rows, range.least, start.data() + range.first * start.stride(0),
-             start.stride(0), problem.rounded.data(), problem.rounded.stride(0), problem.transposed.data(),
-             problem.transposed.stride(0), checked_rank(problem.B.extent(0)),
-             static_cast<Scalar>(problem.squares), problem.ridge / problem.squares, problem.ridge_per_entry,
-             problem.steps, A.data(), A.stride(0), level});
+  auto const solve = [&](count_t group, count_t from, count_t least) {
+    LaunchShape const shape{ceil_div(range.rows, group), threads, lanes};
+    auto policy     = team_policy<Kokkos::Schedule<Kokkos::Dynamic>>(space, shape);  // rows differ in length
+    int const level = set_row_scratch(
+        space, shape, Kernel::Pad::size(Kernel::rows_of_team, threads, products.width) * sizeof(Scalar),
+        policy);
+    detail::launch("polyad::conjugate_rows", policy,
+                   Kernel{products,
+                          range.starts,
+                          range.rows,
+                          group,
+                          from,
+                          least,
+                          start.data() + range.first * start.stride(0),
+                          start.stride(0),
+                          problem.rounded.data(),
+                          problem.rounded.stride(0),
+                          problem.transposed.data(),
+                          problem.transposed.stride(0),
+                          checked_rank(problem.B.extent(0)),
+                          static_cast<Scalar>(problem.squares),
+                          problem.ridge / problem.squares,
+                          problem.ridge_per_entry,
+                          problem.steps,
+                          A.data(),
+                          A.stride(0),
+                          level});
+  };
+  count_t const longer = Kokkos::min(Kernel::has_own_team, range.least);
+  solve(Kernel::rows_of_team, 0, longer);
+  if (longer < range.least && range.end - range.begin >= longer) solve(1, longer, range.least);
 }
 
 }  // namespace polyad::detail
