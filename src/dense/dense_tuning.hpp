@@ -49,18 +49,23 @@ void with_update_strategy(count_t rows, count_t rank, bool inner_product_is_want
 
 /// The coordinate descent of an update with bounds in one pass with its sums, for R <= 32. Devices take it.
 /// It computes with floats if the factor has them and if their squares are in the range of floats.
-template <class Number>
+/// \tparam IsShort  for a matrix of few rows: a thread has one of a tile
+template <class Number, bool IsShort = false>
 struct DescentByTiles {};
 /// The descent, then the sums, for any R. The caches of a host hold what the second pass reads.
 struct DescentByRows {};
 
-/// Calls f(strategy) for a matrix of `rank` columns.
-template <class Space, class Scalar, class F>
-void with_descent_strategy(count_t rank, Squares squares, F&& f) {
+/// Calls f(strategy) for a matrix of this shape. A short one has a tile for each multiprocessor at most.
+template <class Scalar, class Space, class F>
+void with_descent_strategy(Space const& space, count_t rows, count_t rank, Squares squares, F&& f) {
   if constexpr (is_device_space<Space>) {
-    if (rank <= static_cast<count_t>(full_block) && squares == Squares::in_range)
-      return f(DescentByTiles<Scalar>{});
-    if (rank <= static_cast<count_t>(full_block)) return f(DescentByTiles<double>{});
+    bool const is_short = rows <= multiprocessors(space) * device_team_threads;
+    auto const by_tiles = [&](auto number) {
+      using Number = decltype(number);
+      return is_short ? f(DescentByTiles<Number, true>{}) : f(DescentByTiles<Number, false>{});
+    };
+    if (rank <= static_cast<count_t>(full_block))
+      return squares == Squares::in_range ? by_tiles(Scalar()) : by_tiles(double());
   }
   f(DescentByRows{});
 }

@@ -143,15 +143,20 @@ TEST_CASE("Descent: every strategy is that of long doubles", "[cp]") {
     for (auto const& c : {nonnegative, low, box, lasso, all, free}) {
       expect_update<double, DescentByTiles<double>>(131, rank, c, 1);
       expect_update<double, DescentByRows>(131, rank, c, 1);
+      expect_update<double, DescentByTiles<double, true>>(131, rank, c, 1);
       expect_update<float, DescentByTiles<float>>(131, rank, c, 2);
+      expect_update<float, DescentByTiles<float, true>>(131, rank, c, 2);
       expect_update<float, DescentByTiles<double>>(131, rank, c, 2);
       expect_update<float, DescentByRows>(131, rank, c, 2);
     }
   for (count_t const rows : {0, 1, 2, 64, 65, 127, 128, 129, 255, 256, 257, 3000})
     for (count_t const rank : {5, 16, 32}) {
       expect_update<double, DescentByTiles<double>>(rows, rank, nonnegative, 3);
+      expect_update<double, DescentByTiles<double, true>>(rows, rank, nonnegative, 3);
       expect_update<float, DescentByTiles<float>>(rows, rank, low, 1);
+      expect_update<float, DescentByTiles<float, true>>(rows, rank, low, 1);
       expect_update<float, DescentByTiles<double>>(rows, rank, low, 1);
+      expect_update<float, DescentByTiles<double, true>>(rows, rank, low, 1);
       expect_update<float, DescentByRows>(rows, rank, low, 1);
     }
   expect_update<double, DescentByRows>(131, 40, nonnegative, 2);

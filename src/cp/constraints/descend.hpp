@@ -2,8 +2,6 @@
 // descend: an update by coordinate descent, with the sums that the run needs of it.
 #pragma once
 
-#include <type_traits>
-
 #include "cp/constraints/column_numbers.hpp"
 #include "cp/constraints/descend_rows.hpp"
 #include "cp/constraints/descend_tiles.hpp"
@@ -12,7 +10,6 @@
 #include "dense/update/update_tile.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/cp/factor_update.hpp"
-#include "polyad/kernel/machine.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
 #include "polyad/tensor/constraints.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
@@ -20,16 +17,16 @@
 namespace polyad::detail {
 
 /// \sa cp/constraints/descend_tiles.hpp
-template <class Number, class Space, class Scalar>
-void descend_by(DescentByTiles<Number>, Space const& space, ModeProblem<Space> const& problem,
+template <class Number, bool IsShort, class Space, class Scalar>
+void descend_by(DescentByTiles<Number, IsShort>, Space const& space, ModeProblem<Space> const& problem,
                 ColumnNumbers<Space> const& columns, Constraints const& bounds, int sweeps,
                 FactorMatrix<Scalar, Space> const& V, FactorMatrix<Scalar, Space> const& A,
                 UpdateSums<Space> const& sums) {
   auto const inner      = inner_product_sums<Space>(sums, problem.weights);
   auto const& gram_sums = sums.memory->gram_sums;
   gram_sums.expect_rank(A.extent(1));
-  auto const by_tiles = [&](auto block, auto is_short) {
-    using Kernel = DescendTiles<Space, Scalar, block(), Number, is_short()>;
+  with_block<8>(A.extent(1), [&](auto block) {
+    using Kernel = DescendTiles<Space, Scalar, block(), Number, IsShort>;
     update_by_tiles<Kernel>(space, "polyad::descend_tiles", A.extent(0), gram_sums, sums.gram, inner,
                             [&](count_t chunk) {
                               return Kernel{{gram_sums.partials(), inner},
@@ -43,14 +40,6 @@ void descend_by(DescentByTiles<Number>, Space const& space, ModeProblem<Space> c
                                             sweeps,
                                             chunk};
                             });
-  };
-  with_block<8>(A.extent(1), [&](auto block) {
-    if constexpr (is_device_space<Space>) {
-      // A short matrix has a tile for each multiprocessor at most.
-      count_t const few = multiprocessors(space) * device_team_threads;
-      if (A.extent(0) <= few) return by_tiles(block, std::true_type{});
-    }
-    by_tiles(block, std::false_type{});
   });
 }
 
@@ -80,7 +69,7 @@ void descend(Space const& space, ModeProblem<Space> const& problem, ColumnNumber
                  "V is ", V.extent(0), " x ", V.extent(1), ", A is ", A.extent(0), " x ", rank, " and H is ",
                  problem.H.extent(0), " x ", problem.H.extent(1));
   POLYAD_EXPECTS(sums.memory != nullptr, "the sums have no scratch: they are not those of a run");
-  with_descent_strategy<Space, Scalar>(rank, squares, [&](auto strategy) {
+  with_descent_strategy<Scalar>(space, A.extent(0), rank, squares, [&](auto strategy) {
     descend_by(strategy, space, problem, columns, bounds, sweeps, V, A, sums);
   });
 }
