@@ -25,6 +25,7 @@
 #include <Kokkos_Core.hpp>
 #include <limits>
 
+#include "formats/coo/kernels/least_squares/conjugate_terms.hpp"
 #include "formats/coo/kernels/least_squares/row_problem.hpp"
 #include "formats/coo/kernels/least_squares/row_products.hpp"
 #include "formats/coo/kernels/least_squares/row_scratch.hpp"
@@ -65,23 +66,18 @@ struct ConjugatePad {
 };
 
 template <class Space, class Products>
-struct ConjugateRows {
-  using Row    = typename Products::Row;
-  using Scalar = typename Products::scalar_type;
-  using Pad    = ConjugatePad<Scalar>;
+struct ConjugateRows : ConjugateTerms<Space, Products> {
+  using Terms = ConjugateTerms<Space, Products>;
+  using typename Terms::Row, typename Terms::Scalar;
+  using Pad = ConjugatePad<Scalar>;
+  using Terms::block, Terms::lanes, Terms::products, Terms::tells_whole_blocks, Terms::each_block, Terms::dot,
+      Terms::add_part;
 
-  static constexpr int block = Products::block;
-  static constexpr int lanes = Row::lanes;
   /// Rows of a group. On a device each of a team's threads has one.
   static constexpr int rows_of_team = items_per_thread<Space>(team_threads<Space>(lanes), 8);
   /// Rows by which a thread multiplies H at the same time.
   static constexpr int height = rows_of_team < rows_at_once<Row>(2) ? rows_of_team : rows_at_once<Row>(2);
   static_assert(rows_of_team % height == 0);
-  /// Whether whole blocks have code of their own, in which the compiler knows their number of columns. Hosts
-  /// have it. For a device, it would take minutes to compile.
-  static constexpr bool tells_whole_blocks = team_threads<Space>(lanes) == 1;
-  /// Nonzeros whose sums a thread forms at the same time.
-  static constexpr int together = 4;
   /// The threads of a device's team share a row of more nonzeros.
   static constexpr count_t most_of_thread =
       items_per_thread<Space>(128, std::numeric_limits<std::int64_t>::max());
@@ -91,7 +87,6 @@ struct ConjugateRows {
   static constexpr count_t has_own_team =
       items_per_thread<Space>(512, std::numeric_limits<std::int64_t>::max());
 
-  Products products;
   count_t const* starts;
   count_t rows;
   count_t group;        // rows of a team, rows_of_team at most
@@ -125,46 +120,6 @@ struct ConjugateRows {
     return false;
   }
 
-  /// The lane's columns of the block that starts at column `first`.
-  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Columns of_block(int first, int lane) const {
-    return Row::columns(first, products.R, lane);
-  }
-  /// The same for a block that column R does not cut off: the compiler knows how many they are.
-  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Columns of_whole_block(int first, int lane) const {
-    return {of_block(first, lane).first, Row::width};
-  }
-  /// Calls f(columns) for the blocks of a row that have columns of the lane.
-  template <class F>
-  KOKKOS_FORCEINLINE_FUNCTION void each_block(int lane, F const& f) const {
-    int first = 0;
-    if constexpr (tells_whole_blocks)
-      for (; first + block <= products.R; first += block) f(of_whole_block(first, lane));
-    for (; first < products.R; first += block) {
-      Columns const columns = of_block(first, lane);
-      if (columns.count > 0) f(columns);
-    }
-  }
-  /// The sum over all columns of first(columns) times second(columns). All lanes of a thread call it.
-  template <class First, class Second>
-  KOKKOS_FORCEINLINE_FUNCTION Scalar dot(int lane, First const& first, Second const& second) const {
-    Scalar all = 0;
-    int at     = 0;
-    if constexpr (tells_whole_blocks) {
-      // The elements of whole blocks are summed first.
-      Row sum(Scalar(0));
-      for (; at + block <= products.R; at += block) {
-        Columns const columns = of_whole_block(at, lane);
-        sum.multiply_add(first(columns), second(columns));
-      }
-      all = sum.dot(Row(Scalar(1)), Columns{0, Row::width});
-    }
-    for (; at < products.R; at += block) {
-      Columns const columns = of_block(at, lane);
-      if (columns.count > 0) all += first(columns).dot(second(columns), columns);
-    }
-    return sum_over_lanes<lanes>(all);
-  }
-
   /// keep(i, columns, row i of V X) for V (group x R) in the scratch pad and X (R x columns).
   template <class Member, class Keep>
   KOKKOS_FUNCTION void multiply(Member const& member, Scalar const* V, Scalar const* X, count_t stride,
@@ -195,55 +150,6 @@ struct ConjugateRows {
     member.team_barrier();
   }
 
-  /// out += the sum over Count nonzeros with x > 0, from p on and `stride` apart, of
-  /// (alpha x p . in - (1 + alpha x) target) p. Those from `end` on count as zeros.
-  template <int Count>
-  KOKKOS_FORCEINLINE_FUNCTION void add_few(int lane, count_t p, count_t end, count_t stride, Scalar target,
-                                           Scalar const* in, Scalar* out) const {
-    auto const& source  = products.source;
-    auto const& factors = products.factors;
-    using At            = decltype(source.template at<1>(p));
-    At at[Count];
-    Scalar const* rows_of_first[Count];
-    Scalar share[Count];
-    unrolled<Count>([&](auto u) {
-      count_t const q  = p + u * stride;
-      at[u]            = source.template at<1>((q < end ? q : p) - products.origin);
-      rows_of_first[u] = factors.row(0, source.template indices<1>(at[u], 0).element[0]);
-    });
-    auto const product = [&](auto u, Columns const& columns) {
-      Row row(rows_of_first[u], columns);
-      for (int m = 1; m < factors.size(); ++m)
-        row *= Row(factors.row(m, source.template indices<1>(at[u], m).element[0]), columns);
-      return row;
-    };
-    unrolled<Count>([&](auto u) {
-      Scalar const score = dot(
-          lane, [&](Columns const& columns) { return product(u, columns); },
-          [&](Columns const& columns) { return Row(in, columns); });
-      Scalar const x = p + u * stride < end ? source.value(at[u], 0) : Scalar(0);
-      Scalar const w = static_cast<Scalar>(products.alpha) * x;
-      share[u]       = x > 0 ? w * score - (1 + w) * target : Scalar(0);
-    });
-    each_block(lane, [&](Columns const& columns) {
-      Row sum(out, columns);
-      unrolled<Count>([&](auto u) { sum.multiply_add(share[u], product(u, columns)); });
-      sum.store(out, columns);
-    });
-  }
-  /// The same for all nonzeros from begin to end - 1 that are `stride` apart.
-  template <class Member>
-  KOKKOS_FUNCTION void add_part(Member const& member, count_t begin, count_t end, count_t stride,
-                                Scalar target, Scalar const* in, Scalar* out) const {
-    Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, lanes), [&](int const lane) {
-      count_t p = begin;
-      // The last few of a row are added one by one on a host, which would compute all of them.
-      count_t const left = tells_whole_blocks ? (together - 1) * stride : 0;
-      for (; p + left < end; p += together * stride) add_few<together>(lane, p, end, stride, target, in, out);
-      if constexpr (tells_whole_blocks)
-        for (; p < end; p += stride) add_few<1>(lane, p, end, stride, target, in, out);
-    });
-  }
   /// Adds the nonzeros of each row to its product, from its v: first those of the rows that belong to a
   /// thread, then those of each row that the threads share. One call, since it is nearly all of the code.
   template <class Member>
