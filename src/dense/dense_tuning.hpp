@@ -169,6 +169,24 @@ count_t chunks_at_a_time(Space const& space, int teams) {
   return is_device_space<Space> ? multiprocessors(space) * teams : 256;
 }
 
+/// A policy for short kernels that an iteration launches often. Kokkos passes kernels of more than 512 bytes to
+/// a device through one buffer in constant memory. The host waits before the next launch of such a kernel until
+/// the last one has ended, so it cannot run ahead. With the hint, the kernel is an argument of its launch.
+template <class Policy>
+[[nodiscard]] auto without_waiting(Policy const& policy) {
+  if constexpr (is_device_space<typename Policy::execution_space>)
+    return Kokkos::Experimental::require(policy, Kokkos::Experimental::WorkItemProperty::HintLightWeight);
+  else
+    return policy;
+}
+
+/// Whether one team scales the columns of a matrix of so many entries and their Gram matrix: on a device, a
+/// second launch costs more.
+template <class Space>
+[[nodiscard]] bool scales_in_one_launch(count_t entries) {
+  return is_device_space<Space> && entries <= count_t{1} << 16;
+}
+
 /// Columns of the widest block of a Gram matrix. Hosts have 16: a thread then holds 8 rows of a block in
 /// registers, and fewer blocks cross the diagonal.
 template <class Space>

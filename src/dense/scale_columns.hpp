@@ -108,7 +108,7 @@ void scale_columns(Space const& space, FactorMatrix<Scalar, Space> const& A, Gra
                  "a matrix of ", rank, " columns, a Gram matrix of ", G.extent(0), " x ", G.extent(1), ", ",
                  weights.extent(0), " weights, ", scale.extent(0), " scales and scratch for ",
                  factors.extent(0), " numbers");
-  bool const is_small = is_device_space<Space> && A.size() <= 1U << 16;  // a launch costs more than its rows
+  bool const is_small = scales_in_one_launch<Space>(A.size());
   auto const small    = is_small ? A : FactorMatrix<Scalar, Space>();
   Kokkos::parallel_for("polyad::scale_gram", team_policy(space, launch_shape<Space>(1, 256, 1)),
                        detail::ScaleGram<Space, Scalar>{G, target, weights, scale, factors, small});

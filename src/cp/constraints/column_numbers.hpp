@@ -4,9 +4,9 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "dense/dense_tuning.hpp"
 #include "dense/power_of_two.hpp"
 #include "dense/update/hadamard_of_grams.hpp"
-#include "kernel/without_waiting.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/cp/factor_update.hpp"
 #include "polyad/tensor/constraints.hpp"

@@ -33,7 +33,6 @@
 #include "dense/update/hadamard_of_grams.hpp"
 #include "dense/update/low_rank_inverse.hpp"
 #include "kernel/launch_shape.hpp"
-#include "kernel/without_waiting.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/kernel/machine.hpp"
 

@@ -20,7 +20,6 @@
 #include "dense/gram.hpp"
 #include "dense/inner_product.hpp"
 #include "kernel/launch.hpp"
-#include "kernel/without_waiting.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/kernel/columns.hpp"
 #include "polyad/kernel/machine.hpp"
