@@ -122,7 +122,7 @@ public:
         m_tensor->do_mttkrp(m_space, m_result.model.factors, n, m_format_workspace.get(), V);
         if (m_norm.scale != 1) scale_matrix(m_space, V, m_norm.scale);
       });
-      if (n == first_free_mode(m_options, order()) && m_updates.are_constrained())  // beside the MTTKRP
+      if (n == first_free_mode(m_options, order()) && m_updates.are_constrained())  // during the MTTKRP
         Kokkos::deep_copy(m_algebra, m_work.number(largest_change), 0.0);
       auto const sums = m_rows.sum_rows(n, V);
       if (is_trial) {  // its Gram matrix gives the scale
