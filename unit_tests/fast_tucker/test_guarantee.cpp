@@ -268,7 +268,7 @@ TEST_CASE("a lucky fit of noise is not a model", "[fast_tucker][guarantee][figur
 
 TEST_CASE("biases that drift or that times share do no harm after the last time with entries",
           "[fast_tucker][guarantee][figures]") {
-  // Of 620055, 1/31 of the last drifts was left, which made users with few entries 3.7 % worse. In the other
+  // In set 620055, 1/31 of the last drifts was left: users with few entries were 3.7 % worse. In the other
   // two, times shared a bias because that had gained for another draw of rows, but not of times.
   GuaranteeFigures figures;
   for (std::uint64_t const seed : {620055, 620052, 620141}) {
