@@ -30,12 +30,12 @@ from ._functions import (
     _limit,
     _lists_of,
     _matrices,
-    _mode,
     _observed,
     _range,
     _rates,
     _settled,
     _shares_of_weights,
+    _time_mode,
     _unless_interrupted,
     _updates,
     _warn_of_negative_values,
@@ -303,7 +303,8 @@ def fast_tucker(
         ``bins``, 0 for biases that stay, and ``damping`` in observations (30), of all modes or of each: ``16``,
         ``{"bins": 16, "damping": 10}``, ``[(16, 10), 4, 0]``. That of the mode of time itself is the number of bins in which
         times share a bias; 0, as with one number for all modes: each time has its own.
-        Its damping X determines how drifts fade out: k bins after the last time with entries, 1 / (1 + X k) of them is left.
+        Its damping X determines how drifts fade out: k bins after the last time with entries, 1 / (1 + X k) of them is left,
+        and nothing if X is 30 or more.
         Without it held-out entries choose, or, if they choose nothing, 30 bins, fewer for sparse rows.
     implicit : bool, float or "auto", optional
         Implicit feedback, such as clicks or counts: the alpha of Hu, Koren and Volinsky (2008), or True to choose it. An entry
@@ -359,7 +360,7 @@ def fast_tucker(
         raise UsageError("there are no entries to learn from")
     first = _entries(train, duplicates)
     sets = [first, *(None if entries is None else _entries(entries, duplicates, first) for entries in (validation, test))]
-    time_mode = first._names.mode_number(time_mode, first.ndim)
+    time_mode = -1 if isinstance(time_mode, (int, np.integer)) and time_mode == -1 else _time_mode(first, time_mode)
     _expect_checkpoint(checkpoint_every, checkpoint)
     is_implicit = implicit is not None and implicit is not False
     has_biases = biases and not is_implicit
@@ -398,7 +399,6 @@ def fast_tucker(
         given = [columns] if isinstance(columns, (int, np.integer)) else columns
         options["columns"] = [_count("columns", number, 1) for number in given]
     if time_mode != -1:
-        _mode(time_mode, first.ndim)
         if not biases:
             raise UsageError("a mode of time is about biases: it needs them")
         if drift is not None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from . import _backend
 from ._errors import UsageError
-from ._functions import _count, _given, _limit, _mode
+from ._functions import _count, _given, _limit, _mode, _time_mode
 from ._keywords import own_keywords
 from ._names import Names
 from ._table import is_table
@@ -361,10 +361,14 @@ def split(
     def number(given: Any) -> int:
         return -1 if given is None else _mode(tensor._names.mode_number(given, tensor.ndim), tensor.ndim)
 
+    time = -1 if time_mode is None else _time_mode(tensor, time_mode)
     parts = _backend.module().split(
-        tensor._held, str(by), _limit("share", share), number(mode), number(time_mode), ties == "one", _count("seed", seed)
+        tensor._held, str(by), _limit("share", share), number(mode), time, ties == "one", _count("seed", seed)
     )
-    return tuple(  # type: ignore[return-value]
+    divided = tuple(
         _trusted(coords, values.astype(tensor.dtype, copy=False), tuple(shape), tensor._names)
         for coords, values, shape in parts
     )
+    for part in divided:
+        part.found = {"left_out": tensor.found.get("left_out", [])}
+    return divided  # type: ignore[return-value]

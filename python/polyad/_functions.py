@@ -1194,6 +1194,24 @@ def _mode(mode: Any, order: int) -> int:
     return int(mode)
 
 
+def _time_mode(tensor: SparseTensor, mode: Any) -> int:
+    """A mode of time by its number or name. If there is none, it may be a column that the reader left out."""
+    try:
+        return _mode(tensor._names.mode_number(mode, tensor.ndim), tensor.ndim)
+    except UsageError as error:
+        left_out = [name for name in tensor.found.get("left_out", ()) if name]
+        if str(mode) in left_out:
+            left_out = [str(mode)]
+        if not left_out:
+            raise
+        columns = "column " + repr(left_out[0]) if len(left_out) == 1 else "columns " + ", ".join(map(repr, left_out))
+        time = repr(left_out[0]) if len(left_out) == 1 else "..."
+        raise UsageError(
+            f"{error}; the table's {columns} {'was' if len(left_out) == 1 else 'were'} left out: "
+            f"read(..., time={time}, time_unit='day') makes a mode that counts days"
+        ) from None
+
+
 @own_keywords
 def mttkrp(
     X: Any,

@@ -158,7 +158,7 @@ class SparseTensor:
         count from 0.
     found : dict
         What :func:`read` found in the file: ``dialect``, ``index_base``, the number of ``duplicates`` that were
-        removed, and for a table of text, in ``table``, the use of its columns.
+        removed, and for a table of text, in ``table``, the use of its columns, and in ``left_out`` those without a use.
 
     Raises
     ------
@@ -822,7 +822,7 @@ def _read(
         raise UsageError(f"duplicates is keep, sum, last or error, not {duplicates!r}")
     if max_memory is not None and not 0 <= max_memory < 2**64:
         raise UsageError(f"max_memory is a number of bytes, not {max_memory!r}")
-    (coords, values, extents), dialect, merged, names, columns, is_like_times = _backend.module().read_tensor(
+    (coords, values, extents), dialect, merged, names, columns, left_out, is_like_times = _backend.module().read_tensor(
         os.fspath(path), index_base, base_of_text, allow_non_finite, drop_zeros, threads, duplicates, max_memory, *table
     )
     if not extents:
@@ -831,6 +831,7 @@ def _read(
     tensor.found = {"dialect": dialect, "index_base": tensor.index_base, "duplicates": merged}
     if columns:
         tensor.found["table"] = columns
+        tensor.found["left_out"] = left_out
     if is_like_times:
         warnings.warn(
             f"{os.fspath(path)}: the last column looks like times, but was read as the values; columns=[0, 1], value=2 "

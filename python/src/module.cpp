@@ -1209,6 +1209,7 @@ NB_MODULE(POLYAD_MODULE, m) {
                           row_names_to_python({file->report.knows_index_base ? file->report.index_base : -1,
                                                std::move(file->labels)}),
                           file->report.table ? io::describe(*file->report.table) : std::string(),
+                          file->report.table ? file->report.table->left_out : std::vector<std::string>(),
                           file->report.values_look_like_times);
   });
   m.def("write_tensor", [](std::string const& path, Tensor const& tensor, std::string const& dialect,

@@ -407,3 +407,33 @@ def test_new_slices_are_matched_by_labels(of):
         model.transform(of(moved.assign(item="cake")), mode="user")
     with pytest.raises(polyad.UsageError, match="two different numberings"):
         model.transform(polyad.SparseTensor([[0, 0, 0]], [1.0], (4, 3, 2)), mode="user")
+
+
+def test_a_time_column_that_the_reader_left_out(tmp_path):
+    """An unknown mode of time says which column the reader left out, and how to read it."""
+    path = tmp_path / "t.csv"
+    lines = [f"u{n % 7},i{n % 5},{n % 4 + 1},{1260759144 + 86400 * n}" for n in range(35)]
+    path.write_text("\n".join(["user,item,rating,timestamp", *lines, ""]))
+    X = polyad.read(path)
+    assert X.found["left_out"] == ["timestamp"]
+    parts = polyad.split(X, 0.2)
+    advice = r"the table's column 'timestamp' was left out: read\(..., time='timestamp', time_unit='day'\)"
+    for mode in ("timestamp", 2):
+        for entries in (X, path, parts[0]):
+            with pytest.raises(polyad.UsageError, match=advice):
+                polyad.fast_tucker(entries, time_mode=mode)
+        with pytest.raises(polyad.UsageError, match=advice):
+            polyad.split(X, 0.2, "time", time_mode=mode)
+    timed = polyad.read(path, time="timestamp", time_unit="day")
+    assert timed.shape == (7, 5, 35) and timed.found["left_out"] == []
+    assert len(polyad.split(timed, 0.2, "time", time_mode="timestamp")) == 2
+    with pytest.raises(polyad.UsageError) as refused:
+        polyad.fast_tucker(timed, time_mode="month")
+    assert "left out" not in str(refused.value)
+    path.write_text("\n".join(["user,item,rating,note,timestamp", *(line.replace(",12", ",x,12") for line in lines), ""]))
+    two = polyad.read(path, columns=["user", "item"], value="rating")
+    assert two.found["left_out"] == ["note", "timestamp"]
+    with pytest.raises(polyad.UsageError, match=r"columns 'note', 'timestamp' were left out: read\(..., time=\.\.\., "):
+        polyad.fast_tucker(two, time_mode=2)
+    with pytest.raises(polyad.UsageError, match=advice):
+        polyad.fast_tucker(two, time_mode="timestamp")

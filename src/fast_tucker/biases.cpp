@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "fast_tucker/drift.hpp"
 #include "fast_tucker/entries.hpp"
@@ -270,7 +271,10 @@ void let_drifts_end(Space const& space, TrainingSet<Scalar, Index, Space> const&
     return FastTuckerModel<Scalar, Space>(space, X.extents(), one_column, 1, true);
   });
   fit_biases(space, X, without_drifts(options, X.order()), steady, rows, between, seen);
-  double const fade = options.drift.empty() ? BiasDrift{}.damping : options.drift[options.time_mode].damping;
+  // By default drifts end at once. What would be left of them harms rows with few entries.
+  double const usual    = BiasDrift{}.damping;
+  double const given    = options.drift.empty() ? usual : options.drift[options.time_mode].damping;
+  double const fade     = given < usual ? given : std::numeric_limits<double>::infinity();
   count_t const entries = rows.sum_on_host(std::uint64_t(X.nnz()));
   rows.together([&] { fade_drifts(space, entries, seen, fade, steady, model); });
 }

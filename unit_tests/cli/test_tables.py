@@ -68,6 +68,32 @@ class Tables(ToolTest):
         self.assertIn("--columns 0,1,2 takes the third one as the values", self.succeed("stats", path).stderr)
         self.assertEqual(self.entries(path, "--columns", "0,1,2"), [(2, 1, 3.0), (1, 2, 3.0)])
 
+    def test_time_mode_of_a_column_that_was_left_out(self):
+        lines = [f"u{n % 7},i{n % 5},{n % 4 + 1},{1260759144 + 86400 * n}" for n in range(35)]
+        path = self.write("t.csv", "\n".join(["user,item,rating,timestamp", *lines, ""]))
+        bare = self.write("bare.csv", "\n".join([*lines, ""]))
+        with_notes = [line.replace(",12", ",x,12") for line in lines]
+        notes = self.write("notes.csv", "\n".join(["user,item,rating,note,when", *with_notes, ""]))
+        two = ("--columns", "user,item", "--value", "rating")
+        says = "column {0} of the table was left out: {1}--time {0} --time-unit day makes its times a mode"
+        named = says.format("timestamp", "")
+        for expected, file, *arguments in (
+            (named, path, "--time-mode", "timestamp"),
+            (named, path, "--time-mode", 2),
+            (named, path, "--split-time", 0.2, "--split-mode", "timestamp"),
+            (says.format("3", ""), bare, "--time-mode", 2),
+            (says.format("when", "add it to --columns, or "), notes, *two, "--time-mode", "when"),
+            ("columns note, when of the table were left out: add one to --columns, or --time COLUMN", notes, *two,
+             "--time-mode", 2),
+        ):
+            self.assertIn(expected, self.refuse(2, "fast-tucker", file, *arguments))
+        # What it says works, and is not said again.
+        timed = ("fast-tucker", path, "--time", "timestamp", "--time-unit", "day")
+        self.assertIn("t.csv: 7 x 5 x 35,", self.succeed(*timed, "--time-mode", "timestamp").stdout)
+        self.assertNotIn("left out", self.refuse(2, *timed, "--time-mode", "month"))
+        all_columns = ("--columns", "user,item,timestamp", "--value", "rating")
+        self.assertNotIn("of the table", self.refuse(2, "fast-tucker", path, *all_columns, "--time-mode", 3))
+
     def refuse(self, status, *arguments):
         result = self.run_tool(*arguments)
         self.assertEqual(result.returncode, status, result.stderr)

@@ -143,6 +143,7 @@ TEST_CASE("drifts lead to biases that do not drift after the last time with entr
   auto const three = to_host<double>(space, of_seen.drift(0)), five = to_host<double>(space, faded.drift(0)),
              same   = to_host<double>(space, kept.drift(0));
   auto const steady = flat(fit(all_extents, 0, 0).bias(0)), bias = flat(faded.bias(0));
+  auto const ended = to_host<double>(space, fit(all_extents, 30).drift(0));  // nothing is left of them
   for (std::size_t i = 0; i < 15; ++i) {
     double const end = steady[i] - bias[i];
     CHECK(end != 0);
@@ -151,6 +152,7 @@ TEST_CASE("drifts lead to biases that do not drift after the last time with entr
     CHECK(five[5 * i + 3] == Approx(end + (three[3 * i + 2] - end) / 1.5));
     CHECK(five[5 * i + 4] == Approx(end + (three[3 * i + 2] - end) / 2));
     CHECK(same[5 * i + 4] == Approx(three[3 * i + 2]));
+    for (std::size_t b = 3; b < 5; ++b) CHECK(std::abs(ended[5 * i + b] - end) < 1e-12);
   }
   // Bins end at the last seen time, or near it if there are many times, and are not longer than those of the
   // fit.

@@ -599,6 +599,26 @@ TEST_CASE("the options that were chosen lead to about the same model by hand", "
   CHECK(by_hand.errors.test.rmse < 1.5 * chosen.errors.test.rmse);
 }
 
+TEST_CASE("fine times share a bias, also if later ones have no entries", "[fast_tucker]") {
+  // Nearly every entry has a time of its own, whose bias would be the noise of the entry.
+  TestSpace const space;
+  Random random(5);
+  std::vector<std::uint64_t> const extents{40, 30, 900};
+  HostTensor X     = random_tensor(random, extents, 1500);
+  auto const users = random_matrix(random, 40, 1), items = random_matrix(random, 30, 1);
+  for (std::size_t p = 0; p < X.nnz(); ++p) {
+    X.indices[3 * p + 2] %= 800;
+    X.values[p] = users(X.index(p, 0), 0) + items(X.index(p, 1), 0) + 0.5 * noise(random);
+  }
+  FastTuckerOptions options;
+  options.most_rank      = 8;
+  options.bias.time_mode = 2;
+  auto const choice      = choose_fast_tucker(space, to_device<double, std::uint32_t>(space, X), options);
+  REQUIRE(choice.options.bias.drift.size() == 3);
+  CHECK(choice.options.bias.drift[2].bins > 0);
+  CHECK(choice.options.bias.drift[2].bins < 64);
+}
+
 // Hidden: it has not been seen to pass yet.
 TEST_CASE("the unit of time does not decide", "[.][unit-of-time]") {
   TestSpace const space;

@@ -49,7 +49,7 @@ struct BiasOptions {
   double damping = 5;
   /// The mode of time, over which the biases of the other modes drift. -1: none.
   int time_mode = -1;
-  /// For each mode but that of time. None: chosen by choose_fast_tucker, or 30 bins, fewer for sparse rows.
+  /// For each mode (of time: --time-bins). None: by choose_fast_tucker, or 30 bins, fewer for sparse rows.
   std::vector<BiasDrift> drift = {};
 };
 

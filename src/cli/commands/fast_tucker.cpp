@@ -68,7 +68,8 @@ CompletionSets read_sets(TrainOptions& options, Report& report, std::vector<std:
   std::size_t const order = sets.train.order();
   if (options.time_mode_text != "-1")
     options.bias.time_mode =
-        mode_on_ranks(options.time_mode_text, sets.names.labels, sets.train.order(), "--time-mode");
+        mode_on_ranks(options.time_mode_text, sets.names.labels, sets.train.order(), "--time-mode",
+                      advice_on_left_out(options.time_mode_text, report.input->table, options.common.table));
   for (std::size_t const numbers : {options.time_bins.size(), options.time_damping.size()})
     if (numbers > 1 && numbers != order)
       refuse("--time-bins and --time-reg take one number or {}, not {}", order, numbers);
@@ -82,9 +83,9 @@ CompletionSets read_sets(TrainOptions& options, Report& report, std::vector<std:
     if (!parts.text.empty()) splits.push_back(std::move(parts.text));
     return std::move(parts.held);
   };
-  if (options.splits()) sets.test = keep(hold_out(options, std::move(sets.train), sets.names.labels, "test"));
+  if (options.splits()) sets.test = keep(hold_out(options, std::move(sets.train), *report.input, "test"));
   if (options.validate > 0)
-    sets.validation = keep(hold_out(options, std::move(sets.train), sets.names.labels, "validation"));
+    sets.validation = keep(hold_out(options, std::move(sets.train), *report.input, "validation"));
   if (!options.test.empty()) {
     auto const first = sums_of_ranks(test.file.tensor.nnz()).before;
     auto extents     = test.file.tensor.extents;

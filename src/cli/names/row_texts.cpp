@@ -45,22 +45,41 @@ int base_shown_by(io::ReadReport const& entries, std::vector<std::uint64_t> cons
   refuse_unknown_base(model);
 }
 
-int mode_of_text(std::string const& text, io::Labels const& labels, int order, std::string const& option) {
+int mode_of_text(std::string const& text, io::Labels const& labels, int order, std::string const& option,
+                 std::string const& advice) {
   if (auto const number = whole_number<std::uint64_t>(text)) {
     if (*number >= static_cast<std::uint64_t>(order))
-      refuse("{} {} of {} modes, which count from 0", option, text, order);
+      refuse("{} {} of {} modes, which count from 0{}", option, text, order, advice);
     return static_cast<int>(*number);
   }
   if (auto const mode = io::find_mode(labels, text)) return *mode;
   std::string names;
   for (auto const& mode : labels)
     if (!mode.name.empty()) names += (names.empty() ? "" : ", ") + printable(mode.name);
-  refuse("{} takes the number of a mode, counted from 0{}, not '{}'", option,
-         names.empty() ? "" : ", or one of the names " + names, printable(text.substr(0, 40)));
+  refuse("{} takes the number of a mode, counted from 0{}, not '{}'{}", option,
+         names.empty() ? "" : ", or one of the names " + names, printable(text.substr(0, 40)), advice);
 }
 
-int mode_on_ranks(std::string const& text, io::Labels const& labels, int order, std::string const& option) {
-  int const mode = ranks().rank == 0 ? mode_of_text(text, labels, order, option) : 0;
+std::string advice_on_left_out(std::string const& text, std::optional<io::DelimitedReport> const& table,
+                               io::DelimitedOptions const& asked) {
+  if (!table || !table->time.empty()) return "";
+  std::vector<std::string> left_out = table->left_out;
+  std::erase(left_out, "");
+  // A mode that has no number may be the column with that number, or any other.
+  if (std::ranges::find(left_out, text) != left_out.end()) left_out = {text};
+  if (left_out.empty()) return "";
+  bool const is_one       = left_out.size() == 1;
+  std::string const names = printable(fmt::format("{}", fmt::join(left_out, ", ")));
+  return fmt::format(
+      "; {} left out: {}--time {} --time-unit day makes {} a mode that counts days",
+      is_one ? "column " + names + " of the table was" : "columns " + names + " of the table were",
+      asked.columns.empty() ? "" : fmt::format("add {} to --columns, or ", is_one ? "it" : "one"),
+      is_one ? names : "COLUMN", is_one ? "its times" : "the times of one");
+}
+
+int mode_on_ranks(std::string const& text, io::Labels const& labels, int order, std::string const& option,
+                  std::string const& advice) {
+  int const mode = ranks().rank == 0 ? mode_of_text(text, labels, order, option, advice) : 0;
   return static_cast<int>(of_all_ranks({static_cast<std::uint64_t>(mode)}).front().front());
 }
 

@@ -33,13 +33,21 @@ namespace polyad::cli {
                                 std::vector<std::uint64_t> const& extents, int own_mode,
                                 std::filesystem::path const& model);
 
-/// The mode denoted by a number from 0 or by a name. \param option  its name, for messages
+/// The mode denoted by a number from 0 or by a name.
+/// \param option  its name, for messages
+/// \param advice  the end of the message if there is no such mode
 /// \throws UsageError
 [[nodiscard]] int mode_of_text(std::string const& text, io::Labels const& labels, int order,
-                               std::string const& option);
+                               std::string const& option, std::string const& advice = "");
 /// The same on all ranks, which call it together: the first one knows the names.
 [[nodiscard]] int mode_on_ranks(std::string const& text, io::Labels const& labels, int order,
-                                std::string const& option);
+                                std::string const& option, std::string const& advice = "");
+/// Advice for a mode of time that may be a column which the reader of a table left out; else empty.
+/// \param text   the mode
+/// \param table  what was found  \param asked  how it was read
+[[nodiscard]] std::string advice_on_left_out(std::string const& text,
+                                             std::optional<io::DelimitedReport> const& table,
+                                             io::DelimitedOptions const& asked);
 
 /// \throws UsageError if both have labels for a mode, and the labels or their order differ
 void expect_same_rows(io::Labels const& of_a, std::string const& a, io::Labels const& of_b,

@@ -20,13 +20,14 @@ constexpr std::uint64_t test_stream       = 100;
 constexpr std::uint64_t validation_stream = 101;
 
 /// The rule of the test set.
-io::SplitOptions rule_of(TrainOptions const& options, io::Labels const& labels, int order) {
+io::SplitOptions rule_of(TrainOptions const& options, InputReport const& input, int order) {
   io::SplitOptions split;
   split.seed        = options.seed;
   split.rule        = options.split_repeats == "apart" ? io::SplitRule::entries : io::SplitRule::coordinates;
   split.one_of_ties = options.split_ties == "one";
   auto const mode   = [&](std::string const& text, char const* option) {
-    return mode_of_text(text, labels, order, option);
+    return mode_of_text(text, input.labels, order, option,
+                        advice_on_left_out(text, input.table, options.common.table));
   };
   if (!options.split_rows.empty()) {
     split.rule = io::SplitRule::rows;
@@ -77,9 +78,9 @@ HeldOutSet divide(io::CoordinateList&& list, io::SplitOptions split, std::string
 
 }  // namespace
 
-HeldOutSet hold_out(TrainOptions const& options, io::CoordinateList&& list, io::Labels const& labels,
+HeldOutSet hold_out(TrainOptions const& options, io::CoordinateList&& list, InputReport const& input,
                     std::string_view set) {
-  auto split         = rule_of(options, labels, list.order());
+  auto split         = rule_of(options, input, list.order());
   bool const is_test = set == "test";
   split.share  = !is_test ? options.validate : options.split_time > 0 ? options.split_time : options.split;
   split.stream = is_test ? test_stream : validation_stream;

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "cli/options/options.hpp"
+#include "cli/report/report.hpp"
 #include "polyad/io/coordinate_list.hpp"
-#include "polyad/io/labels.hpp"
 
 namespace polyad::cli {
 
@@ -20,10 +20,10 @@ struct HeldOutSet {
 
 /// Holds a set out of the entries. If each rank has a part of the list, each divides its own part. The rule
 /// of the test set is that of the validation set, too.
-/// \param labels  those of the entries' modes; may be empty
-/// \param set     "test" or "validation"
+/// \param input  what was read, with the labels of its modes
+/// \param set    "test" or "validation"
 /// \throws UsageError
 [[nodiscard]] HeldOutSet hold_out(TrainOptions const& options, io::CoordinateList&& list,
-                                  io::Labels const& labels, std::string_view set);
+                                  InputReport const& input, std::string_view set);
 
 }  // namespace polyad::cli

@@ -379,8 +379,8 @@ public:
   }
   /// A bias for each time, or one for each of some bins: whether days or seconds are counted must not decide.
   /// Before the damping is chosen: biases of single times would ask for the damping of noise.
-  /// \param strictly  whether bins have to gain more than chance: they change the biases of all rows, and
-  ///                  nothing shows what that does at times without entries
+  /// \param strictly  whether bins have to gain more than chance, for another draw of times, too: they change
+  ///                  the biases of all rows, and nothing shows what that does at times without entries
   void choose_bins_of_time(bool strictly) {
     count_t const times         = m_kept.extents()[m_best.time_mode];
     constexpr double worth_bins = 0.01;
@@ -390,7 +390,7 @@ public:
       options.drift[m_best.time_mode].bins = bins;
       double const found                   = error(options);
       double const most                    = strictly ? m_least * (1 - worth_bins) : m_least;
-      if (!(found < most) || (strictly && !is_more_than_chance(options))) continue;
+      if (!(found < most) || (strictly && !(gain_over_best(options, true) > least_gain_of_chosen))) continue;
       m_best  = options;
       m_least = found;
     }
@@ -442,7 +442,8 @@ public:
       }
       // Two bins fit any trend of the noise.
       bool const are_two = best.drift[n].bins == 2;
-      if (least < m_least * (1 - (are_two ? 0.01 : worth_a_drift)) && is_more_than_chance(best)) {
+      if (least < m_least * (1 - (are_two ? 0.01 : worth_a_drift)) &&
+          gain_over_best(best) > least_gain_of_drift) {
         m_best  = best;
         m_least = least;
       }
@@ -456,12 +457,12 @@ private:
   /// The least gain of a drift in standard errors (judgement.hpp). It is the best of about ten candidates.
   static constexpr double least_gain_of_drift = 2;
 
-  /// Whether biases that drift like this predict the held-out entries better than the best biases so far, for
-  /// another draw of rows, too.
-  bool is_more_than_chance(BiasOptions const& drifting) {
-    return gain_of_held(m_held, predictions(m_best), predictions(drifting)) > least_gain_of_drift;
+  /// By how much these biases predict the held-out entries better than the best biases so far (gain_of_held).
+  double gain_over_best(BiasOptions const& options, bool times_count = false) {
+    return gain_of_held(m_held, predictions(m_best), predictions(options), times_count);
   }
-  /// The same for the latest entries, by fits to those before. False if there are too few entries.
+  /// Whether they predict the latest entries better, by fits to those before. False if there are too few
+  /// entries.
   bool is_better_for_last_times(CooTensor<Scalar, Index, Space> const& all, double share,
                                 BiasOptions const& options) {
     auto const cut = begin_of_last_times(m_space, all, options.time_mode, share);
@@ -476,15 +477,16 @@ private:
       return numbers_on_host(m_space, predict(m_space, m_model, late));
     };
     auto const by_best = by(m_best);
-    return gain_of_held(late, by_best, by(options)) > least_gain_of_chosen;
+    return gain_of_held(late, by_best, by(options), false) > least_gain_of_chosen;
   }
-  /// The gain of the second predictions over the first ones in standard errors.
+  /// The gain of the second predictions over the first ones in standard errors for another draw of rows, and
+  /// of times if these count.
   double gain_of_held(CooTensor<Scalar, Index, Space> const& held, std::vector<double> const& first,
-                      std::vector<double> const& second) const {
+                      std::vector<double> const& second, bool times_count) const {
     auto const entries = judged_entries(m_space, held, first, second);
     std::vector<int> modes;
     for (int n = 0; n < entries.order; ++n)
-      if (n != m_best.time_mode) modes.push_back(n);
+      if (times_count || n != m_best.time_mode) modes.push_back(n);
     return gain_of(entries, modes, [](std::size_t) { return true; }).in_errors();
   }
   std::vector<double> predictions(BiasOptions const& options) {

@@ -200,11 +200,10 @@ struct ConjugateRows : ConjugateTerms<Space, Products> {
     });
     auto const residual = [&](Columns const& columns) { return Row(pad.residual + at, columns); };
     Scalar const first  = dot(lane, residual, residual);
-    if (lane == 0) {
-      constexpr Scalar epsilon = Kokkos::Experimental::epsilon_v<Scalar>;
-      pad.squares[g]           = first;
-      pad.noise[g]             = epsilon * epsilon * first;
-    }
+    if (lane != 0) return;
+    constexpr Scalar epsilon = Kokkos::Experimental::epsilon_v<Scalar>;
+    pad.squares[g]           = first;
+    pad.noise[g]             = epsilon * epsilon * first;
   }
   /// From product = M v without w v: the next solution, residual and direction.
   KOKKOS_FUNCTION void step_row(int lane, int g, count_t n, Pad const& pad) const {
@@ -235,6 +234,7 @@ struct ConjugateRows : ConjugateTerms<Space, Products> {
       direction.multiply_add(after / before, Row(pad.v + at, columns));
       direction.store(pad.v + at, columns);
     });
+    sync_lanes<lanes>();  // all lanes have read it: the shuffles of a sum do not order memory accesses
     if (lane == 0) pad.squares[g] = after;
   }
 
