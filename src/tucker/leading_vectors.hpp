@@ -218,7 +218,7 @@ private:
   LeadingVectorsOptions m_options;
   std::shared_ptr<RowDistribution<Scalar, Space> const> m_division;
   LeadingScratch<Scalar, Space> m_scratch;
-  /// Counted within a call alone: the result does not depend on earlier calls, which a resumed run has not made.
+  /// Counted within a call: results do not depend on earlier calls, which a resumed run has not made.
   std::uint64_t m_fills = 0;
 };
 
