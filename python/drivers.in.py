@@ -52,6 +52,11 @@ def _expect_checkpoint(every: Any, checkpoint: str | os.PathLike[str] | None) ->
         raise UsageError("checkpoint_every is for runs with a checkpoint: leave it out")
 
 
+def _expect_one_start(start: Any, resume: str | os.PathLike[str] | None) -> None:
+    if start is not None and resume is not None:
+        raise UsageError("resume is a start: leave start out")
+
+
 @own_keywords
 @_interruptible
 def cp_als(
@@ -161,6 +166,7 @@ def cp_als(
     [(30, 3), (40, 3), (50, 3)]
     """
     engine = _backend.engine(threads, device)
+    _expect_one_start(start, resume)
     nvecs = isinstance(start, str)
     if nvecs and start != "nvecs":
         raise UsageError(f"the start is 'nvecs' or matrices, not {start!r}")
@@ -241,6 +247,7 @@ def tucker(
     ((2, 2, 2), 1.0)
     """
     engine = _backend.engine(threads, device)
+    _expect_one_start(start, resume)
     hosvd = isinstance(start, str)
     if hosvd and start != "hosvd":
         raise UsageError(f"the start is 'hosvd' or matrices, not {start!r}")

@@ -22,7 +22,7 @@ from ._keywords import own_keywords
 from ._models import CPModel, FastTuckerModel, Rankings, TuckerModel
 from ._names import Names, Unknown, rows_of, same_numbering
 from ._table import columns_of, is_table
-from ._tensor import SparseTensor, _coordinates, _extents, _trusted, _zeros, asarray, frame_of, without_repeats
+from ._tensor import SparseTensor, _coordinates, _expect_unmasked, _extents, _trusted, _zeros, asarray, frame_of, without_repeats
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -420,9 +420,12 @@ def _matrices(arrays: Sequence[Any], dtype: np.dtype[Any]) -> list[Any]:
                 raise UsageError(f"matrix {n} has {len(array.shape)} dimensions")
             result.append(_device.rows(array, dtype))
             continue
+        _expect_unmasked(array, f"the entries of matrix {n}")
         matrix = np.asarray(array)
         if matrix.ndim != 2:
             raise UsageError(f"matrix {n} has {matrix.ndim} dimensions")
+        if matrix.dtype.kind not in "iufb":
+            raise UsageError(f"expected a matrix of real numbers, not of {matrix.dtype}")
         row_major = matrix.shape[1] <= 1 or matrix.strides[1] == matrix.itemsize
         rows = matrix.strides[0] if matrix.shape[0] > 1 else matrix.shape[1] * matrix.itemsize
         fits = row_major and rows % max(matrix.itemsize, 1) == 0 and rows >= matrix.shape[1] * matrix.itemsize
@@ -813,6 +816,11 @@ def _values_at(
     return out
 
 
+def _expect_model_first(model: Any) -> None:
+    if not isinstance(model, (CPModel, TuckerModel, FastTuckerModel)):
+        raise UsageError(f"the first argument is a model, not {type(model).__name__}")
+
+
 @own_keywords
 def residuals(
     model: CPModel | TuckerModel | FastTuckerModel, X: Any, *, cold_start: str | None = None, threads: int | None = None
@@ -848,6 +856,7 @@ def residuals(
     >>> polyad.residuals(model, X)
     array([0.5, 0. ])
     """
+    _expect_model_first(model)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # labels that are unknown are refused below, or counted as asked
         tensor = asarray(X, duplicates="keep", like=model, unknown="new")
@@ -914,6 +923,7 @@ def _predict(
     model: FastTuckerModel | CPModel | TuckerModel, places: Any, cold_start: str | None, threads: int | None
 ) -> tuple[NDArray[Any], NDArray[Any], Names]:
     """Coordinates, their predictions, and what the rows are called."""
+    _expect_model_first(model)
     if isinstance(model, (CPModel, TuckerModel)):
         coords, unknown, names = _placed(model, places, "places")
         return coords, _values_at(model, coords, unknown, None, cold_start, threads), names
@@ -1293,7 +1303,8 @@ def ttm(X: Any, matrix: Any, mode: int | str, *, threads: int | None = None) -> 
     Returns
     -------
     SparseTensor
-        R rows in `mode`. Every fiber that has a nonzero becomes R entries, zeros included.
+        R rows in `mode`. Every fiber that has a nonzero becomes R entries, zeros included. The other modes keep their
+        names and labels.
 
     Examples
     --------
@@ -1306,7 +1317,7 @@ def ttm(X: Any, matrix: Any, mode: int | str, *, threads: int | None = None) -> 
     tensor = without_repeats(X, "sum")
     where = _mode(tensor._names.mode_number(mode, tensor.ndim), tensor.ndim)
     (U,) = _matrices([matrix], tensor.dtype)
-    return SparseTensor._of(engine.ttm(tensor._held, U, where), package=tensor._package)
+    return SparseTensor._of(engine.ttm(tensor._held, U, where), tensor._names.without(where), tensor._package)
 
 
 @own_keywords
@@ -1468,7 +1479,7 @@ def compare(a: Any, b: Any, *, weighted: bool = False) -> float:
     if first is None:
         first, second, b = second, first, a
     if first is None:
-        raise UsageError("one of the two is a model")
+        raise UsageError(f"one of the two is a CP or Tucker model, not {type(a).__name__} and {type(b).__name__}")
     module = _backend.module()
 
     def arrays(model: CPModel) -> tuple[NDArray[Any], list[NDArray[Any]], Any]:

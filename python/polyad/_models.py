@@ -245,7 +245,9 @@ class _Decomposition(_Fitted):
         self.fit_error = math.nan if result is None else float(result["fit_error"])
 
     def _how(self) -> str:
-        return f", fit {self.fit:.6f} after {len(self.history)} iterations: {self.reason}" if self.reason else ""
+        # The numbers of a resumed run begin after those before its checkpoint.
+        count = f" after {self.history[-1]['iteration']} iterations" if self.history else ""
+        return f", fit {self.fit:.6f}{count}: {self.reason}" if self.reason else ""
 
 
 def _picture_class() -> Any:
@@ -769,7 +771,8 @@ class FastTuckerModel(_Fitted):
         )
 
     def __repr__(self) -> str:
-        how = f", {len(self.history)} epochs: {self.reason}" if self.reason else ""
+        epochs = self.history[-1]["epoch"] if self.history else self.kept_epoch
+        how = f", {epochs} epochs: {self.reason}" if self.reason else ""
         return f"FastTuckerModel({' x '.join(map(str, self.shape))}, rank {self.rank}{how})"
 
 

@@ -61,6 +61,11 @@ class Names:
             raise UsageError(f"the index base is 0 or 1, not {self.index_base!r}")
         return Names(labels, modes, self.index_base)
 
+    def without(self, n: int) -> Names:
+        """The names of the other modes; mode n has none."""
+        labels, modes = ([None if m == n else one for m, one in enumerate(of)] if of else None for of in (self.labels, self.mode_names))
+        return Names(labels, modes, self.index_base)
+
     def of_mode(self, n: int) -> NDArray[Any] | None:
         """The labels of a mode, or None."""
         found: NDArray[Any] | None = None if self.labels is None else self.labels[n]

@@ -71,7 +71,8 @@ def _coordinates(coords: Any) -> Any:
     if array.ndim != 2:
         raise UsageError(f"coordinates are nonzeros x modes, not an array of {array.ndim} dimensions")
     if array.dtype.kind not in "iu" and array.size > 0:
-        raise UsageError(f"coordinates are integers, not {array.dtype}")
+        labels = "; labels come in a table, such as a pandas.DataFrame" if array.dtype.kind in "USO" else ""
+        raise UsageError(f"coordinates are integers, not {array.dtype}{labels}")
     if array.dtype in (np.uint32, np.uint64) and array.dtype.isnative:
         return np.require(array, requirements=["C", "A"])
     if array.dtype in (np.int32, np.int64) and array.dtype.isnative:
@@ -451,6 +452,13 @@ def _cast(values: NDArray[Any], wanted: np.dtype[Any]) -> NDArray[Any]:
     return cast
 
 
+def _free_name(name: str, columns: dict[str, Any]) -> str:
+    """The name of a column that is not there yet."""
+    while name in columns:
+        name += "_"
+    return name
+
+
 def frame_of(coords: NDArray[Any], numbers: Any, name: str, names: Names) -> Any:
     """A ``pandas.DataFrame`` of places and their numbers: a column for each mode, and one called `name`.
 
@@ -467,10 +475,8 @@ def frame_of(coords: NDArray[Any], numbers: Any, name: str, names: Names) -> Any
             column = np.array([labels[row] if row < len(labels) else None for row in rows], dtype=object)
         else:
             column = labels[rows]
-        columns[str(names.mode_names[n]) if named and names.mode_names is not None else f"mode_{n}"] = column
-    while name in columns:
-        name += "_"
-    columns[name] = np.asarray(numbers)
+        columns[_free_name(str(names.mode_names[n]) if named and names.mode_names is not None else f"mode_{n}", columns)] = column
+    columns[_free_name(name, columns)] = np.asarray(numbers)
     return import_module("pandas").DataFrame(columns)
 
 

@@ -399,6 +399,11 @@ deterministic
         places = np.asarray(X)
         if places.ndim != 2:
             raise UsageError(f"X is observations x modes, not of {places.ndim} dimensions")
+        if places.dtype.kind in "US" or (places.dtype.kind == "O" and any(isinstance(entry, str) for entry in places.flat)):
+            raise UsageError(
+                "X holds integers, not labels: number them, as OrdinalEncoder of scikit-learn does, or pass the table to "
+                "polyad.fast_tucker"
+            )
         if places.dtype.kind == "O":
             places = numbers_of("X", places)
         if places.dtype.kind == "f" and np.isnan(places).any():

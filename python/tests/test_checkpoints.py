@@ -26,6 +26,7 @@ def test_cp_continues_to_the_same_bits(X, tmp_path) -> None:  # type: ignore[no-
     assert cut.reason == "stopped"
     rest = polyad.cp_als(X, 3, resume=str(tmp_path / "c"), **options)
     assert [step["iteration"] for step in rest.history] == [5, 6, 7, 8, 9]
+    assert "after 9 iterations" in repr(rest)
     assert rest.fit == whole.fit
     assert same_factors(rest, whole)
     with pytest.raises(polyad.InputError, match="is a checkpoint of rank 3, not 4"):
@@ -44,6 +45,18 @@ def test_a_seed_is_that_of_the_checkpoint(X, tmp_path) -> None:  # type: ignore[
             run(seed=seed, max_iterations=2, resume=tmp_path / "c", checkpoint=tmp_path / "d")
             with pytest.raises(polyad.InputError, match="is a checkpoint of seed 5, not 7"):
                 run(seed=7, max_iterations=3, resume=tmp_path / "d")
+
+
+def test_a_checkpoint_is_the_start(X, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    """A start next to it would be ignored."""
+    model = polyad.cp_als(X, 3, max_iterations=1, checkpoint=tmp_path / "c")
+    for start in (model, "nvecs"):
+        with pytest.raises(polyad.UsageError, match="resume is a start"):
+            polyad.cp_als(X, 3, resume=tmp_path / "c", start=start)
+    tucker = polyad.tucker(X, 2, max_iterations=1, checkpoint=tmp_path / "d")
+    for start in (tucker, "hosvd"):
+        with pytest.raises(polyad.UsageError, match="resume is a start"):
+            polyad.tucker(X, 2, resume=tmp_path / "d", start=start)
 
 
 def test_checkpoint_every_is_for_checkpoints(X) -> None:  # type: ignore[no-untyped-def]

@@ -181,6 +181,19 @@ def test_the_tools_of_scikit_learn():
     assert make_pipeline(polyad.CP(rank=2)).fit_transform(T).shape == (12, 2)
 
 
+def test_labels_are_numbered_by_an_encoder():
+    preprocessing = pytest.importorskip("sklearn.preprocessing")
+    pipeline = pytest.importorskip("sklearn.pipeline")
+    X, y = observations()
+    labels = np.array([[f"user {u:02d}", f"item {i:02d}"] for u, i in X])
+    for given in (labels, labels.astype(object), np.array([["user 01", 1], ["user 02", 2]], dtype=object)):
+        with pytest.raises(polyad.UsageError, match="X holds integers, not labels: number them"):
+            polyad.TensorRecommender().fit(given, y[: len(given)])
+    options = {"rank": 2, "max_epochs": 3, "deterministic": True}
+    numbered = pipeline.make_pipeline(preprocessing.OrdinalEncoder(), polyad.TensorRecommender(**options)).fit(labels, y)
+    assert np.array_equal(numbered.predict(labels[:9]), polyad.TensorRecommender(**options).fit(X, y).predict(X[:9]))
+
+
 def test_several_processes():
     joblib = pytest.importorskip("joblib")
     T = random_tensor((12, 7, 8), 200, 2)

@@ -444,6 +444,36 @@ def test_ttm_and_ttmc(rng):
         polyad.ttmc(X, U[:2], 1)
 
 
+@pytest.mark.parametrize(
+    ("matrix", "error", "says"),
+    [
+        (np.ones((3, 2)) * 1j, polyad.UsageError, "real numbers, not of complex128"),
+        (np.array([["1", "2"]] * 3), polyad.UsageError, "real numbers, not of <U1"),
+        (np.array([[1, None]] * 3), polyad.UsageError, "real numbers, not of object"),
+        (np.ma.masked_equal([[0.0, 1.0]] * 3, 0), polyad.InputError, r"masked entries, the first at \(0, 0\)"),
+    ],
+)
+def test_matrices_are_of_real_numbers(matrix, error, says):
+    """numpy would cut the imaginary parts off, read the text and take None as NaN."""
+    X = polyad.SparseTensor([[0, 1], [2, 0]], [2.0, 3.0])
+    for run in (
+        lambda: polyad.ttm(X, matrix, 0),
+        lambda: polyad.mttkrp(X, [matrix, np.ones((2, 2))], 1),
+        lambda: polyad.cp_als(X, start=[matrix, np.ones((2, 2))]),
+    ):
+        with pytest.raises(error, match=says):
+            run()
+
+
+def test_models_come_first():
+    X = polyad.SparseTensor([[0, 1], [2, 0]], [2.0, 3.0])
+    model = polyad.cp_als(X, 1, max_iterations=1)
+    with pytest.raises(polyad.UsageError, match="the first argument is a model, not ndarray"):
+        polyad.predict(X.coords, model)
+    with pytest.raises(polyad.UsageError, match="the first argument is a model, not SparseTensor"):
+        polyad.residuals(X, model)
+
+
 def test_tucker():
     X, _ = polyad.generate("low-rank", (20, 21, 22), rank=3, seed=1)
     model = polyad.tucker(X, (3, 3, 3), start="hosvd")

@@ -437,3 +437,26 @@ def test_a_time_column_that_the_reader_left_out(tmp_path):
         polyad.fast_tucker(two, time_mode=2)
     with pytest.raises(polyad.UsageError, match=advice):
         polyad.fast_tucker(two, time_mode="timestamp")
+
+
+def test_products_keep_the_names_of_the_other_modes():
+    X = polyad.SparseTensor(
+        [[0, 0, 1], [1, 2, 0]], [1.0, 2.0], labels=[["a", "b"], ["p", "q", "r"], [7, 8]], mode_names=["user", "item", "day"]
+    )
+    product = polyad.ttm(X, np.ones((3, 2)), "item")
+    assert product.mode_names == ["user", None, "day"]
+    assert [None if of is None else list(of) for of in product.labels] == [["a", "b"], None, [7, 8]]
+    assert polyad.ttm(polyad.SparseTensor(X.coords, X.values), np.ones((3, 2)), 1).labels is None
+
+
+def test_a_frame_has_a_column_for_each_mode():
+    """Also where two modes have one name."""
+    X = polyad.SparseTensor([[0, 1, 2]], [1.5], mode_names=["user", "user", "value"])
+    assert dict(X.to_frame().iloc[0]) == {"user": 0, "user_": 1, "value": 2, "value_": 1.5}
+
+
+def test_labels_at_places_come_in_a_table():
+    X = polyad.SparseTensor([[0, 0], [1, 1]], [1.0, 2.0], labels=[["a", "b"], ["p", "q"]])
+    model = polyad.cp_als(X, 1, max_iterations=1)
+    with pytest.raises(polyad.UsageError, match="coordinates are integers, not <U1; labels come in a table"):
+        polyad.predict(model, [["a", "q"]])

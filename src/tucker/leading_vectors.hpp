@@ -102,6 +102,7 @@ public:
   /// independent ones. Z is overwritten. On several ranks both have the owned rows of mode n. Waits.
   /// \throws MemoryError, on all ranks
   void orthonormalize(matrix_type const& Z, matrix_type const& Q, int n = 0) {
+    m_fills = 0;
     m_division->together([&] { static_cast<void>(m_scratch.eigen(m_space, Z.extent(1))); });
     make_basis(Z, Q, rows_of(n));
   }
@@ -128,6 +129,7 @@ public:
                    " left singular vectors");
     count_t const L               = sampled_columns(all, width, rank);
     auto const [Q, Z, B, W, sums] = m_scratch.arrays(m_space, rows, width, L);
+    m_fills                       = 0;
     // The start, and random directions in addition.
     fill_random_rows(m_space, Z, 1, 0, rows_of(n).first);
     copy_matrix(m_space, matrix_type(Kokkos::subview(Z, Kokkos::ALL, Kokkos::make_pair(count_t(0), rank))),
@@ -216,6 +218,7 @@ private:
   LeadingVectorsOptions m_options;
   std::shared_ptr<RowDistribution<Scalar, Space> const> m_division;
   LeadingScratch<Scalar, Space> m_scratch;
+  /// Counted within a call: results do not depend on earlier calls, which a resumed run has not made.
   std::uint64_t m_fills = 0;
 };
 

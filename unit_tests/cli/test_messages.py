@@ -54,6 +54,21 @@ class Words(ToolTest):
         self.write("b.tns", "1 1 2\n")
         self.assertIn("--at-least", self.refusal("compare", "a.tns", "b.tns", "--at-least", 0.5))
 
+    def test_kinds_are_listed(self):
+        for option, kinds in (("--nnz", "uniform, power-law and ratings"), ("--skew", "power-law and ratings"),
+                              ("--model", "low-rank")):
+            kind = "low-rank" if option != "--model" else "ratings"
+            nnz = () if kind == "low-rank" else ("-n", 5)
+            self.assertIn(f"{option} is for gen {kinds}\n",
+                          self.refusal("gen", kind, "-d", "5,5", *nnz, "-o", "x.tns", option, 3))
+
+    def test_compare_names_models_that_it_does_not_take(self):
+        self.write("a.tns", "1 1 1\n2 2 2\n1 2 3\n")
+        result = self.run_tool("fast-tucker", "a.tns", "-r", 1, "--reg", 1, "-i", 1, "-q", "-o", "m.npz")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        for pair in (("m.npz", "a.tns"), ("a.tns", "m.npz"), ("m.npz", "m.npz")):
+            self.assertIn("m.npz is a model of fast-tucker", self.refusal("compare", *pair))
+
 
 # For each command: arguments that are complete but for a file, its options with whole numbers (True: they may be
 # negative), with other numbers, and with bytes.

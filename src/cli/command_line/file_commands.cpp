@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -117,8 +118,11 @@ void declare(Command& command, GenOptions& options) {
   add_dialect(command, options.to);
   command.add_output("--model FILE", options.model, "Write the model that low-rank was made of");
   auto const for_kinds = [&](std::string const& name, std::vector<std::string> const& kinds) {
-    command.only_for({name}, fmt::format("gen {}", fmt::join(kinds, " and ")),
-                     [&options, kinds] { return std::ranges::find(kinds, options.kind) != kinds.end(); });
+    auto const others = std::span(kinds).first(kinds.size() - 1);
+    command.only_for(
+        {name},
+        fmt::format("gen {}{}{}", fmt::join(others, ", "), others.empty() ? "" : " and ", kinds.back()),
+        [&options, kinds] { return std::ranges::find(kinds, options.kind) != kinds.end(); });
   };
   for_kinds("--rank", {"low-rank", "ratings"});
   for_kinds("--nnz", {"uniform", "power-law", "ratings"});

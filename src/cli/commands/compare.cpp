@@ -207,6 +207,10 @@ int run(CompareOptions const& options, Report& report) {
   using Kind = io::InputFile::Kind;
   Operand a{options.a, io::InputFile(options.a)}, b{options.b, io::InputFile(options.b)};
   Kind const kind_a = a.file.kind(), kind_b = b.file.kind();
+  if (kind_a == Kind::fast_tucker_model || kind_b == Kind::fast_tucker_model)
+    throw UsageError("compare takes models of cpd and tucker, and tensors: " +
+                     (kind_a == Kind::fast_tucker_model ? options.a : options.b).string() +
+                     " is a model of fast-tucker; predict measures its errors");
   bool const tucker_a = kind_a == Kind::tucker_model, tucker_b = kind_b == Kind::tucker_model;
   bool const model_a = tucker_a || kind_a == Kind::cp_model, model_b = tucker_b || kind_b == Kind::cp_model;
   if (model_a && model_b && (tucker_a || tucker_b))
