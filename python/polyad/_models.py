@@ -307,7 +307,8 @@ class CPModel(_Decomposition):
         Why the model is meaningless; empty if it is not. "two components grow and cancel each other": the tensor has no
         best model of this rank.
     objective : float
-        ||X - M||^2 / 2 and the penalties. NaN if the model was not fitted here.
+        ||X - M||^2 / 2 and the penalties. NaN if the model was not fitted here, infinity if the number is beyond the
+        range of doubles, as with values of 1e300.
     kkt_violation : float or None
         The largest norm, over ||X||, of a change of the model by the update of one entry in the last iteration. None
         without bounds and l1, as are the next two, and without an iteration.

@@ -169,9 +169,10 @@ count_t chunks_at_a_time(Space const& space, int teams) {
   return is_device_space<Space> ? multiprocessors(space) * teams : 256;
 }
 
-/// A policy for short kernels that an iteration launches often. Kokkos passes kernels of more than 512 bytes to
-/// a device through one buffer in constant memory. The host waits before the next launch of such a kernel until
-/// the last one has ended, so it cannot run ahead. With the hint, the kernel is an argument of its launch.
+/// A policy for short kernels that an iteration launches often. Kokkos passes kernels of more than 512 bytes
+/// to a device through one buffer in constant memory. The host waits before the next launch of such a kernel
+/// until the last one has ended, so it cannot run ahead. With the hint, the kernel is an argument of its
+/// launch.
 template <class Policy>
 [[nodiscard]] auto without_waiting(Policy const& policy) {
   if constexpr (is_device_space<typename Policy::execution_space>)

@@ -91,6 +91,10 @@ struct ScaledNorm {
 inline void expect_fit_exists(ScaledNorm const& norm) {
   if (norm.squared == 0) throw NumericalError("a tensor of zeros has no fit");
   if (!std::isfinite(norm.squared)) throw NumericalError("the tensor's norm is not a finite number");
+  if (!std::isfinite(std::sqrt(norm.squared) / norm.scale))
+    throw NumericalError(
+        "the tensor's norm is beyond the range of doubles: multiply its values by a number "
+        "below 1");
 }
 
 /// The norm from X's format if it is inside the range, else from the values of X.
@@ -110,8 +114,8 @@ ScaledNorm scaled_norm(Space const& space, FormatInterface<Scalar, Space> const&
   });
   largest = ranks.largest_of(largest);
   if (largest == 0 || !std::isfinite(largest)) return {largest, 1};
-  // Reciprocals of subnormal numbers are not finite.
-  double const scale = std::ldexp(1.0, -std::max(std::ilogb(largest), -1000));
+  // Reciprocals of subnormal numbers are not finite, and those of the largest numbers are subnormal.
+  double const scale = std::ldexp(1.0, -std::clamp(std::ilogb(largest), -1000, 1000));
   DoubleDouble sum;
   for_each_block(space, X, [&](NonzeroBlock<Scalar, Space> const& block) {
     double here = 0;

@@ -238,6 +238,23 @@ class Cpd(ToolTest):
             with self.subTest(inner=inner):
                 self.fail_with(2, "cpd", self.path, "-r", 2, "--nonnegative", "--inner", inner, says=f"'{inner}'")
 
+    def test_bounds_at_the_ends_of_the_range(self):
+        cells = [(i, j, k, (1 + i) * (2 + j) + 5 * (i == k)) for i in range(3) for j in range(3) for k in range(2)]
+
+        def tensor_of(exponent):
+            lines = [f"{i + 1} {j + 1} {k + 1} {x}e{exponent}\n" for i, j, k, x in cells]
+            return self.write(f"of{exponent}.tns", "".join(lines))
+
+        arguments = ("-r", 1, "-i", 20, "--tol", 0, "--nonnegative")
+        usual = self.report_of("cpd", tensor_of(0), *arguments)["result"]["fit"]
+        self.assertLess(usual, 0.99)
+        for exponent in (-318, -300, 300):
+            with self.subTest(exponent=exponent):
+                result = self.report_of("cpd", tensor_of(exponent), *arguments)["result"]
+                self.assertAlmostEqual(result["fit"], usual, delta=1e-4)
+                self.assertEqual(result["objective"] is None, exponent > 0)
+        self.assertIn("objective beyond the range of doubles", self.succeed("cpd", tensor_of(300), *arguments).stdout)
+
     def test_fixed_modes_stay_as_they_are(self):
         self.write_start([(0, math.inf)] * 3)
         _, _, given = read_ktns(self.folder / "given.ktns")

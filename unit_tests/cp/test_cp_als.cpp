@@ -322,6 +322,18 @@ TEST_CASE("CP-ALS: values whose products overflow are an error too", "[cp]") {
   CHECK_THROWS_AS(factor<float>(tensor, options_of(2, 10)), NumericalError);
 }
 
+TEST_CASE("CP-ALS: a norm beyond the range of doubles is an error before the first iteration", "[cp]") {
+  auto tensor = distinct(small_tensor(Kind::shuffled, 3));
+  for (double& value : tensor.values) value = 1.5e308;
+  int calls = 0;
+  TestSpace const space;
+  auto const X = CooPermuted<double, std::uint32_t, TestSpace>::build(
+      space, to_device<double, std::uint32_t>(space, tensor));
+  CHECK_THROWS_AS(cp_als(space, X, options_of(2, 10), [&](CpAlsIteration const&) { return ++calls > 0; }),
+                  NumericalError);
+  CHECK(calls == 0);
+}
+
 TEST_CASE("CP-ALS: more components than the tensor has", "[cp]") {
   Random random(3);
   OracleModel const truth(random_factors(random, {4, 3, 2}, 1), {1.0L});

@@ -58,7 +58,7 @@ struct CpAlsResult {
   double fit_error       = 0;  // a bound for the rounding error of `fit`
   count_t gram_fallbacks = 0;  // updates that took the pseudo-inverse
   ModelDefect defect     = ModelDefect::none;
-  /// 1/2 ||X - M||^2 and the penalties of all modes.
+  /// 1/2 ||X - M||^2 and the penalties of all modes; infinite if it is beyond the range of doubles.
   double objective = 0;
   /// The largest norm of a change of the model, over ||X||, by which the update of one entry improved the
   /// objective in the last iteration, by the first sweep of constrained(). 0 without bounds and penalties,

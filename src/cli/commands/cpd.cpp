@@ -86,7 +86,10 @@ std::string read_resumed_format(CpdOptions const& options) {
 
 void summarise_constraints(CpdReport const& result) {
   if (!result.kkt_violation) return;
-  show("bounds   objective {:.6g},", result.objective);
+  if (std::isfinite(result.objective))
+    show("bounds   objective {:.6g},", result.objective);
+  else
+    show("bounds   objective beyond the range of doubles,");
   if (!std::isnan(*result.kkt_violation)) show(" KKT violation {:.2g},", *result.kkt_violation);
   show(" zeros");
   for (std::size_t n = 0; n < result.zeros.size(); ++n)

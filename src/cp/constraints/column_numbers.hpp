@@ -39,10 +39,11 @@ struct PrepareColumns {
 
   KOKKOS_FUNCTION void operator()(count_t r) const {
     if (!is_scale(problem.weights(r))) return stay(r);
-    double const square           = problem.H(r, r);
-    double const ratio            = problem.of_tensor / problem.weights(r);
-    double const ridge            = constraints.ridge * ratio * ratio;
-    double const l1               = constraints.l1 * problem.of_tensor * ratio;
+    double const square = problem.H(r, r);
+    double const ratio  = problem.of_tensor / problem.weights(r);
+    // The ratio may be infinite for values near the ends of their range.
+    double const ridge            = constraints.ridge > 0 ? constraints.ridge * ratio * ratio : 0;
+    double const l1               = constraints.l1 > 0 ? constraints.l1 * problem.of_tensor * ratio : 0;
     double const curvature        = square + ridge;
     bool const is_flat            = curvature < 0x1p-1000;  // its inverse would leave the range of doubles
     bool const is_steep           = curvature > 0x1p1000;   // a ridge on a component that almost vanished

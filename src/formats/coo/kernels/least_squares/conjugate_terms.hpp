@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ConjugateTerms: what the nonzeros of a row add to M v in conjugate_rows.hpp, the sum of alpha x (p . v) p.
 //
-// A row of at most two blocks of columns has its sum, v and the products p of some nonzeros in the registers of
-// a device's lanes (add_in_registers): reading them from memory twice, as add_few does for other rows, took
-// twice as long (R = 64, 30 million nonzeros, H200).
+// A row of at most two blocks of columns has its sum, v and the products p of some nonzeros in the registers
+// of a device's lanes (add_in_registers): reading them from memory twice, as add_few does for other rows,
+// took twice as long (R = 64, 30 million nonzeros, H200).
 #pragma once
 
 #include <Kokkos_Core.hpp>
