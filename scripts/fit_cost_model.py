@@ -348,7 +348,7 @@ def fit(machines, cases):
         robust = name not in ATOMIC and not kind.startswith("host")
         mode_weights = fitted([s[2] for s in modes], [s[3] for s in modes], robust)
         built = [case for case in deciding if case.build]
-        build_weights = fitted([c.build_terms for c in built], [c.build for c in built], not kind.startswith("host")) if built else {}
+        build_weights = fitted([c.build_terms for c in built], [c.build for c in built], False) if built else {}
         load = float(f"{statistics.median(case.load for case in group):.3g}")
         weights[name, kind] = mode_weights, build_weights, load
         print(f"{name}: .{kind} = {braced({'mttkrp': mode_weights, 'build': build_weights, 'load_s': load})},")
