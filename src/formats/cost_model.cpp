@@ -186,8 +186,8 @@ namespace {
 /// (kernel/rank_dispatch.hpp).
 double block_seconds(CostInput const& input) {
   if (!input.machine.is_device) return near_seconds(input);
-  auto const columns = input.rank > 32 ? 32 * passes(input)
-                                       : std::max(4.0, static_cast<double>(std::bit_ceil(input.rank)));
+  auto const columns =
+      input.rank > 32 ? 32 * passes(input) : std::max(4.0, static_cast<double>(std::bit_ceil(input.rank)));
   return static_cast<double>(input.tensor.nnz) * columns * input.scalar_bytes / gather_rate(input.machine, 0);
 }
 

@@ -55,9 +55,9 @@ struct Term {
 
 /// Terms of an MTTKRP's mode, in seconds at the ceilings; or their weights.
 struct ModeTerms {
-  double launch    = 0;  // one launch
-  double stream    = 0;  // the format's arrays, copied once per block of columns
-  double near      = 0;  // rows of the other factors, one per nonzero, at the rate of the smallest table;
+  double launch = 0;     // one launch
+  double stream = 0;     // the format's arrays, copied once per block of columns
+  double near   = 0;     // rows of the other factors, one per nonzero, at the rate of the smallest table;
                          // on a device whole blocks of columns
   double gather    = 0;  // their additional time, since the factors are larger
   double narrow    = 0;  // 64 bytes for each of these rows and blocks: the bytes fetched for a short row
