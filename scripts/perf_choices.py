@@ -87,7 +87,7 @@ def totals(case, first_use):
 
 def loss(case, first_use):
     """The run with auto's format over the run with the best one, and the name of the best. Formats that lose digits of long
-    rows are no competitors, since auto avoids them for that."""
+    rows do not compete, since auto avoids them."""
     times = totals(case, first_use)
     exact = [name for name in times if name not in case.get("lose_digits", [])]
     best = min(exact or times, key=times.get)

@@ -26,7 +26,7 @@ class Losses(unittest.TestCase):
         self.assertEqual(best, "alto")
         self.assertAlmostEqual(ratio, 14 / 7)
 
-    def test_formats_that_lose_digits_are_no_competitors(self):
+    def test_formats_that_lose_digits_do_not_compete(self):
         ratio, best = perf_choices.loss(case("coo-permuted", lose_digits=["alto"]), {})
         self.assertEqual(best, "sorted")
         self.assertAlmostEqual(ratio, 11 / 6)
