@@ -22,7 +22,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from perf_results import read_text
+from perf_results import plain_name, read_text
 
 CROWDED, CAUTION = ("hot", "ordered"), 0.2  # terms of a mode that count so much more where formats are compared
 SCALARS = {"f32": 4, "f64": 8}
@@ -57,7 +57,7 @@ def load(paths):
     for file in sorted(files, key=lambda file: file["context"]["date"]):
         name = machine_of(file["context"])
         machines[name][0].update(file["context"])
-        machines[name][1].update({entry["name"]: entry | {"date": file["context"]["date"]} for entry in file["benchmarks"]})
+        machines[name][1].update({plain_name(entry["name"]): entry | {"date": file["context"]["date"]} for entry in file["benchmarks"]})
     return {name: found for name, found in machines.items() if any("/gather/" in entry for entry in found[1])}
 
 
