@@ -48,7 +48,7 @@ constexpr double megabyte = 1e6;
 /// The last point of the measured curve. Additions to more distinct rows do not wait for each other.
 constexpr double few_rows   = 1024;
 constexpr double cache_line = 128;  // on a device
-/// How much longer a device takes to write rows with gaps (zero_matrix): 3.4 to 5 times on an H200.
+/// How much longer a device takes to write rows with gaps (zero_matrix): about four times at R = 5 and 25.
 constexpr double time_of_gaps = 4;
 
 /// The rows of all factors.
