@@ -22,9 +22,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from perf_results import plain_name, read_text
+from perf_results import mean_first_use, plain_name, read_text
 
 CROWDED, CAUTION = ("hot", "ordered"), 0.2  # terms of a mode that count so much more where formats are compared
+LOADED = 0.7  # the part of a load that counts there: Cost::total_s of formats/cost_model.hpp
 SCALARS = {"f32": 4, "f64": 8}
 # No stored result has the time of an empty launch; the weights of the term are relative to this one.
 LAUNCH_S = 5e-6
@@ -116,7 +117,7 @@ class Case:
         self.mode_terms = [{name: next(numbers) for name in names["mode"]} for _ in range(order)]
 
     def predicted_total(self, count):
-        return self.predicted_load + self.predicted_build + count * (self.predicted_iteration + CAUTION * self.crowded)
+        return LOADED * self.predicted_load + self.predicted_build + count * (self.predicted_iteration + CAUTION * self.crowded)
 
     def measured_total(self, count):
         return self.load + self.build + count * self.total
@@ -153,7 +154,7 @@ def collect(program, machines, surveys):
             if case.machine == machine and (form, scalar, tensor) in builds:
                 case.build, case.bytes = builds[form, scalar, tensor]
             if case.machine == machine and loads[form, scalar]:
-                case.load = statistics.median(loads[form, scalar])
+                case.load = mean_first_use(loads[form, scalar])
     cases = [case for case in cases.values() if case.format != YARDSTICK and
              not (case.format == STREAMED and machines[case.machine][0].get("device"))]
     for case in cases:

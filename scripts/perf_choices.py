@@ -18,14 +18,13 @@ import math
 import os
 import random
 import re
-import statistics
 import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from perf_results import read_text
+from perf_results import mean_first_use, read_text
 
 RANKS = [5, 8, 10, 12, 16, 20, 24, 25, 32, 40, 50, 64]
 # Formats that auto takes only where nothing else fits or an option asks for them.
@@ -76,7 +75,7 @@ def read_first_use(path):
     for entry in json.loads(read_text(path))["benchmarks"]:
         if match := re.match(r"first_use<([^,]+),\w+,(f\d\d)>", entry["name"]):
             times[match[1], match[2]].append(entry["real_time"])
-    return {key: statistics.median(values) for key, values in times.items()}
+    return {key: mean_first_use(values) for key, values in times.items()}
 
 
 def totals(case, first_use):

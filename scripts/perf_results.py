@@ -98,6 +98,11 @@ def plain_name(name):
     return re.sub(r"/(?:iterations:\d+|repeats:\d+|manual_time|real_time)(?=/|$)", "", name)
 
 
+def mean_first_use(times):
+    """What the first use of a format takes by its times on several tensors: their geometric mean, so that no tensor decides alone."""
+    return math.prod(times) ** (1 / len(times))
+
+
 def parse_name(name):
     """group<format,Backend,scalar>/tensor/mode:M/R:r; groups without a format or a scalar leave them out."""
     name = plain_name(name)

@@ -216,10 +216,12 @@ struct Cost {
 
   [[nodiscard]] std::uint64_t need_bytes() const { return std::max({loading_bytes, build_bytes, run_bytes}); }
   [[nodiscard]] double mttkrp_s() const;
-  /// Seconds of a first build and this many iterations, for comparisons.
+  /// Seconds of a first build and this many iterations, for comparisons. A process pays load_s once however
+  /// often it factors a tensor, and measurements of it vary by a factor of up to 1.75. Less than all of it
+  /// counts, so that no format is chosen for a short load if it is much slower afterwards.
   [[nodiscard]] double total_s(double iterations) const {
-    constexpr double caution = 0.2;
-    return load_s + build_s + iterations * (iteration_s + caution * crowded_s);
+    constexpr double caution = 0.2, loaded = 0.7;
+    return loaded * load_s + build_s + iterations * (iteration_s + caution * crowded_s);
   }
 };
 

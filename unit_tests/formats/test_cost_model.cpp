@@ -264,6 +264,19 @@ TEST_CASE("A device's build takes a launch for each array of a copy", "[cost_mod
   CHECK(launches("coo-permuted", false) == Approx(4));
 }
 
+TEST_CASE("A comparison counts most of a load, but not all of it", "[cost_model]") {
+  Cost slow, fast;
+  slow.load_s      = 0.006;
+  slow.iteration_s = 0.00138;
+  fast.load_s      = 0.010;
+  fast.iteration_s = 0.001;
+  // The one with the short load is faster the first time by a hundredth, and slower by a third afterwards.
+  CHECK(slow.load_s + 10 * slow.iteration_s < fast.load_s + 10 * fast.iteration_s);
+  CHECK(fast.total_s(10) < slow.total_s(10));
+  // In a short run the load decides.
+  CHECK(slow.total_s(5) < fast.total_s(5));
+}
+
 TEST_CASE("Streaming to a device costs the walk of blco where the tensor stays there", "[cost_model]") {
   auto const machine = some_machine(true);
   auto const tensor  = survey({300, 3000, 3000}, scattered({300, 3000, 3000}, 50000));

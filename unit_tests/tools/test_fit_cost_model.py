@@ -38,8 +38,26 @@ class Results(unittest.TestCase):
         self.assertEqual(self.load(("2026-01-01", {FIRST_USE: 2.0})), {})
 
 
+class FirstUse(unittest.TestCase):
+    def test_every_tensor_counts_by_its_ratio(self):
+        self.assertAlmostEqual(perf_results.mean_first_use([2.0, 8.0]), 4.0)
+        self.assertAlmostEqual(perf_results.mean_first_use([3.0]), 3.0)
+
+    def test_it_may_take_no_time(self):
+        self.assertEqual(perf_results.mean_first_use([0.0, 8.0]), 0)
+
+    def test_a_choice_and_the_weights_count_the_same(self):
+        names = [f"first_use<sorted,Cuda,f32>/{tensor}" for tensor in ("tiny", "uber-apr14")]
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "first.json")
+            path.write_text(json.dumps({"benchmarks": [{"name": names[0], "real_time": 2}, {"name": names[1], "real_time": 8}]}))
+            self.assertAlmostEqual(perf_choices.read_first_use(path)["sorted", "f32"], 4.0)
+
+
 if __name__ == "__main__":
     sys.path.insert(0, sys.argv.pop(1))
     import fit_cost_model
+    import perf_choices
+    import perf_results
 
     unittest.main()

@@ -27,7 +27,7 @@ inline constexpr CostWeights blco_weights{
                               .output = 1.01,
                               .hot    = 0.0214},
                    .build  = {.mode = 31.9, .sort = 5, .rows = 16.6, .memory = 51.4},
-                   .load_s = 0.00998},
+                   .load_s = 0.0109},
     .device_f64 = {.mttkrp = {.launch = 5.63,
                               .stream = 1.94,
                               .near   = 1.04,
@@ -36,7 +36,7 @@ inline constexpr CostWeights blco_weights{
                               .output = 1,
                               .hot    = 0.00874},
                    .build  = {.mode = 33.8, .sort = 5.17, .rows = 16.5, .memory = 56.8},
-                   .load_s = 0.0134},
+                   .load_s = 0.0141},
     .host_f32   = blco_on_hosts,
     .host_f64   = blco_on_hosts};
 
@@ -87,7 +87,7 @@ inline constexpr CostWeights alto_weights{
                               .atomics = 0.286,
                               .hot     = 0.687},
                    .build  = {.mode = 26, .sort = 4.46, .rows = 12.9, .memory = 59.1},
-                   .load_s = 0.0058},
+                   .load_s = 0.00591},
     .device_f64 = {.mttkrp = {.launch  = 1.94,
                               .gather  = 1.26,
                               .narrow  = 1.47,
@@ -95,7 +95,7 @@ inline constexpr CostWeights alto_weights{
                               .atomics = 1.3,
                               .hot     = 1.77},
                    .build  = {.mode = 27, .stream = 23.8, .sort = 1.52, .rows = 23.8, .memory = 64},
-                   .load_s = 0.00732},
+                   .load_s = 0.00819},
     .host_f32   = alto_on_hosts,
     .host_f64   = alto_on_hosts};
 

@@ -18,7 +18,7 @@ inline constexpr CostWeights csf_weights{
                               .hot     = 1.44,
                               .ordered = 2.16},
                    .build  = {.mode = 52.9, .stream = 34.8, .sort = 3.01, .rows = 15.2, .memory = 112},
-                   .load_s = 0.0114},
+                   .load_s = 0.012},
     .device_f64 = {.mttkrp = {.launch  = 4.17,
                               .stream  = 2.07,
                               .near    = 1.13,
@@ -28,7 +28,7 @@ inline constexpr CostWeights csf_weights{
                               .hot     = 1.97,
                               .ordered = 1.59},
                    .build  = {.mode = 52.2, .stream = 44, .sort = 1.26, .rows = 18.3, .memory = 107},
-                   .load_s = 0.0165},
+                   .load_s = 0.0146},
     .host_f32   = {.mttkrp = {.stream  = 2.1,
                               .gather  = 2.38,
                               .upper   = 0.535,
@@ -63,7 +63,7 @@ inline constexpr CostWeights b_csf_weights{
                               .output = 1.18,
                               .hot    = 0.808},
                    .build  = {.mode = 48, .stream = 77.4, .rows = 129, .memory = 134},
-                   .load_s = 0.0123},
+                   .load_s = 0.0113},
     .device_f64 = {.mttkrp = {.launch = 3.37,
                               .stream = 0.839,
                               .near   = 1.22,
@@ -73,7 +73,7 @@ inline constexpr CostWeights b_csf_weights{
                               .output = 1.12,
                               .hot    = 1.62},
                    .build  = {.mode = 52.1, .stream = 61.9, .rows = 116, .memory = 125},
-                   .load_s = 0.0183},
+                   .load_s = 0.0196},
     .host_f32   = b_csf_on_hosts,
     .host_f64   = b_csf_on_hosts};
 
@@ -97,7 +97,7 @@ inline constexpr CostWeights hb_csf_weights{
                     .atomics = 1.12,
                     .hot     = 1.04},
          .build  = {.mode = 67.3, .stream = 46.3, .sort = 3.94, .scatter = 0.53, .rows = 159, .memory = 146},
-         .load_s = 0.0112},
+         .load_s = 0.0113},
     .device_f64 = {.mttkrp = {.launch  = 4.26,
                               .stream  = 1.51,
                               .near    = 1.16,
@@ -107,7 +107,7 @@ inline constexpr CostWeights hb_csf_weights{
                               .atomics = 0.863,
                               .hot     = 1.14},
                    .build  = {.mode = 68.2, .stream = 80.5, .rows = 150, .memory = 157},
-                   .load_s = 0.0172},
+                   .load_s = 0.0178},
     .host_f32   = hb_csf_on_hosts,
     .host_f64   = hb_csf_on_hosts};
 

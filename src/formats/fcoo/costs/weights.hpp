@@ -20,10 +20,10 @@ inline constexpr FormatWeights f_coo_on_hosts{
 inline constexpr CostWeights f_coo_weights{
     .device_f32 = {.mttkrp = {.launch = 3.76, .stream = 0.233, .near = 1.06, .narrow = 1.07, .output = 1.21},
                    .build  = {.mode = 41.7, .sort = 4.34, .rows = 118, .memory = 72.6},
-                   .load_s = 0.00414},
+                   .load_s = 0.00545},
     .device_f64 = {.mttkrp = {.launch = 3.8, .near = 1.52, .gather = 0.277, .narrow = 0.753, .output = 1.09},
                    .build  = {.mode = 44, .sort = 3.84, .rows = 117, .memory = 93},
-                   .load_s = 0.00618},
+                   .load_s = 0.0092},
     .host_f32   = f_coo_on_hosts,
     .host_f64   = f_coo_on_hosts};
 
