@@ -201,8 +201,12 @@ void add_choice(Session& session, TensorChoice const& choice, int rank, int iter
         options.needs      = format_options(CpAlsOptions{}).needs;
         auto const coo     = tensor_of<Scalar>(session.space, choice.name, choice.scale);
         Kokkos::Timer const clock;
-        state.SetLabel(any_format(session.space, coo, options).chosen());
-        report(state, {{clock.seconds()}});
+        auto const format    = any_format(session.space, coo, options);
+        double const seconds = clock.seconds();
+        state.SetLabel(format.chosen());
+        for (auto const& candidate : format.candidates())  // auto prefers any other format to these
+          if (candidate.loses_digits) state.counters["loses_digits:" + candidate.name] = 1;
+        report(state, {{seconds}});
       });
 }
 

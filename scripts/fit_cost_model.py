@@ -22,9 +22,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from perf_results import read_text
+from perf_results import mean_first_use, plain_name, read_text
 
 CROWDED, CAUTION = ("hot", "ordered"), 0.2  # terms of a mode that count so much more where formats are compared
+LOADED = 0.7  # the part of a load that counts there: Cost::total_s of formats/cost_model.hpp
 SCALARS = {"f32": 4, "f64": 8}
 # No stored result has the time of an empty launch; the weights of the term are relative to this one.
 LAUNCH_S = 5e-6
@@ -57,7 +58,7 @@ def load(paths):
     for file in sorted(files, key=lambda file: file["context"]["date"]):
         name = machine_of(file["context"])
         machines[name][0].update(file["context"])
-        machines[name][1].update({entry["name"]: entry | {"date": file["context"]["date"]} for entry in file["benchmarks"]})
+        machines[name][1].update({plain_name(entry["name"]): entry | {"date": file["context"]["date"]} for entry in file["benchmarks"]})
     return {name: found for name, found in machines.items() if any("/gather/" in entry for entry in found[1])}
 
 
@@ -116,7 +117,7 @@ class Case:
         self.mode_terms = [{name: next(numbers) for name in names["mode"]} for _ in range(order)]
 
     def predicted_total(self, count):
-        return self.predicted_load + self.predicted_build + count * (self.predicted_iteration + CAUTION * self.crowded)
+        return LOADED * self.predicted_load + self.predicted_build + count * (self.predicted_iteration + CAUTION * self.crowded)
 
     def measured_total(self, count):
         return self.load + self.build + count * self.total
@@ -153,7 +154,7 @@ def collect(program, machines, surveys):
             if case.machine == machine and (form, scalar, tensor) in builds:
                 case.build, case.bytes = builds[form, scalar, tensor]
             if case.machine == machine and loads[form, scalar]:
-                case.load = statistics.median(loads[form, scalar])
+                case.load = mean_first_use(loads[form, scalar])
     cases = [case for case in cases.values() if case.format != YARDSTICK and
              not (case.format == STREAMED and machines[case.machine][0].get("device"))]
     for case in cases:
@@ -348,7 +349,7 @@ def fit(machines, cases):
         robust = name not in ATOMIC and not kind.startswith("host")
         mode_weights = fitted([s[2] for s in modes], [s[3] for s in modes], robust)
         built = [case for case in deciding if case.build]
-        build_weights = fitted([c.build_terms for c in built], [c.build for c in built], not kind.startswith("host")) if built else {}
+        build_weights = fitted([c.build_terms for c in built], [c.build for c in built], False) if built else {}
         load = float(f"{statistics.median(case.load for case in group):.3g}")
         weights[name, kind] = mode_weights, build_weights, load
         print(f"{name}: .{kind} = {braced({'mttkrp': mode_weights, 'build': build_weights, 'load_s': load})},")

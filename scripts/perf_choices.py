@@ -18,14 +18,13 @@ import math
 import os
 import random
 import re
-import statistics
 import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from perf_results import read_text
+from perf_results import mean_first_use, read_text
 
 RANKS = [5, 8, 10, 12, 16, 20, 24, 25, 32, 40, 50, 64]
 # Formats that auto takes only where nothing else fits or an option asks for them.
@@ -64,6 +63,7 @@ def measure(arguments, seed, cores):
         group, name = entry["name"].split("<")[0], entry["name"].split("<")[1].split(",")[0]
         if group == "choice":
             case["chosen"] = entry["label"].split(":")[0]
+            case["lose_digits"] = sorted(key.split(":")[1] for key in entry if key.startswith("loses_digits:"))
         else:
             case[group][name] = entry["min_ms"]
     return case if "chosen" in case else f"seed {seed}: no choice"
@@ -75,7 +75,7 @@ def read_first_use(path):
     for entry in json.loads(read_text(path))["benchmarks"]:
         if match := re.match(r"first_use<([^,]+),\w+,(f\d\d)>", entry["name"]):
             times[match[1], match[2]].append(entry["real_time"])
-    return {key: statistics.median(values) for key, values in times.items()}
+    return {key: mean_first_use(values) for key, values in times.items()}
 
 
 def totals(case, first_use):
@@ -85,9 +85,11 @@ def totals(case, first_use):
 
 
 def loss(case, first_use):
-    """The run with auto's format over the run with the best one, and the name of the best."""
+    """The run with auto's format over the run with the best one, and the name of the best. Formats that lose digits of long
+    rows do not compete, since auto avoids them."""
     times = totals(case, first_use)
-    best = min(times, key=times.get)
+    exact = [name for name in times if name not in case.get("lose_digits", [])]
+    best = min(exact or times, key=times.get)
     return times.get(case["chosen"], math.inf) / times[best], best
 
 

@@ -93,9 +93,19 @@ class Result:
         return int(self.context.get("concurrency", 1))
 
 
+def plain_name(name):
+    """The name without Google Benchmark's /iterations:1/manual_time."""
+    return re.sub(r"/(?:iterations:\d+|repeats:\d+|manual_time|real_time)(?=/|$)", "", name)
+
+
+def mean_first_use(times):
+    """What the first use of a format takes by its times on several tensors: their geometric mean, so that no tensor decides alone."""
+    return math.prod(times) ** (1 / len(times))
+
+
 def parse_name(name):
     """group<format,Backend,scalar>/tensor/mode:M/R:r; groups without a format or a scalar leave them out."""
-    name = re.sub(r"/(?:iterations:\d+|repeats:\d+|manual_time|real_time)(?=/|$)", "", name)
+    name = plain_name(name)
     match = NAME.fullmatch(name)
     if not match:
         raise ResultError(f"'{name}' is not a benchmark of polyad_perf")

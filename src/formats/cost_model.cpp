@@ -48,6 +48,8 @@ constexpr double megabyte = 1e6;
 /// The last point of the measured curve. Additions to more distinct rows do not wait for each other.
 constexpr double few_rows   = 1024;
 constexpr double cache_line = 128;  // on a device
+/// How much longer a device takes to write rows with gaps (zero_matrix): about four times at R = 5 and 25.
+constexpr double time_of_gaps = 4;
 
 /// The rows of all factors.
 double total_rows(TensorSurvey const& tensor) {
@@ -178,6 +180,24 @@ double ordered_seconds(CostInput const& input, int mode) {
   return seconds;
 }
 
+namespace {
+
+/// near_seconds, with the columns that threads walk over: on a device those of whole blocks
+/// (kernel/rank_dispatch.hpp).
+double block_seconds(CostInput const& input) {
+  if (!input.machine.is_device) return near_seconds(input);
+  auto const columns =
+      input.rank > 32 ? 32 * passes(input) : std::max(4.0, static_cast<double>(std::bit_ceil(input.rank)));
+  return static_cast<double>(input.tensor.nnz) * columns * input.scalar_bytes / gather_rate(input.machine, 0);
+}
+
+/// Whether a device's rows have gaps between them, since they start at multiples of 16 bytes.
+bool has_gaps(CostInput const& input) {
+  return input.machine.is_device && input.rank * static_cast<std::uint64_t>(input.scalar_bytes) % 16 != 0;
+}
+
+}  // namespace
+
 ModeTerms walk(CostInput const& input, int mode, double nonzero_bytes) {
   auto const nnz = static_cast<double>(input.tensor.nnz);
   ModeTerms terms{};
@@ -185,12 +205,13 @@ ModeTerms walk(CostInput const& input, int mode, double nonzero_bytes) {
   terms.stream = copy_seconds(input, passes(input) * nnz * nonzero_bytes);
   for (int m = 0; m < input.tensor.order(); ++m) {
     if (m == mode) continue;
-    terms.near += near_seconds(input);
+    terms.near += block_seconds(input);
     terms.gather += far_seconds(input, m);
     terms.narrow += gather_seconds(input, m, 64 * passes(input));
   }
   auto const& out = input.tensor.modes[mode];
   terms.output    = copy_seconds(input, static_cast<double>(out.extent) * row_bytes(input));
+  if (has_gaps(input)) terms.output *= time_of_gaps;
   return terms;
 }
 
@@ -221,7 +242,8 @@ BuildTerms sorted_build(CostInput const& input, std::uint64_t stored, int copies
     digits += std::ceil(std::min(bits, 64) / 8.0);
   double const rows = total_rows(input.tensor);
   BuildTerms terms{};
-  terms.mode                  = copies * input.machine.launch_s;
+  double const arrays         = input.machine.is_device ? order : 1;
+  terms.mode                  = copies * arrays * input.machine.launch_s;
   terms.stream                = copy_seconds(input, static_cast<double>(stored));
   terms.sort                  = copy_seconds(input, copies * digits * nnz * 2 * (8 + input.index_bytes));
   terms.scatter               = copies * nnz * (order * input.index_bytes + input.scalar_bytes + 32) /

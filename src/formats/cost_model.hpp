@@ -55,13 +55,14 @@ struct Term {
 
 /// Terms of an MTTKRP's mode, in seconds at the ceilings; or their weights.
 struct ModeTerms {
-  double launch    = 0;  // one launch
-  double stream    = 0;  // the format's arrays, copied once per block of columns
-  double near      = 0;  // rows of the other factors, one per nonzero, at the rate of the smallest table
+  double launch = 0;     // one launch
+  double stream = 0;     // the format's arrays, copied once per block of columns
+  double near   = 0;     // rows of the other factors, one per nonzero, at the rate of the smallest table;
+                         // on a device whole blocks of columns
   double gather    = 0;  // their additional time, since the factors are larger
   double narrow    = 0;  // 64 bytes for each of these rows and blocks: the bytes fetched for a short row
   double upper     = 0;  // rows among those that are read once per fiber
-  double output    = 0;  // V, written
+  double output    = 0;  // V, written; on a device rows with gaps count for more
   double scattered = 0;  // 64 bytes per nonzero from a random place: coordinates by a permutation
   double atomics   = 0;  // atomic rows to a whole factor
   double hot       = 0;  // atomic rows if there are few
@@ -101,7 +102,7 @@ struct ModeTerms {
 
 /// Terms of a build.
 struct BuildTerms {
-  double mode    = 0;  // a launch for each mode
+  double mode    = 0;  // a launch for each mode; on a device one for each array of each mode's copy
   double stream  = 0;  // what is stored, copied
   double sort    = 0;  // each 8 bits of each word of the sorts' keys, with their positions, copied
   double scatter = 0;  // coordinates and values from random places, for each copy
@@ -215,10 +216,12 @@ struct Cost {
 
   [[nodiscard]] std::uint64_t need_bytes() const { return std::max({loading_bytes, build_bytes, run_bytes}); }
   [[nodiscard]] double mttkrp_s() const;
-  /// Seconds of a first build and this many iterations, for comparisons.
+  /// Seconds of a first build and this many iterations, for comparisons. A process pays load_s once however
+  /// often it factors a tensor, and measurements of it vary by a factor of up to 1.75. Less than all of it
+  /// counts, so that no format is chosen for a short load if it is much slower afterwards.
   [[nodiscard]] double total_s(double iterations) const {
-    constexpr double caution = 0.2;
-    return load_s + build_s + iterations * (iteration_s + caution * crowded_s);
+    constexpr double caution = 0.2, loaded = 0.7;
+    return loaded * load_s + build_s + iterations * (iteration_s + caution * crowded_s);
   }
 };
 

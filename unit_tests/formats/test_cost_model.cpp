@@ -216,6 +216,67 @@ TEST_CASE("Every format has costs, under a name of its own", "[cost_model]") {
   CHECK(find_format_costs("auto") == nullptr);
 }
 
+TEST_CASE("A device walks over whole blocks of columns, and writes rows with gaps slowly", "[cost_model]") {
+  std::vector<std::uint64_t> const extents{300, 3000, 3000};
+  auto const tensor  = survey(extents, scattered(extents, 50000));
+  auto const machine = some_machine(true);
+  auto const terms   = [&](std::uint64_t rank, int scalar_bytes) {
+    return find_format_costs("sorted")->mttkrp({tensor, machine, rank, scalar_bytes, 4}, 1);
+  };
+  auto const near = [&](std::uint64_t rank) { return terms(rank, 8).near; };
+  CHECK(near(5) == near(8));
+  CHECK(near(9) == near(16));
+  CHECK(near(17) == near(32));
+  CHECK(near(33) == near(64));
+  CHECK(near(65) == near(96));
+  CHECK(near(8) == 2 * near(4));
+  CHECK(near(64) == 2 * near(32));
+  // A row is a multiple of 16 bytes long, or has a gap after it.
+  auto const output_of_a_column = [&](std::uint64_t rank, int scalar_bytes) {
+    return terms(rank, scalar_bytes).output / static_cast<double>(rank);
+  };
+  double const whole = output_of_a_column(4, 4);
+  CHECK(output_of_a_column(24, 4) == Approx(whole));
+  CHECK(output_of_a_column(25, 4) == Approx(4 * whole));
+  CHECK(output_of_a_column(50, 8) == Approx(2 * whole));
+  CHECK(output_of_a_column(25, 8) == Approx(8 * whole));
+  // A host's blocks do not matter, and its rows have no gaps.
+  auto const host       = some_machine(false);
+  auto const host_terms = [&](std::uint64_t rank) {
+    return find_format_costs("coo-scratch")->mttkrp({tensor, host, rank, 4, 4}, 1);
+  };
+  CHECK(host_terms(25).near == Approx(host_terms(5).near * 5));
+  CHECK(host_terms(25).output == Approx(host_terms(5).output * 5));
+}
+
+TEST_CASE("A device's build takes a launch for each array of a copy", "[cost_model]") {
+  std::vector<std::uint64_t> const extents{30, 40, 50, 60};
+  auto const tensor   = survey(extents, scattered(extents, 5000));
+  auto const launches = [&](char const* name, bool is_device) {
+    auto const machine = some_machine(is_device);
+    return find_format_costs(name)->build({tensor, machine, 16, 8, 4}).mode / machine.launch_s;
+  };
+  CHECK(launches("sorted", true) == Approx(16));
+  CHECK(launches("blco", true) == Approx(4));
+  CHECK(launches("coo-permuted", true) == Approx(4));  // a permutation is one array
+  CHECK(launches("coo-tiny-vec", true) == Approx(1));
+  CHECK(launches("sorted", false) == Approx(4));
+  CHECK(launches("coo-permuted", false) == Approx(4));
+}
+
+TEST_CASE("A comparison counts most of a load, but not all of it", "[cost_model]") {
+  Cost slow, fast;
+  slow.load_s      = 0.006;
+  slow.iteration_s = 0.00138;
+  fast.load_s      = 0.010;
+  fast.iteration_s = 0.001;
+  // The one with the short load is faster the first time by a hundredth, and slower by a third afterwards.
+  CHECK(slow.load_s + 10 * slow.iteration_s < fast.load_s + 10 * fast.iteration_s);
+  CHECK(fast.total_s(10) < slow.total_s(10));
+  // In a short run the load decides.
+  CHECK(slow.total_s(5) < fast.total_s(5));
+}
+
 TEST_CASE("Streaming to a device costs the walk of blco where the tensor stays there", "[cost_model]") {
   auto const machine = some_machine(true);
   auto const tensor  = survey({300, 3000, 3000}, scattered({300, 3000, 3000}, 50000));

@@ -99,6 +99,7 @@ BuildTerms permuted_build(CostInput const& input) {
   BuildTerms terms = costs::sorted_build(input, permuted_bytes(input), input.tensor.order());
   // Each mode's sort uses only the bits of that mode.
   terms.sort /= input.tensor.order();
+  if (input.machine.is_device) terms.mode /= input.tensor.order();  // a permutation is one array
   return terms;
 }
 

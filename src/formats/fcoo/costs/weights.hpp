@@ -18,12 +18,12 @@ inline constexpr FormatWeights f_coo_on_hosts{
                .third    = 0.846},
     .build  = {.mode = 16.9, .stream = 1.51, .sort = 3.22, .scatter = 12.4, .rows = 19.7}};
 inline constexpr CostWeights f_coo_weights{
-    .device_f32 = {.mttkrp = {.launch = 3.86, .stream = 0.214, .near = 1.01, .narrow = 1.1, .output = 1.34},
-                   .build  = {.mode = 134, .stream = 1.31, .sort = 3.99, .rows = 143, .memory = 72.7},
-                   .load_s = 0.0146},
-    .device_f64 = {.mttkrp = {.launch = 3.82, .near = 1.51, .gather = 0.271, .narrow = 0.795, .output = 1.23},
-                   .build  = {.mode = 117, .sort = 3.58, .rows = 178, .memory = 132},
-                   .load_s = 0.0158},
+    .device_f32 = {.mttkrp = {.launch = 3.76, .stream = 0.233, .near = 1.06, .narrow = 1.07, .output = 1.21},
+                   .build  = {.mode = 41.7, .sort = 4.34, .rows = 118, .memory = 72.6},
+                   .load_s = 0.00545},
+    .device_f64 = {.mttkrp = {.launch = 3.8, .near = 1.52, .gather = 0.277, .narrow = 0.753, .output = 1.09},
+                   .build  = {.mode = 44, .sort = 3.84, .rows = 117, .memory = 93},
+                   .load_s = 0.0092},
     .host_f32   = f_coo_on_hosts,
     .host_f64   = f_coo_on_hosts};
 
