@@ -199,7 +199,8 @@ class Uses(ToolTest):
                     result = self.run_tool("gen", kind, "-d", "9,8,7", *nnz, *option.split(), "-o", "x.tns")
                     self.assertEqual(result.returncode, 0 if kind in kinds else 2, result.stderr)
                     if kind not in kinds:
-                        self.assertIn(f"polyad: {option.split()[0]} is for gen {' and '.join(kinds)}\n", result.stderr)
+                        listed = " and ".join([", ".join(kinds[:-1]), kinds[-1]] if kinds[1:] else kinds)
+                        self.assertIn(f"polyad: {option.split()[0]} is for gen {listed}\n", result.stderr)
 
 
 if __name__ == "__main__":

@@ -304,7 +304,7 @@ void solve_conjugate_rows(Space const& space, Products const& products, SolvedRo
         space, shape, Kernel::Pad::size(Kernel::rows_of_team, threads, products.width) * sizeof(Scalar),
         policy);
     detail::launch("polyad::conjugate_rows", policy,
-                   Kernel{products,
+                   Kernel{{products},
                           range.starts,
                           range.rows,
                           group,
