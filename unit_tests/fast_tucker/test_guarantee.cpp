@@ -258,6 +258,47 @@ TEST_CASE("a fit does not step the cores that a search kept", "[fast_tucker][gua
   CHECK(figures.worst <= 0.03);
 }
 
+/// Entries of a model of rank 2 with normal factors, so that a few rows have most of the squares, plus noise.
+HostTensor entries_of_rank_2(std::uint64_t seed, double noise) {
+  Random random(seed);
+  std::vector<std::uint64_t> const extents{20, 15, 10};
+  std::vector<std::vector<double>> factors;
+  for (std::uint64_t const rows : extents) {
+    factors.emplace_back(2 * rows);
+    for (double& x : factors.back()) x = normal_number(random);
+  }
+  HostTensor X = random_tensor(random, extents, 1200);
+  for (std::size_t p = 0; p < X.nnz(); ++p) {
+    X.values[p] = noise * normal_number(random);
+    for (std::size_t r = 0; r < 2; ++r) {
+      double product = 1;
+      for (std::size_t n = 0; n < 3; ++n) product *= factors[n][2 * X.index(p, n) + r];
+      X.values[p] += product;
+    }
+  }
+  return X;
+}
+
+TEST_CASE("a model that explains most of the squares is taken, although a few rows have these",
+          "[fast_tucker][guarantee][figures]") {
+  // Refits for other parts of the entries used to end in poor minima where the search had not, and a model
+  // that explained 97 % of the squares had a gain of two standard errors, which are those of a few rows.
+  TestSpace const space;
+  int explained = 0;
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    FastTuckerOptions options;
+    options.rank      = 2;
+    auto const X      = entries_of_rank_2(seed, 0.1);
+    auto const result = fast_tucker(space, to_device<double, std::uint32_t>(space, X), options);
+    REQUIRE(result.choice);
+    if (result.choice->model.rmse > 0.4 * result.choice->biases.rmse) continue;
+    ++explained;
+    CAPTURE(seed);
+    CHECK(result.choice->learns);
+  }
+  CHECK(explained >= 5);
+}
+
 TEST_CASE("a lucky fit of noise is not a model", "[fast_tucker][guarantee][figures]") {
   // It gained by 3.2 standard errors at held-out entries that had chosen nothing, and was 6.5 % worse.
   GuaranteeFigures figures;
