@@ -281,22 +281,20 @@ HostTensor entries_of_rank_2(std::uint64_t seed, double noise) {
 
 TEST_CASE("a model that explains most of the squares is taken, although a few rows have these",
           "[fast_tucker][guarantee][figures]") {
-  // Refits for other parts of the entries used to end in poor minima where the search had not, and a model
-  // that explained 97 % of the squares had a gain of two standard errors, which are those of a few rows.
+  // Six of the 19 sets among seeds 0 to 299 that were left to the biases. Refits for other parts of the
+  // entries ended in poor minima where the search had not, and the gain of a model that explained 97 % of the
+  // squares was two standard errors, which are those of a few rows.
   TestSpace const space;
-  int explained = 0;
-  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+  for (std::uint64_t const seed : {58, 59, 80, 99, 104, 108}) {
     FastTuckerOptions options;
     options.rank      = 2;
-    auto const X      = entries_of_rank_2(seed, 0.1);
-    auto const result = fast_tucker(space, to_device<double, std::uint32_t>(space, X), options);
+    auto const X      = to_device<double, std::uint32_t>(space, entries_of_rank_2(seed, 0.1));
+    auto const result = fast_tucker(space, X, options);
     REQUIRE(result.choice);
-    if (result.choice->model.rmse > 0.4 * result.choice->biases.rmse) continue;
-    ++explained;
     CAPTURE(seed);
+    CHECK(result.choice->model.rmse < 0.4 * result.choice->biases.rmse);
     CHECK(result.choice->learns);
   }
-  CHECK(explained >= 5);
 }
 
 TEST_CASE("a lucky fit of noise is not a model", "[fast_tucker][guarantee][figures]") {

@@ -136,22 +136,6 @@ TEST_CASE("a model that explains most in row after row gains, although a few row
   CHECK(!detail::is_gain(small, 2.1));
 }
 
-TEST_CASE("rows that are left to the biases gain nothing, not even rounding", "[fast_tucker]") {
-  auto entries = judged_entries(
-      40, 10, [](std::size_t row, std::size_t i) { return row % 3 == 0 && i % 2 == 0 ? -0.3 : -0.2; },
-      [](std::size_t) { return 2; });
-  for (std::size_t p = 0; p < entries.size(); ++p) {
-    entries.values[p] += 0.1 / static_cast<double>(p + 3);
-    entries.biases[p] += 0.1 / static_cast<double>(p + 7);
-  }
-  auto const found = detail::judge(entries, -1);
-  REQUIRE(found.by_class.size() == 2);
-  CHECK(!found.by_class[0].learns);
-  CHECK(!found.by_class[1].learns);
-  CHECK(found.gain.sum == 0);
-  CHECK(found.gain.error == 0);
-}
-
 TEST_CASE("a class of few rows with few of the entries is found", "[fast_tucker]") {
   std::vector<double> counts(50, 30);
   CHECK(classes_of_few_rows(counts) == 0);

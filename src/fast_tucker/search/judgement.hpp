@@ -35,9 +35,7 @@ struct JudgedEntries {
   [[nodiscard]] double squares_of_biases(std::size_t p) const {
     return (values[p] - biases[p]) * (values[p] - biases[p]);
   }
-  /// Exactly 0 where the two predictions are equal, whatever a compiler contracts.
   [[nodiscard]] double gain(std::size_t p) const {
-    if (model[p] == biases[p]) return 0;
     return squares_of_biases(p) - (values[p] - model[p]) * (values[p] - model[p]);
   }
   [[nodiscard]] std::size_t at(std::size_t p, int n) const {
