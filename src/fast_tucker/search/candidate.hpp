@@ -78,7 +78,7 @@ public:
   /// Fits with the options of the start, without examining held-out entries: `epochs` epochs with these, or
   /// fewer. A weak shrinkage is reached as the search reaches it: from a strong one by factors of three, with
   /// epochs in between that find the minimum of each. A step each epoch ends in poor minima: four such fits
-  /// to 1,168 values of rank 2 with little noise predicted other entries with an RMSE of 1.9, where the biases
+  /// to 1,168 values of rank 2 with little noise predicted other entries with an RMSE of 1.9, where biases
   /// had 1.24, and fits of this kind 0.19.
   void fit(int epochs) {
     constexpr double strong = 30, leads_by_itself = 3;
