@@ -258,6 +258,45 @@ TEST_CASE("a fit does not step the cores that a search kept", "[fast_tucker][gua
   CHECK(figures.worst <= 0.03);
 }
 
+/// Entries of a model of rank 2 with normal factors, so that a few rows have most of the squares, plus noise.
+HostTensor entries_of_rank_2(std::uint64_t seed, double noise) {
+  Random random(seed);
+  std::vector<std::uint64_t> const extents{20, 15, 10};
+  std::vector<std::vector<double>> factors;
+  for (std::uint64_t const rows : extents) {
+    factors.emplace_back(2 * rows);
+    for (double& x : factors.back()) x = normal_number(random);
+  }
+  HostTensor X = random_tensor(random, extents, 1200);
+  for (std::size_t p = 0; p < X.nnz(); ++p) {
+    X.values[p] = noise * normal_number(random);
+    for (std::size_t r = 0; r < 2; ++r) {
+      double product = 1;
+      for (std::size_t n = 0; n < 3; ++n) product *= factors[n][2 * X.index(p, n) + r];
+      X.values[p] += product;
+    }
+  }
+  return X;
+}
+
+TEST_CASE("a model that explains most of the squares is taken, although a few rows have these",
+          "[fast_tucker][guarantee][figures]") {
+  // Six of the 19 sets among seeds 0 to 299 that were left to the biases. Refits for other parts of the
+  // entries ended in poor minima where the search had not, and the gain of a model that explained 97 % of the
+  // squares was two standard errors, which are those of a few rows.
+  TestSpace const space;
+  for (std::uint64_t const seed : {58, 59, 80, 99, 104, 108}) {
+    FastTuckerOptions options;
+    options.rank      = 2;
+    auto const X      = to_device<double, std::uint32_t>(space, entries_of_rank_2(seed, 0.1));
+    auto const result = fast_tucker(space, X, options);
+    REQUIRE(result.choice);
+    CAPTURE(seed);
+    CHECK(result.choice->model.rmse < 0.4 * result.choice->biases.rmse);
+    CHECK(result.choice->learns);
+  }
+}
+
 TEST_CASE("a lucky fit of noise is not a model", "[fast_tucker][guarantee][figures]") {
   // It gained by 3.2 standard errors at held-out entries that had chosen nothing, and was 6.5 % worse.
   GuaranteeFigures figures;

@@ -110,6 +110,32 @@ TEST_CASE("a lucky gain of small changes does not suffice", "[fast_tucker]") {
   CHECK(!detail::class_learns(entries, 2, 100, lucky, lucky));
 }
 
+TEST_CASE("a model that explains most in row after row gains, although a few rows have most of the squares",
+          "[fast_tucker]") {
+  // Values of two of 30 rows are 40 times as large, so the error of the sum is that of two rows.
+  auto const scale = [](std::size_t row) { return row < 2 ? 40.0 : 1.0; };
+  auto const of    = [&](auto const& gain) {
+    auto entries = judged_entries(30, 20, gain, [](std::size_t) { return 2; });
+    for (std::size_t p = 0; p < entries.size(); ++p)
+      for (auto* numbers : {&entries.values, &entries.model}) (*numbers)[p] *= scale(entries.rows[2 * p]);
+    return detail::gain_of(entries, {0, 1}, [](std::size_t) { return true; });
+  };
+  auto const explained = of([](std::size_t, std::size_t i) { return i % 2 == 0 ? 0.9 : 0.8; });
+  CHECK(explained.in_errors() < 2.1);
+  CHECK(explained.sum > 0.9 * explained.squares);
+  CHECK(detail::is_gain(explained, 3));
+  // The same of the two rows alone, while the model adds to the errors of all others by turns.
+  auto const of_two =
+      of([](std::size_t row, std::size_t i) { return row < 2 || (row + i / 2) % 2 == 0 ? 0.9 : -0.4; });
+  CHECK(of_two.sum > 0.9 * of_two.squares);
+  CHECK(!detail::is_gain(of_two, 2.1));
+  // A part in each row, but too small a one of the whole.
+  auto const small = of([](std::size_t row, std::size_t) { return row % 2 == 0 ? 0.2 : 0.1; });
+  CHECK(small.in_each_row > 3);
+  CHECK(small.in_errors() < 2.1);
+  CHECK(!detail::is_gain(small, 2.1));
+}
+
 TEST_CASE("a class of few rows with few of the entries is found", "[fast_tucker]") {
   std::vector<double> counts(50, 30);
   CHECK(classes_of_few_rows(counts) == 0);

@@ -37,7 +37,7 @@ constexpr count_t least_held_out = 10;
 /// need less.
 constexpr double least_gain_of_chosen = 3, least_gain = 2.1;
 /// A search whose held-out entries are fewer is judged again on other parts of the entries, with fits of its
-/// options to the rest. They take this many epochs.
+/// options to the rest. They take this many epochs with these options.
 constexpr count_t enough_judged = 4000;
 constexpr int epochs_of_judged  = 16;
 /// Where a class of rows gains, but not clearly, other parts judge it even if enough entries are held out for
@@ -46,9 +46,8 @@ constexpr count_t most_judged_again  = 10000;
 constexpr std::size_t least_of_class = 100;
 /// A search takes finer times in so many steps. Of powers of two bins are the same in both.
 constexpr count_t most_steps_of_time = 1024;
-/// The least relative fall of the held-out error that makes a candidate better. If the error is still falling
-/// faster from epoch to epoch, any change would look good. A change that adds a mode needs a larger fall.
-constexpr double min_gain = 1e-3, min_gain_per_mode = 3e-3;
+/// A change that adds a mode needs a larger fall of the held-out error than min_gain.
+constexpr double min_gain_per_mode = 3e-3;
 
 double share_held_out(count_t nnz) {
   auto const entries = static_cast<double>(nnz);
@@ -657,14 +656,6 @@ JudgedEntries judged_again(Space const& space, Judges<Scalar, Index, Space> cons
   CandidateRun<Scalar, Index, Space> run(space, evidence, options);
   run.fit(std::min(epochs_of_judged, std::max(options.max_epochs, 1)));
   return judges.judged(numbers_on_host(space, predict(space, biases, judges.held())), run.predictions());
-}
-
-/// Whether a gain exceeds chance and a minimal share. Of 102 models that were accepted in random sets with an
-/// interaction, the least evidence was 4.4. One that fitted noise gained by 3.2 errors, with evidence of 2.8.
-bool is_gain(Gain const& gain, double least) {
-  constexpr double least_evidence = 4;
-  return gain.in_errors() > least && gain.evidence() > least_evidence &&
-         gain.sum > 2 * min_gain * gain.squares;  // half of that for their roots
 }
 
 /// Draws the rows more strongly to zero. Three times the best ridge would leave none.
