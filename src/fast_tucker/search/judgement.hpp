@@ -287,7 +287,7 @@ inline Gain gain_without(JudgedEntries entries, std::vector<std::uint64_t> const
     if (n != time_mode) modes.push_back(n);
   for (std::size_t p = 0; p < entries.size() && !classes.empty(); ++p)
     for (int const n : modes) {
-      int const k = entries.classes[entries.at(p, n)];
+      auto const k = entries.classes[entries.at(p, n)];
       if (k >= 0 && (classes[static_cast<std::size_t>(n)] >> k & 1) != 0)
         entries.model[p] = entries.biases[p];
     }
