@@ -116,8 +116,17 @@ std::vector<int> ordered_modes(CostInput const& input, int first) {
   return ordered;
 }
 
+namespace {
+
+/// A row of so many bytes for each nonzero, from the smallest table.
+double near_rows(CostInput const& input, double bytes) {
+  return static_cast<double>(input.tensor.nnz) * bytes / gather_rate(input.machine, 0);
+}
+
+}  // namespace
+
 double near_seconds(CostInput const& input) {
-  return static_cast<double>(input.tensor.nnz) * row_bytes(input) / gather_rate(input.machine, 0);
+  return near_rows(input, row_bytes(input));
 }
 
 double far_seconds(CostInput const& input, int mode) {
@@ -188,7 +197,7 @@ double block_seconds(CostInput const& input) {
   if (!input.machine.is_device) return near_seconds(input);
   auto const columns =
       input.rank > 32 ? 32 * passes(input) : std::max(4.0, static_cast<double>(std::bit_ceil(input.rank)));
-  return static_cast<double>(input.tensor.nnz) * columns * input.scalar_bytes / gather_rate(input.machine, 0);
+  return near_rows(input, columns * input.scalar_bytes);
 }
 
 /// Whether a device's rows have gaps between them, since they start at multiples of 16 bytes.

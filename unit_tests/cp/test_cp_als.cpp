@@ -300,18 +300,22 @@ TEST_CASE("CP-ALS: a run whose updates were never regular does not say that it c
   CHECK(std::string(to_string(result.defect)) == "");
 }
 
+void expect_error_before_iterating(HostTensor const& tensor) {
+  int calls = 0;
+  TestSpace const space;
+  auto const X = CooPermuted<double, std::uint32_t, TestSpace>::build(
+      space, to_device<double, std::uint32_t>(space, tensor));
+  CHECK_THROWS_AS(cp_als(space, X, options_of(2, 10), [&](CpAlsIteration const&) { return ++calls > 0; }),
+                  NumericalError);
+  CHECK(calls == 0);
+}
+
 TEST_CASE("CP-ALS: a value that is not a number is an error, and nothing is returned", "[cp]") {
   for (double const value :
        {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
     auto tensor        = distinct(small_tensor(Kind::shuffled, 3));
     tensor.values[100] = value;
-    int calls          = 0;
-    TestSpace const space;
-    auto const X = CooPermuted<double, std::uint32_t, TestSpace>::build(
-        space, to_device<double, std::uint32_t>(space, tensor));
-    CHECK_THROWS_AS(cp_als(space, X, options_of(2, 10), [&](CpAlsIteration const&) { return ++calls > 0; }),
-                    NumericalError);
-    CHECK(calls == 0);
+    expect_error_before_iterating(tensor);
   }
 }
 
@@ -325,13 +329,7 @@ TEST_CASE("CP-ALS: values whose products overflow are an error too", "[cp]") {
 TEST_CASE("CP-ALS: a norm beyond the range of doubles is an error before the first iteration", "[cp]") {
   auto tensor = distinct(small_tensor(Kind::shuffled, 3));
   for (double& value : tensor.values) value = 1.5e308;
-  int calls = 0;
-  TestSpace const space;
-  auto const X = CooPermuted<double, std::uint32_t, TestSpace>::build(
-      space, to_device<double, std::uint32_t>(space, tensor));
-  CHECK_THROWS_AS(cp_als(space, X, options_of(2, 10), [&](CpAlsIteration const&) { return ++calls > 0; }),
-                  NumericalError);
-  CHECK(calls == 0);
+  expect_error_before_iterating(tensor);
 }
 
 TEST_CASE("CP-ALS: more components than the tensor has", "[cp]") {
