@@ -23,7 +23,9 @@ struct ColumnNorm {
 
 /// factors(r) = the power of two for column r, whose norm is on G's diagonal. G becomes the Gram matrix of
 /// the scaled columns, and weights(r) and scale(r) are divided by the factor. A column whose norm is zero or
-/// not finite keeps its scale. One team, which also scales the columns of a small matrix.
+/// not finite keeps its scale. A column whose weight would underflow becomes zero: under penalties a component
+/// that vanishes may lose the square of its size in each iteration. One team, which also scales the columns
+/// of a small matrix.
 template <class Space, class Scalar>
 struct ScaleGram {
   GramMatrix<Space> gram;
@@ -43,9 +45,14 @@ struct ScaleGram {
           double const own = Kokkos::sqrt(gram(r, r));
           factors(r)       = is_scale(own) ? factor_for(power_of_two_below(own)) : 1;
           if (factors(r) == 1) return;  // mostly: divisions are slow
-          weights(r) /= factors(r);
-          scale(r) /= factors(r);
           ++count;
+          double const weight = weights(r) / factors(r);
+          if (weight < 0x1p-1022) {
+            factors(r) = 0;
+            return;
+          }
+          weights(r) = weight;
+          scale(r) /= factors(r);
         },
         changed);
     if (changed == 0) return;

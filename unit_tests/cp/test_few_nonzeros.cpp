@@ -117,5 +117,11 @@ TEST_CASE("CP-ALS: a few nonzeros under any bounds and penalties stay in the ran
   }
 }
 
+TEST_CASE("CP-ALS: a component that vanishes under penalties within a few iterations becomes zero", "[cp]") {
+  // Its size is squared in each iteration: 1e-49, 1e-129, and then below the smallest double.
+  expect_in_range<double>(4927);
+  expect_in_range<double>(5451);
+}
+
 }  // namespace
 }  // namespace polyad::test

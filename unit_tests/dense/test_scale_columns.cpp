@@ -106,6 +106,18 @@ TEST_CASE("scale_columns: a norm that is not finite leaves the scale", "[dense]"
   }
 }
 
+TEST_CASE("scale_columns: a column whose weight would underflow becomes zero", "[dense]") {
+  HostMatrix A(2, 3);
+  A.data = {0x1p-600, 1, 0x1p-500, 0x1p-600, 2, 0};
+  // The factor of column 0 would be 2^509, and its weight 2^-1029.
+  auto const outcome = scale<double>(A, 1, {0x1p-520, 1, 0x1p-500}, 0x1p-1018);
+  CHECK(outcome.factors == std::vector<double>{0, 0.5, 0x1p500, 0, 0, 0});
+  CHECK(outcome.weights == std::vector<double>{0x1p-520, 2, 0x1p-1000});
+  CHECK(outcome.A == std::vector<double>{0, 0.5, 1, 0, 1, 0});
+  for (std::size_t const e : {0, 1, 2, 3, 6}) CHECK(outcome.G[e] == 0);
+  CHECK(outcome.G[8] == 1);
+}
+
 TEST_CASE("scale_columns: shapes that do not match are refused", "[dense]") {
   TestSpace const space;
   auto const A = make_factor_matrix<double>(space, "polyad::test", 5, 3);
