@@ -7,6 +7,7 @@
 #include <Kokkos_Core.hpp>
 #include <atomic>
 #include <thread>
+#include <type_traits>
 
 #include "polyad/core/types.hpp"
 #include "polyad/kernel/columns.hpp"
@@ -24,15 +25,22 @@ public:
 
   [[nodiscard]] KOKKOS_FUNCTION bool in_use() const { return m_locks != nullptr; }
 
-  /// target += sum, with the target row `row` of a matrix.
-  template <class Row, class Scalar>
+  /// target += sum, with the target row `row` of a matrix. With the columns of a block that is cut off, the
+  /// row is roomy, and the sum is zero right of column R.
+  template <class Row, class Scalar, class SomeColumns>
   KOKKOS_FORCEINLINE_FUNCTION void add([[maybe_unused]] count_t row, Row const& sum, Scalar* target,
-                                       Columns columns) const {
+                                       SomeColumns const& columns) const {
     if constexpr (Row::form == RowForm::simd) {
       lock(row);
-      Row total(target, columns);
-      total += sum;
-      total.store(target, columns);
+      if constexpr (std::is_same_v<SomeColumns, Columns>) {
+        Row total(target, columns);
+        total += sum;
+        total.store(target, columns);
+      } else {
+        Row total = Row::with_padding(target, columns);
+        total += sum;
+        total.store_with_padding(target, columns);
+      }
       unlock(row);
     } else {
       sum.atomic_add_to(target, columns);

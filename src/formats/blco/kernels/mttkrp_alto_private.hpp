@@ -78,10 +78,18 @@ inline constexpr int any_inner = -1;
 /// The loop over a chunk. Each kind has its own code. The compiler runs out of registers for the careful
 /// loop: used for all chunks, it made every nonzero a quarter slower (uber, R = 16).
 enum class AltoLoop {
-  whole,   // whole blocks of columns, rows alike
-  cut,     // a block that is cut off at column R, roomy rows alike; terms are zeros right of it
-  careful  // anything: rows of which some are private, locks
+  whole,        // whole blocks of columns, rows alike
+  cut,          // a block that is cut off at column R, roomy rows alike; terms are zeros right of it
+  careful,      // anything: rows of which some are private, locks
+  careful_cut,  // the same with roomy rows, which are written whole as by `cut`
 };
+
+[[nodiscard]] constexpr bool is_careful(AltoLoop loop) {
+  return loop == AltoLoop::careful || loop == AltoLoop::careful_cut;
+}
+[[nodiscard]] constexpr bool writes_padding(AltoLoop loop) {
+  return loop == AltoLoop::cut || loop == AltoLoop::careful_cut;
+}
 
 /// \tparam Vec    a block's columns; a walk over fewer has a shorter Row
 /// \tparam Inner  the number of factors read for every nonzero, or any_inner
@@ -159,7 +167,8 @@ struct MttkrpAltoPrivate {
 
   template <class Row, AltoLoop Loop, class SomeColumns>
   KOKKOS_FORCEINLINE_FUNCTION void walk(count_t s, PrivateRows const& own, SomeColumns const& columns) const {
-    constexpr bool careful      = Loop == AltoLoop::careful;
+    constexpr bool careful      = is_careful(Loop);
+    constexpr bool with_padding = writes_padding(Loop);
     RowsAt<Scalar> const target = output.alike(own);  // unless careful
     auto const row_of           = [&](Index row) {
       if constexpr (careful)
@@ -197,7 +206,7 @@ struct MttkrpAltoPrivate {
             locks.add(rows[p], sum, row_of(rows[p]), columns);
           } else {
             Scalar* const row = row_of(rows[p]);
-            if constexpr (Loop == AltoLoop::cut) {
+            if constexpr (with_padding) {
               Row sum = Row::with_padding(row, columns);
               add_term(sum, p, rows[p], hoisted, columns);
               sum.store_with_padding(row, columns);
@@ -211,10 +220,10 @@ struct MttkrpAltoPrivate {
         if constexpr (Target == AltoTarget::group) {
           for (int m = 0; m < outer.count; ++m) group_sum *= Row(outer.factor[m].row(g), columns);
           Scalar* const row = row_of(rows[g]);
+          if constexpr (with_padding) group_sum.zero_padding(columns);
           if (careful && locks.in_use()) {
             locks.add(rows[g], group_sum, row, columns);
-          } else if constexpr (Loop == AltoLoop::cut) {
-            group_sum.zero_padding(columns);
+          } else if constexpr (with_padding) {
             group_sum += Row::with_padding(row, columns);
             group_sum.store_with_padding(row, columns);
           } else {
@@ -257,16 +266,18 @@ struct MttkrpAltoPrivate {
     self.output.output.data += columns.first;
     self.output.copies.data += columns.first;
     self.long_rows.slots.data += columns.first;
-    self.term = term.from_column(columns.first);
-    if (own.alike && !locks.in_use()) {
-      if constexpr (!is_tight_block(Vec::width) || Vec::form != RowForm::simd)
-        if (columns.count == Vec::width)
-          return self.template walk<Vec, AltoLoop::whole>(s, own, Columns{0, Vec::width});
-      if constexpr (Vec::form == RowForm::simd)
-        if (columns.count >= Vec::width - most_cut_columns(Vec::width) && self.output.alike(own).is_roomy() &&
-            !(Target == AltoTarget::rows && inner_count() == 0))  // a term without a row is not cut
-          return self.template walk_cut<Vec>(s, own, columns.count);
-    }
+    self.term           = term.from_column(columns.first);
+    bool const is_alike = own.alike && !locks.in_use();
+    if constexpr (!is_tight_block(Vec::width) || Vec::form != RowForm::simd)
+      if (is_alike && columns.count == Vec::width)
+        return self.template walk<Vec, AltoLoop::whole>(s, own, Columns{0, Vec::width});
+    if constexpr (Vec::form == RowForm::simd)
+      if (columns.count >= Vec::width - most_cut_columns(Vec::width) && self.output.are_roomy(own) &&
+          !(Target == AltoTarget::rows && inner_count() == 0)) {  // a term without a row is not cut
+        if (is_alike) return self.template walk_cut<Vec>(s, own, columns.count);
+        if (columns.count < Vec::width)
+          return self.template walk<Vec, AltoLoop::careful_cut>(s, own, typename Vec::CutColumns(columns));
+      }
     self.template walk<Vec, AltoLoop::careful>(s, own, Columns{0, columns.count});
   }
 

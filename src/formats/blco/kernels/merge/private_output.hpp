@@ -36,6 +36,10 @@ struct PrivateOutput {
     if (own.count == 0) return output;
     return {copies.data + (own.slot - own.first) * copies.stride, copies.stride};
   }
+  /// Whether all rows of a chunk have room for whole registers.
+  [[nodiscard]] bool are_roomy(PrivateRows const& own) const {
+    return output.is_roomy() && (own.count == 0 || copies.is_roomy());
+  }
 };
 
 /// Zeroes a share of the output per chunk, and the chunks' own copies.
