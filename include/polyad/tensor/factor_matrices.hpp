@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "polyad/core/counter_rng.hpp"
+#include "polyad/core/huge_pages.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/core/rank.hpp"
 #include "polyad/core/spaces.hpp"
@@ -20,31 +21,6 @@ namespace polyad {
 /// A^(n): I_n x R, row-major. The row stride may exceed R: make_factor_matrix makes packed rows.
 template <class Scalar, class Space>
 using FactorMatrix = Kokkos::View<Scalar**, Kokkos::LayoutRight, typename Space::device_type>;
-
-/// Allocates rows x R, zero, with packed rows: the stride is padded_rank, so that a device's kernels read 16
-/// bytes at once, and a host's kernels no more cache lines than they must. A single column of floats thus
-/// takes four times its memory. Does not wait.
-/// \throws MemoryError before allocating when it does not fit
-template <class Scalar, class Space>
-[[nodiscard]] FactorMatrix<Scalar, Space> make_factor_matrix(Space const& space, std::string const& label,
-                                                             count_t rows, count_t rank) {
-  count_t const stride = padded_rank<Scalar>(rank);
-  expect_fits(space, label, checked_product(label, rows, stride), sizeof(Scalar));
-  FactorMatrix<Scalar, Space> const storage(Kokkos::view_alloc(space, label), rows, stride);
-  return Kokkos::subview(storage, Kokkos::ALL, Kokkos::make_pair(count_t(0), rank));
-}
-
-/// The same for an output that a walk over nonzeros adds to. On a host its rows start at multiples of 64
-/// bytes and are padded to whole 64 bytes. A walk then reads and writes full registers whatever R is. Other
-/// matrices also work, but unless R is a multiple of 8, `alto` takes up to twice as long with them. Does not
-/// wait.
-/// \throws MemoryError before allocating when it does not fit
-template <class Scalar, class Space>
-[[nodiscard]] FactorMatrix<Scalar, Space> make_output_matrix(Space const& space, std::string const& label,
-                                                             count_t rows, count_t rank) {
-  auto const storage = make_factor_matrix<Scalar>(space, label, rows, output_columns<Scalar, Space>(rank));
-  return Kokkos::subview(storage, Kokkos::ALL, Kokkos::make_pair(count_t(0), rank));
-}
 
 namespace detail {
 
@@ -105,6 +81,34 @@ POLYAD_EACH_SCALAR(extern, POLYAD_ZERO_MATRIX);
 POLYAD_EACH_SCALAR(extern, POLYAD_COPY_MATRIX);
 
 }  // namespace detail
+
+/// Allocates rows x R, zero, with packed rows: the stride is padded_rank, so that a device's kernels read 16
+/// bytes at once, and a host's kernels no more cache lines than they must. A single column of floats thus
+/// takes four times its memory. A host's matrices are in huge pages if the system has them. Does not wait.
+/// \throws MemoryError before allocating when it does not fit
+template <class Scalar, class Space>
+[[nodiscard]] FactorMatrix<Scalar, Space> make_factor_matrix(Space const& space, std::string const& label,
+                                                             count_t rows, count_t rank) {
+  count_t const stride = padded_rank<Scalar>(rank);
+  expect_fits(space, label, checked_product(label, rows, stride), sizeof(Scalar));
+  FactorMatrix<Scalar, Space> const storage(uninitialized(space, label), rows, stride);
+  if constexpr (!takes_packed_rows<Space>)
+    detail::advise_huge_pages(storage.data(), storage.size() * sizeof(Scalar));
+  detail::zero_matrix(space, storage);
+  return Kokkos::subview(storage, Kokkos::ALL, Kokkos::make_pair(count_t(0), rank));
+}
+
+/// The same for an output that a walk over nonzeros adds to. On a host its rows start at multiples of 64
+/// bytes and are padded to whole 64 bytes. A walk then reads and writes full registers whatever R is. Other
+/// matrices also work, but unless R is a multiple of 8, `alto` takes up to twice as long with them. Does not
+/// wait.
+/// \throws MemoryError before allocating when it does not fit
+template <class Scalar, class Space>
+[[nodiscard]] FactorMatrix<Scalar, Space> make_output_matrix(Space const& space, std::string const& label,
+                                                             count_t rows, count_t rank) {
+  auto const storage = make_factor_matrix<Scalar>(space, label, rows, output_columns<Scalar, Space>(rank));
+  return Kokkos::subview(storage, Kokkos::ALL, Kokkos::make_pair(count_t(0), rank));
+}
 
 /// Whether kernels on Space accept the rows of this matrix.
 template <class Scalar, class Space>

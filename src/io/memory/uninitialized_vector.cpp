@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "polyad/core/huge_pages.hpp"
 #include "polyad/io/coordinate_list.hpp"
-
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
 
 namespace polyad::io {
 
@@ -17,10 +14,7 @@ constexpr std::size_t huge_page = std::size_t{2} << 20;
 
 void* allocate_huge(std::size_t bytes) {
   void* const memory = ::operator new(bytes, std::align_val_t{huge_page});
-#ifdef __linux__
-  // This is only advice: if the system does not follow it, the pages are small.
-  (void)::madvise(memory, bytes, MADV_HUGEPAGE);
-#endif
+  polyad::detail::advise_huge_pages(memory, bytes);
   return memory;
 }
 

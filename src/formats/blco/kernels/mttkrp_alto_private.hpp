@@ -276,7 +276,8 @@ struct MttkrpAltoPrivate {
           !(Target == AltoTarget::rows && inner_count() == 0)) {  // a term without a row is not cut
         if (is_alike) return self.template walk_cut<Vec>(s, own, columns.count);
         if (columns.count < Vec::width)
-          return self.template walk<Vec, AltoLoop::careful_cut>(s, own, typename Vec::CutColumns(columns));
+          return self.template walk<Vec, AltoLoop::careful_cut>(
+              s, own, typename Vec::CutColumns(Columns{0, columns.count}));
       }
     self.template walk<Vec, AltoLoop::careful>(s, own, Columns{0, columns.count});
   }
