@@ -23,9 +23,9 @@ struct ColumnNorm {
 
 /// factors(r) = the power of two for column r, whose norm is on G's diagonal. G becomes the Gram matrix of
 /// the scaled columns, and weights(r) and scale(r) are divided by the factor. A column whose norm is zero or
-/// not finite keeps its scale. A column whose weight would underflow becomes zero: under penalties a component
-/// that vanishes may lose the square of its size in each iteration. One team, which also scales the columns
-/// of a small matrix.
+/// not finite keeps its scale. A column whose weight would underflow becomes zero: under penalties the size
+/// of a component that vanishes may be squared in each iteration. One team, which also scales the columns of
+/// a small matrix.
 template <class Space, class Scalar>
 struct ScaleGram {
   GramMatrix<Space> gram;

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "polyad/core/counter_rng.hpp"
-#include "polyad/core/huge_pages.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/core/rank.hpp"
 #include "polyad/core/spaces.hpp"
@@ -45,6 +44,10 @@ struct ZeroRows {
       for (count_t c = 0; column + c < rank; ++c) at[c] = Scalar(0);
   }
 };
+
+/// Asks the system for huge pages in a host's array that nothing has touched yet. Rows that are read in random
+/// order then miss the TLB less often.
+void advise_huge_pages(void* memory, std::size_t bytes) noexcept;
 
 // Compiled once: Kokkos::deep_copy costs up to two seconds of compile time in each source that calls it.
 

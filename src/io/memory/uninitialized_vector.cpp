@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "polyad/core/huge_pages.hpp"
 #include "polyad/io/coordinate_list.hpp"
+
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
 
 namespace polyad::io {
 
@@ -14,7 +17,10 @@ constexpr std::size_t huge_page = std::size_t{2} << 20;
 
 void* allocate_huge(std::size_t bytes) {
   void* const memory = ::operator new(bytes, std::align_val_t{huge_page});
-  polyad::detail::advise_huge_pages(memory, bytes);
+#ifdef __linux__
+  // This is only advice: if the system does not follow it, the pages are small.
+  (void)::madvise(memory, bytes, MADV_HUGEPAGE);
+#endif
   return memory;
 }
 

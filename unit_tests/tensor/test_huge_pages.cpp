@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Huge pages: a large factor matrix of a host asks for them, in its own pages alone.
-#include "polyad/core/huge_pages.hpp"
-
 #ifdef __linux__
 #include <sys/mman.h>
 #endif
@@ -40,7 +38,7 @@ bool has_huge_pages() {
   return std::filesystem::exists("/sys/kernel/mm/transparent_hugepage/enabled");
 }
 
-TEST_CASE("huge pages: a large factor matrix of a host asks for them", "[core]") {
+TEST_CASE("huge pages: a large factor matrix of a host asks for them", "[tensor]") {
   if (is_device_space<TestSpace> || !has_huge_pages()) return;
   TestSpace const space;
   count_t const rows = 1 << 19;
@@ -51,7 +49,7 @@ TEST_CASE("huge pages: a large factor matrix of a host asks for them", "[core]")
 }
 
 #ifdef __linux__
-TEST_CASE("huge pages: less than one of them is not worth a request", "[core]") {
+TEST_CASE("huge pages: less than one of them is not worth a request", "[tensor]") {
   if (!has_huge_pages()) return;
   std::size_t const bytes = std::size_t{8} << 20;
   void* const memory      = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

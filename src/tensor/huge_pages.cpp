@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "polyad/core/huge_pages.hpp"
+#include <cstddef>
+
+#include "polyad/tensor/factor_matrices.hpp"
 
 #ifdef __linux__
 #include <sys/mman.h>
@@ -18,7 +20,8 @@ void advise_huge_pages(void* memory, std::size_t bytes) noexcept {
   auto const page    = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   auto const address = reinterpret_cast<std::uintptr_t>(memory);
   auto const skipped = (page - address % page) % page;  // before the first whole page
-  // This is only advice: if the system does not follow it, the pages are small.
+  // Most Linux systems give huge pages only to programs that ask for them. No page outside the array is
+  // concerned. If the system does not follow the advice, the pages are small.
   (void)madvise(static_cast<char*>(memory) + skipped, (bytes - skipped) / page * page, MADV_HUGEPAGE);
 }
 
