@@ -45,8 +45,8 @@ struct ZeroRows {
   }
 };
 
-/// Asks the system for huge pages in a host's array that nothing has touched yet. Rows that are read in random
-/// order then miss the TLB less often.
+/// Asks the system for huge pages in a host's array that nothing has touched yet. Rows that are read in
+/// random order then miss the TLB less often.
 void advise_huge_pages(void* memory, std::size_t bytes) noexcept;
 
 // Compiled once: Kokkos::deep_copy costs up to two seconds of compile time in each source that calls it.
