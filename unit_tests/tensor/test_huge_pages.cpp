@@ -38,8 +38,8 @@ bool has_huge_pages() {
   return std::filesystem::exists("/sys/kernel/mm/transparent_hugepage/enabled");
 }
 
-TEST_CASE("huge pages: a large factor matrix of a host asks for them", "[tensor]") {
-  if (is_device_space<TestSpace> || !has_huge_pages()) return;
+TEST_CASE("huge pages: a large factor matrix of a host asks for them", POLYAD_HOST_ONLY "[tensor]") {
+  if (!has_huge_pages()) POLYAD_SKIP("the system has no huge pages");
   TestSpace const space;
   count_t const rows = 1 << 19;
   auto const large   = make_factor_matrix<double>(space, "polyad::test", rows, 16);  // 64 MiB
@@ -50,7 +50,7 @@ TEST_CASE("huge pages: a large factor matrix of a host asks for them", "[tensor]
 
 #ifdef __linux__
 TEST_CASE("huge pages: less than one of them is not worth a request", "[tensor]") {
-  if (!has_huge_pages()) return;
+  if (!has_huge_pages()) POLYAD_SKIP("the system has no huge pages");
   std::size_t const bytes = std::size_t{8} << 20;
   void* const memory      = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   REQUIRE(memory != MAP_FAILED);
